@@ -1,0 +1,43 @@
+"""Array types shared by every module, and the two habits that keep them safe.
+
+Matrices are either dense ``ndarray`` or ``scipy.sparse.csr_array``: both follow the same
+``@``, row-indexing and ``abs`` semantics, so the code that uses them need not ask which.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Matrix: TypeAlias = "FloatArray | sp.csr_array"
+
+UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+
+
+def frozen(values: ArrayLike) -> FloatArray:
+    """Return ``values`` as a read-only float64 array, copied so that no caller can change it."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def compact(matrix: Matrix) -> Matrix:
+    """Return ``matrix`` in whichever of dense and CSR storage takes less memory, read-only."""
+    rows, columns = matrix.shape
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix, dtype=np.float64)
+        matrix.eliminate_zeros()
+        entries = matrix.nnz
+    else:
+        entries = int(np.count_nonzero(matrix))
+    if 12 * entries + 4 * rows >= 8 * rows * columns:
+        return frozen(matrix.toarray() if sp.issparse(matrix) else matrix)
+    result = sp.csr_array(matrix, dtype=np.float64)
+    result.sort_indices()
+    for part in (result.data, result.indices, result.indptr):
+        part.flags.writeable = False
+    return result

@@ -1,0 +1,130 @@
+"""The network as data: a directed acyclic graph of affine maps and ReLUs on flat vectors.
+
+Value ``v_0`` is the input; value ``v_{k+1}`` is what node ``k`` computes; the last value is the
+output. A node refers to values by index and only to earlier ones, so the order of the nodes is
+a topological order and every algorithm on a network is a loop over its nodes.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from verix_encodings.arrays import FloatArray, Matrix, compact, frozen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """``z = Σ_k M_k v_{s_k} + b``: an affine map of one or several earlier values.
+
+    ``terms`` holds the pairs ``(s_k, M_k)`` with ``M_k`` of shape (size of z, size of v_{s_k});
+    ``bias`` is ``b``, shape (size of z,). No terms at all is a constant.
+    """
+
+    terms: tuple[tuple[int, Matrix], ...]
+    bias: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
+        object.__setattr__(self, "bias", frozen(self.bias))
+        if self.bias.ndim != 1:
+            raise ValueError(f"an affine bias has shape (size,), not {self.bias.shape}")
+        for source, matrix in self.terms:
+            if matrix.shape[0] != self.bias.size:
+                raise ValueError(
+                    f"the matrix on value {source} has {matrix.shape[0]} rows, "
+                    f"the bias {self.bias.size} entries"
+                )
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return tuple(source for source, _ in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Relu:
+    """``a = max(z, 0)``, elementwise, of the value ``source``."""
+
+    source: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+
+Node: TypeAlias = Affine | Relu
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A feed-forward network ``f: R^d -> R^m`` in real arithmetic.
+
+    ``input_shape`` is the shape a user's input has (its product is ``d``); all values are flat.
+    ``nodes`` are in topological order. Raises ``ValueError`` where a node refers to a later value
+    or the sizes do not fit.
+    """
+
+    input_shape: tuple[int, ...]
+    nodes: tuple[Node, ...]
+    sizes: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        sizes = [prod(self.input_shape)]
+        for index, node in enumerate(self.nodes):
+            for source in node.sources:
+                if not 0 <= source <= index:
+                    raise ValueError(f"node {index} reads value {source}, which comes later")
+            if isinstance(node, Affine):
+                for source, matrix in node.terms:
+                    if matrix.shape[1] != sizes[source]:
+                        raise ValueError(
+                            f"node {index} multiplies value {source} of size {sizes[source]} "
+                            f"by a matrix with {matrix.shape[1]} columns"
+                        )
+                sizes.append(node.bias.size)
+            else:
+                sizes.append(sizes[node.source])
+        object.__setattr__(self, "sizes", tuple(sizes))
+
+    @property
+    def input_size(self) -> int:
+        """Number of input coordinates ``d``."""
+        return self.sizes[0]
+
+    @property
+    def output_size(self) -> int:
+        """Number of outputs ``m``."""
+        return self.sizes[-1]
+
+    @property
+    def relu_count(self) -> int:
+        """Number of ReLU neurons."""
+        return sum(
+            size
+            for node, size in zip(self.nodes, self.sizes[1:], strict=True)
+            if isinstance(node, Relu)
+        )
+
+    def values(self, x: ArrayLike) -> list[FloatArray]:
+        """Evaluate every value of the graph at ``x`` (any shape of ``d`` entries), in float64."""
+        flat = np.asarray(x, dtype=np.float64).reshape(-1)
+        if flat.size != self.input_size:
+            raise ValueError(f"expected {self.input_size} input values, got {flat.size}")
+        values = [flat]
+        for node in self.nodes:
+            if isinstance(node, Affine):
+                result = node.bias.copy()
+                for source, matrix in node.terms:
+                    result += matrix @ values[source]
+            else:
+                result = np.maximum(values[node.source], 0.0)
+            values.append(result)
+        return values
+
+    def evaluate(self, x: ArrayLike) -> FloatArray:
+        """Return ``f(x)``, shape (m,), in float64."""
+        return self.values(x)[-1]

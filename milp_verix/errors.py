@@ -1,0 +1,29 @@
+"""The exceptions that users see. Each message names what was seen, what was expected, what to do."""
+
+
+class MilpVerixError(Exception):
+    """Base class of every error that milp-verix raises on purpose."""
+
+
+class InputError(MilpVerixError, ValueError):
+    """An argument is not usable: wrong shape, NaN, ε < 0, label out of range, and the like."""
+
+
+class ModelError(MilpVerixError):
+    """The network file cannot be read: missing, truncated, not ONNX, or malformed."""
+
+
+class UnsupportedOperatorError(ModelError):
+    """The network holds an operator, or a use of one, that cannot be encoded exactly."""
+
+
+class SolverError(MilpVerixError):
+    """A solver failed: it crashed, returned garbage, or could not be run."""
+
+
+class SolverUnavailableError(SolverError):
+    """The solver asked for is not installed, or its binary or licence is missing."""
+
+
+class LicenceLimitError(SolverError):
+    """The program is larger than the solver's licence allows."""
