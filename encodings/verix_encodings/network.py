@@ -5,7 +5,7 @@ output. A node refers to values by index and only to earlier ones, so the order 
 a topological order and every algorithm on a network is a loop over its nodes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
@@ -64,13 +64,13 @@ class Network:
     """A feed-forward network ``f: R^d -> R^m`` in real arithmetic.
 
     ``input_shape`` is the shape a user's input has (its product is ``d``); all values are flat.
-    ``nodes`` are in topological order. Raises ``ValueError`` where a node refers to a later value
+    ``nodes`` are in topological order; ``sizes[k]`` is the size of value ``v_k``. Raises ``ValueError`` where a node refers to a later value
     or the sizes do not fit.
     """
 
     input_shape: tuple[int, ...]
     nodes: tuple[Node, ...]
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         sizes = [prod(self.input_shape)]
