@@ -5,6 +5,27 @@ bounds are a function of a network and a box (:mod:`~verix_encodings.bounds`), a
 function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
+from verix_encodings.bounds import BoundMethod, Bounds, Interval, interval_bounds
+from verix_encodings.encode import Encoding, encode
+from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Network, Node, Relu
+from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.relu import big_m_relu
 
-__all__ = ["Affine", "Network", "Node", "Relu"]
+__all__ = [
+    "Affine",
+    "BoundMethod",
+    "Bounds",
+    "Encoding",
+    "Expressions",
+    "Interval",
+    "Network",
+    "Node",
+    "Program",
+    "ProgramBuilder",
+    "Relu",
+    "big_m_relu",
+    "encode",
+    "interval_bounds",
+    "write_mps",
+]

@@ -128,3 +128,18 @@ class Network:
     def evaluate(self, x: ArrayLike) -> FloatArray:
         """Return ``f(x)``, shape (m,), in float64."""
         return self.values(x)[-1]
+
+    def then(self, matrix: ArrayLike, bias: ArrayLike) -> "Network":
+        """Return the network ``x ↦ W f(x) + c``, folded into the last node where that is affine.
+
+        ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,).
+        """
+        weight, shift = frozen(matrix), frozen(bias)
+        last = self.nodes[-1] if self.nodes else None
+        if not isinstance(last, Affine):
+            return Network(self.input_shape, (*self.nodes, Affine(((len(self.nodes), weight),), shift)))
+        folded = Affine(
+            tuple((source, weight @ inner) for source, inner in last.terms),
+            weight @ last.bias + shift,
+        )
+        return Network(self.input_shape, (*self.nodes[:-1], folded))

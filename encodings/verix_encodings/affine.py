@@ -1,0 +1,55 @@
+"""An affine map: substitution, and the rows that give a value columns of its own.
+
+    z = Σ_k M_k v_k + b,   v_k = C_k w_{J_k} + k_k     ⇒     z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
+
+A map costs nothing while it is only substituted. Where a nonlinear operator follows, its argument
+gets a column ``z_i`` and the row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map
+stands in the program once and not once for every row that mentions ``z_i``.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds import Interval
+from verix_encodings.network import Affine
+from verix_encodings.program import Expressions, ProgramBuilder
+
+
+def substitute(node: Affine, values: list[Expressions]) -> Expressions:
+    """Return the value of ``node`` as expressions in the columns of its sources."""
+    constant: FloatArray = node.bias.copy()
+    blocks, columns = [], []
+    for source, matrix in node.terms:
+        constant += matrix @ values[source].constant
+        blocks.append(matrix @ values[source].matrix)
+        columns.append(values[source].columns)
+    if not blocks:
+        empty = sp.csr_array((node.bias.size, 0))
+        return Expressions(np.zeros(0, dtype=np.intp), empty, constant)
+    if len(blocks) == 1:
+        return Expressions(columns[0], blocks[0], constant)
+    joined = sp.hstack([sp.csr_array(block) for block in blocks], format="csr")
+    return Expressions(np.concatenate(columns), joined, constant)
+
+
+def define(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> IntArray:
+    """Add a column ``name_i`` and its defining row for each expression ``i`` in ``which``."""
+    columns = builder.add_columns(name, which, interval.lower[which], interval.upper[which])
+    builder.add_rows(
+        f"define_{name}",
+        which,
+        [
+            (sp.eye_array(which.size, format="csr"), columns),
+            (-expressions.matrix[which, :], expressions.columns),
+        ],
+        expressions.constant[which],
+        expressions.constant[which],
+    )
+    return columns

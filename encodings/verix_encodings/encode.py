@@ -1,0 +1,49 @@
+"""From a network and its bounds to one program: every value becomes expressions in its columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from verix_encodings.affine import substitute
+from verix_encodings.ball import linf_ball
+from verix_encodings.bounds import Bounds, Interval
+from verix_encodings.network import Affine, Network
+from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.relu import big_m_relu
+
+ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """A program together with the network's input and output as expressions in its columns.
+
+    ``largest_big_m`` is the largest constant that an integer column is multiplied by: what
+    decides how far integrality tolerances can leak (0.0 without integer columns).
+    """
+
+    program: Program
+    input: Expressions
+    output: Expressions
+    largest_big_m: float
+
+
+def encode(network: Network, bounds: Bounds, relu: ReluEncoding = big_m_relu) -> Encoding:
+    """Encode ``network`` over the box ``bounds[0]``, with ``bounds`` valid for every value.
+
+    ``relu`` is the formulation of a ReLU layer; another one is another function.
+    """
+    builder = ProgramBuilder()
+    values = [linf_ball(builder, bounds[0])]
+    largest = 0.0
+    for index, node in enumerate(network.nodes):
+        if isinstance(node, Affine):
+            values.append(substitute(node, values))
+            continue
+        interval = bounds[node.source]
+        values.append(relu(builder, str(index), values[node.source], interval))
+        unstable = (interval.lower < 0) & (interval.upper > 0)
+        largest = max(largest, float(np.max(interval.magnitude[unstable], initial=0.0)))
+    return Encoding(builder.build(), values[0], values[-1], largest)

@@ -1,0 +1,164 @@
+"""A mixed-integer program as data, and the builder that encodings add their rows and columns to.
+
+    minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set
+
+There is always a minimisation and never a constant in the objective: solvers and file formats
+disagree about both. The cost ``c`` is not part of the program, since one program serves many.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, frozen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """The feasible set of a mixed-integer linear program.
+
+    ``matrix`` is CSR, shape (rows, columns); ``row_lower``, ``row_upper`` shape (rows,);
+    ``column_lower``, ``column_upper`` and ``integer`` shape (columns,). ``row_labels`` and
+    ``column_labels`` hold, block by block, a prefix and the numbers behind it.
+    """
+
+    matrix: sp.csr_array
+    row_lower: FloatArray
+    row_upper: FloatArray
+    column_lower: FloatArray
+    column_upper: FloatArray
+    integer: BoolArray
+    row_labels: tuple[tuple[str, IntArray], ...]
+    column_labels: tuple[tuple[str, IntArray], ...]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def binaries(self) -> int:
+        """Number of integer columns; every integer column of an encoding is binary."""
+        return int(np.count_nonzero(self.integer))
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names such as ``relu_upper_2_7``, in row order."""
+        return _names(self.row_labels)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names such as ``z_2_7``, in column order."""
+        return _names(self.column_labels)
+
+
+def _names(labels: tuple[tuple[str, IntArray], ...]) -> list[str]:
+    return [f"{prefix}_{number}" for prefix, numbers in labels for number in numbers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expressions:
+    """A vector of affine expressions ``e = C v_J + k`` in the columns ``J`` of a program.
+
+    ``columns`` is ``J``; ``matrix`` is ``C``, shape (size, len(J)); ``constant`` is ``k``.
+    """
+
+    columns: IntArray
+    matrix: Matrix
+    constant: FloatArray
+
+    def at(self, point: FloatArray) -> FloatArray:
+        """Evaluate the expressions at ``point``, a value for each column of the program."""
+        return self.matrix @ point[self.columns] + self.constant
+
+    def row(self, index: int, total_columns: int) -> tuple[FloatArray, float]:
+        """Return expression ``index`` as (coefficients of all the program's columns, constant)."""
+        row = self.matrix[[index], :]
+        coefficients = np.zeros(total_columns)
+        # a column may stand in J more than once
+        np.add.at(
+            coefficients, self.columns, (row.toarray() if sp.issparse(row) else row).reshape(-1)
+        )
+        return coefficients, float(self.constant[index])
+
+
+@dataclass(slots=True)
+class ProgramBuilder:
+    """Collects columns and rows in the order in which encodings add them."""
+
+    _columns: list[tuple[str, IntArray, FloatArray, FloatArray, bool]] = field(default_factory=list)
+    _rows: list[tuple[str, IntArray, FloatArray, FloatArray]] = field(default_factory=list)
+    _entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+    _column_count: int = 0
+    _row_count: int = 0
+
+    def add_columns(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        integer: bool = False,
+    ) -> IntArray:
+        """Add one column for each of ``numbers`` with the bounds given; return their indices."""
+        size = len(numbers)
+        self._columns.append((prefix, numbers, _filled(lower, size), _filled(upper, size), integer))
+        first, self._column_count = self._column_count, self._column_count + size
+        return np.arange(first, self._column_count)
+
+    def add_rows(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        terms: list[tuple[Matrix, IntArray]],
+        lower: ArrayLike,
+        upper: ArrayLike,
+    ) -> None:
+        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k)."""
+        size = len(numbers)
+        self._rows.append((prefix, numbers, _filled(lower, size), _filled(upper, size)))
+        for matrix, columns in terms:
+            block = sp.coo_array(matrix)
+            self._entries.append((block.row + self._row_count, columns[block.col], block.data))
+        self._row_count += size
+
+    def build(self) -> Program:
+        """Return what was added as a :class:`Program`."""
+        empty = np.zeros(0, dtype=np.intp)
+        rows = np.concatenate([empty, *(r for r, _, _ in self._entries)])
+        columns = np.concatenate([empty, *(c for _, c, _ in self._entries)])
+        data = np.concatenate([np.zeros(0), *(d for _, _, d in self._entries)])
+        matrix = sp.csr_array((data, (rows, columns)), shape=(self._row_count, self._column_count))
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        return Program(
+            matrix=matrix,
+            row_lower=_joined([lower for _, _, lower, _ in self._rows]),
+            row_upper=_joined([upper for _, _, _, upper in self._rows]),
+            column_lower=_joined([lower for _, _, lower, _, _ in self._columns]),
+            column_upper=_joined([upper for _, _, _, upper, _ in self._columns]),
+            integer=np.concatenate(
+                [
+                    np.zeros(0, dtype=bool),
+                    *(np.full(len(numbers), flag) for _, numbers, _, _, flag in self._columns),
+                ]
+            ),
+            row_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._rows),
+            column_labels=tuple((prefix, numbers) for prefix, numbers, _, _, _ in self._columns),
+        )
+
+
+def _filled(values: ArrayLike, size: int) -> FloatArray:
+    return np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), (size,)))
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    return frozen(np.concatenate([np.zeros(0), *parts]))
