@@ -35,13 +35,13 @@ def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
     for j, name in enumerate(columns):
         if program.integer[j] != integer:
             integer = not integer
-            yield f" MARKER MARKER 'MARKER' '{'INTORG' if integer else 'INTEND'}'"
+            yield f" MARKER 'MARKER' '{'INTORG' if integer else 'INTEND'}'"
         # a column without any entry must still be declared
         yield f" {name} cost {cost[j]:.17g}"
         for k in range(by_column.indptr[j], by_column.indptr[j + 1]):
             yield f" {name} {rows[by_column.indices[k]]} {by_column.data[k]:.17g}"
     if integer:
-        yield " MARKER MARKER 'MARKER' 'INTEND'"
+        yield " MARKER 'MARKER' 'INTEND'"
 
     yield "RHS"
     for name, sense, low, high in zip(

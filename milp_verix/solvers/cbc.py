@@ -1,0 +1,191 @@
+"""CBC as a subprocess, on an MPS file of our own: the binary that PuLP brings, or one on the path.
+
+CBC reports an optimum but no dual bound, prints eight digits, and prunes nodes that could improve
+the incumbent by no more than its ``increment``. The bound claimed here therefore stays below the
+optimum by more than all three can hide (``_BOUND_SLACK``, ``_PRINTED``). Its integrality leaks at
+smaller big-Ms than that of other solvers, hence the low ``largest_big_m``.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from verix_encodings import Program, write_mps
+from verix_encodings.arrays import FloatArray
+
+from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.tolerances import Tolerances
+
+name = "cbc"
+
+_BOUND_SLACK = 1e-5
+_PRINTED = 1e-7
+_GRACE_SECONDS = 5.0
+
+_STATUS = {
+    "Optimal": SolveStatus.OPTIMAL,
+    "Stopped": SolveStatus.TIME_LIMIT,
+    "Infeasible": SolveStatus.INFEASIBLE,
+    "Integer": SolveStatus.INFEASIBLE,
+}
+
+
+def binary() -> str | None:
+    """Return the path of a CBC binary: PuLP's own, else one on the PATH, else None."""
+    try:
+        import pulp
+    except ImportError:
+        return shutil.which("cbc")
+    # PULP_CBC_CMD leaves in PuLP 4; what takes its place finds CBC on the path
+    bundled = getattr(pulp, "PULP_CBC_CMD", None)
+    if bundled is not None and bundled().available():
+        return str(bundled().path)
+    return shutil.which("cbc")
+
+
+def unavailable() -> str | None:
+    """Return why CBC cannot be used, or None."""
+    if binary() is None:
+        return "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+    return None
+
+
+def open(*, threads: int, tolerances: Tolerances) -> "CbcSession":  # noqa: A001
+    """Open a session; raises ``SolverUnavailableError`` without a binary."""
+    path = binary()
+    if path is None:
+        raise SolverUnavailableError(str(unavailable()))
+    return CbcSession(path, threads, tolerances)
+
+
+class CbcSession:
+    """A folder of files and a program in memory; each solve is a process of its own."""
+
+    name = name
+    largest_big_m = 50.0
+
+    def __init__(self, path: str, threads: int, tolerances: Tolerances) -> None:
+        self._path = path
+        self._threads = threads
+        self._tolerances = tolerances
+        self._folder = tempfile.TemporaryDirectory(prefix="milp-verix-")
+        self._program: Program | None = None
+        self.version = self._read_version()
+
+    def _read_version(self) -> str:
+        try:
+            done = subprocess.run(
+                [self._path, "-quit"], capture_output=True, text=True, timeout=30, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise SolverUnavailableError(f"the CBC binary does not run: {error}") from error
+        found = re.search(r"Version: (\S+)", done.stdout)
+        return found.group(1) if found else "unknown"
+
+    def load(self, program: Program) -> None:
+        """Replace the program; it is written with each cost, in one go."""
+        self._program = program
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`.
+
+        Always goes on to the optimum: CBC's cutoffs would weaken the bound, and save little.
+        """
+        if self._program is None:
+            raise SolverError("load a program before minimising")
+        model = Path(self._folder.name) / "check.mps"
+        solution = Path(self._folder.name) / "check.sol"
+        solution.unlink(missing_ok=True)
+        write_mps(self._program, cost, model)
+        log = self._run(self._command(model, solution, targets.seconds), targets.seconds)
+        if log is None:
+            return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
+        if not solution.exists():
+            last = log.strip().splitlines()[-1:] or ["no output"]
+            raise SolverError(f"CBC wrote no solution: {last[0]}")
+        return self._read(solution, log, cost)
+
+    def _command(self, model: Path, solution: Path, seconds: float) -> list[str]:
+        tolerances = self._tolerances
+        command = [self._path, str(model), "-timeMode", "elapsed"]
+        if np.isfinite(seconds):
+            command += ["-sec", f"{max(seconds, 0.001):.3f}"]
+        if self._threads > 1:
+            command += ["-threads", str(self._threads)]
+        command += ["-primalT", f"{tolerances.feasibility:g}"]
+        command += ["-dualT", f"{tolerances.feasibility:g}"]
+        command += ["-integerT", f"{tolerances.integrality:g}"]
+        command += ["-ratio", "0", "-allow", "0", "-increment", "1e-9"]
+        command += ["-presolve", "off", "-preprocess", "off", "-cuts", "off", "-heur", "off"]
+        return [*command, "-printing", "all", "-solve", "-solu", str(solution)]
+
+    def _run(self, command: list[str], seconds: float) -> str | None:
+        """Run CBC; return its log, or None where it had to be killed at its time limit."""
+        deadline = time.monotonic() + seconds + _GRACE_SECONDS
+        # a session of its own: Ctrl-C in the terminal reaches us, and we end the process
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            timeout = max(deadline - time.monotonic(), 0.0) if np.isfinite(seconds) else None
+            log, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+        if process.returncode != 0:
+            raise SolverError(f"CBC ended with exit code {process.returncode}")
+        return log
+
+    def _read(self, solution: Path, log: str, cost: FloatArray) -> SolveResult:
+        lines = solution.read_text().splitlines()
+        detail = lines[0] if lines else "empty solution file"
+        status = _STATUS.get(detail.split()[0] if detail.split() else "", SolveStatus.FAILED)
+        if status is SolveStatus.TIME_LIMIT and "time" not in detail:
+            status = SolveStatus.FAILED
+        nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
+        iterations = _number(r"Total iterations:\s+(\d+)", log)
+        if status is not SolveStatus.OPTIMAL:
+            return SolveResult(status, nodes=nodes, iterations=iterations, detail=detail)
+        assert self._program is not None
+        rows = self._program.rows
+        point = np.full(cost.size, np.nan)
+        for line in lines[1 + rows : 1 + rows + cost.size]:
+            # lines that violate a tolerance are marked by two asterisks in front
+            index, _column, value, *_ = line.replace("**", " ").split()
+            point[int(index)] = float(value)
+        if not np.isfinite(point).all():
+            raise SolverError("CBC's solution file lacks columns")
+        objective = _objective(detail)
+        bound = objective - _BOUND_SLACK - _PRINTED * abs(objective)
+        return SolveResult(status, bound, point, nodes, iterations, detail)
+
+    def close(self) -> None:
+        """Remove the session's files."""
+        self._folder.cleanup()
+
+
+def _number(pattern: str, log: str) -> int:
+    found = re.search(pattern, log)
+    return int(found.group(1)) if found else 0
+
+
+def _objective(detail: str) -> float:
+    found = re.search(r"objective value\s+(\S+)", detail)
+    if found is None:
+        raise SolverError(f"CBC's solution file has no objective: {detail}")
+    return float(found.group(1))

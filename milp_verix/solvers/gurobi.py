@@ -1,0 +1,165 @@
+"""Gurobi, in process through gurobipy's matrix interface.
+
+The licence that comes with the package stops at 2000 columns or 2000 rows; the sizes are counted
+here before a model is built for it, and the error it raises at ``optimize()`` is translated too.
+``BestObjStop`` and ``BestBdStop`` end a solve early; both arrive as one status, so the values are
+compared, not the status.
+"""
+
+from typing import Any
+
+import numpy as np
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
+
+from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.tolerances import Tolerances
+
+name = "gurobi"
+
+_SIZE_LIMIT_ERROR = 10010
+
+
+def unavailable() -> str | None:
+    """Return why Gurobi cannot be used, or None. A licence is looked for only by :func:`open`."""
+    try:
+        import gurobipy  # noqa: F401
+    except ImportError as error:
+        return f"gurobipy does not import ({error}): pip install gurobipy"
+    return None
+
+
+def open(*, threads: int, tolerances: Tolerances) -> "GurobiSession":  # noqa: A001
+    """Open a session; raises ``SolverUnavailableError`` without gurobipy or a valid licence."""
+    if reason := unavailable():
+        raise SolverUnavailableError(reason)
+    return GurobiSession(threads, tolerances)
+
+
+class GurobiSession:
+    """One environment and one live model in it."""
+
+    name = name
+    largest_big_m = 1e4
+
+    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+        import gurobipy
+
+        self._gp: Any = gurobipy
+        self.version = ".".join(map(str, gurobipy.gurobi.version()))
+        try:
+            self._env: Any = gurobipy.Env(params={"OutputFlag": 0, "LogToConsole": 0})
+        except gurobipy.GurobiError as error:
+            raise SolverUnavailableError(
+                f"Gurobi {self.version} gives no licence ({error}): "
+                "renew it, or use another solver, such as highs"
+            ) from error
+        for option, value in _options(threads, tolerances).items():
+            self._env.setParam(option, value)
+        self._model: Any = None
+        self._variables: Any = None
+        self._size = ""
+
+    def load(self, program: Program) -> None:
+        """Replace the model by ``program``."""
+        gp, grb = self._gp, self._gp.GRB
+        if self._model is not None:
+            self._model.dispose()
+        self._size = f"{program.rows} rows and {program.columns} columns"
+        try:
+            model = gp.Model(env=self._env)
+            self._variables = model.addMVar(
+                program.columns,
+                lb=program.column_lower,
+                ub=program.column_upper,
+                vtype=np.where(program.integer, grb.BINARY, grb.CONTINUOUS),
+            )
+            for sense, rows, rhs in _senses(program):
+                if rows.size:
+                    matrix = program.matrix[rows, :]
+                    model.addMConstr(matrix, self._variables, sense, rhs[rows])
+            self._model = model
+        except gp.GurobiError as error:
+            raise self._translated(error) from error
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        gp, grb, model = self._gp, self._gp.GRB, self._model
+        if model is None:
+            raise SolverError("load a program before minimising")
+        self._variables.Obj = cost
+        model.Params.TimeLimit = min(max(targets.seconds, 0.0), grb.INFINITY)
+        model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
+        model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)
+
+        def stop_on_interrupt(running: Any, _where: int) -> None:
+            if interrupt.pending:
+                running.terminate()
+
+        interrupt = Interrupt()
+        try:
+            with deferred_interrupt() as interrupt:
+                model.optimize(stop_on_interrupt)
+        except gp.GurobiError as error:
+            raise self._translated(error) from error
+        status = {
+            grb.OPTIMAL: SolveStatus.OPTIMAL,
+            grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
+            grb.INTERRUPTED: SolveStatus.TARGET,
+            grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
+            grb.INFEASIBLE: SolveStatus.INFEASIBLE,
+        }.get(model.Status, SolveStatus.FAILED)
+        found = model.SolCount > 0
+        bound = -np.inf
+        if model.IsMIP or status is SolveStatus.OPTIMAL:
+            bound = max(float(model.ObjBound), -np.inf)
+        return SolveResult(
+            status,
+            bound if bound > -grb.INFINITY else -np.inf,
+            np.array(self._variables.X, dtype=np.float64) if found else None,
+            int(model.NodeCount),
+            int(model.IterCount),
+            f"Gurobi status {model.Status}",
+        )
+
+    def _translated(self, error: Any) -> SolverError:
+        if error.errno == _SIZE_LIMIT_ERROR:
+            return LicenceLimitError(
+                f"Gurobi's licence does not cover {self._size} (error {error.errno}; the licence "
+                "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
+            )
+        return SolverError(f"Gurobi error {error.errno}: {error}")
+
+    def close(self) -> None:
+        """Give the model and the environment, and with it the licence, back."""
+        if self._model is not None:
+            self._model.dispose()
+            self._model = None
+        self._env.dispose()
+
+
+def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
+    """Split the rows by sense; a two-sided row appears as two."""
+    low, high = program.row_lower, program.row_upper
+    equal = low == high
+    return [
+        ("=", np.flatnonzero(equal), low),
+        (">", np.flatnonzero(~equal & np.isfinite(low)), low),
+        ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
+    ]
+
+
+def _options(threads: int, tolerances: Tolerances) -> dict[str, float | int]:
+    return {
+        "Threads": threads,
+        "Presolve": 0,
+        "Cuts": 0,
+        "Heuristics": 0.0,
+        "MIPGap": 0.0,
+        "MIPGapAbs": 0.0,
+        "FeasibilityTol": max(tolerances.feasibility, 1e-9),
+        "OptimalityTol": max(tolerances.feasibility, 1e-9),
+        "IntFeasTol": max(tolerances.integrality, 1e-9),
+    }

@@ -1,0 +1,95 @@
+"""What a solver is to this project: it loads a program and minimises one cost after another.
+
+A session keeps its program alive between solves, so that a check with nine rivals loads one
+program and minimises nine costs. Whatever a solver reports becomes a :class:`SolveResult`, whose
+``bound`` is the only thing a proof may rest on.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
+
+from milp_verix.tolerances import Tolerances
+
+
+class SolveStatus(Enum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    TARGET = "stopped at the target asked for"
+    TIME_LIMIT = "time limit"
+    INFEASIBLE = "reported infeasible"
+    FAILED = "numerical trouble"
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """When a solve may stop.
+
+    ``seconds`` is a wall-clock limit. A point with cost below ``violated_below`` answers the
+    question, and so does a proof that no point has a cost below ``holds_above``; a solver that
+    can stop there does, the others go on to the optimum.
+    """
+
+    seconds: float = float("inf")
+    violated_below: float = -np.inf
+    holds_above: float = np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolveResult:
+    """The outcome of one minimisation.
+
+    ``bound`` is a proven lower bound on the cost over the program (-inf where there is none);
+    ``point`` the best point found, one value per column, or None; ``detail`` the solver's own
+    words for the status.
+    """
+
+    status: SolveStatus
+    bound: float = -np.inf
+    point: FloatArray | None = None
+    nodes: int = 0
+    iterations: int = 0
+    detail: str = ""
+
+
+class Session(Protocol):
+    """A live solver. Sessions are cheap to open and hold at most one program."""
+
+    name: str
+    version: str
+    largest_big_m: float
+    """The solver's proofs are trusted up to this big-M (see ``design`` notes in its file)."""
+
+    def load(self, program: Program) -> None:
+        """Replace the session's program."""
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v`` over the program loaded.
+
+        Raises ``SolverError`` where the solver fails in a way that leaves no result,
+        ``LicenceLimitError`` where its licence does not cover the program, and
+        ``KeyboardInterrupt`` after Ctrl-C, with the session still usable.
+        """
+
+    def close(self) -> None:
+        """Release what the session holds: memory, files, licence."""
+
+
+class Solver(Protocol):
+    """A solver that may or may not be installed."""
+
+    name: str
+
+    def unavailable(self) -> str | None:
+        """Return why the solver cannot be used and what to do, or None if it can.
+
+        Cheap: takes no licence and solves nothing.
+        """
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+        """Open a session. Raises ``SolverUnavailableError`` where that is impossible."""

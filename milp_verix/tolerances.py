@@ -1,0 +1,31 @@
+"""Every tolerance of the toolkit, in one frozen object that is passed explicitly."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerances:
+    """What separates a proof from noise.
+
+    A margin is how far a rival is ahead, in the units of the network's outputs; a claim holds
+    where every margin is negative over the whole ball.
+    """
+
+    margin: float = 1e-6
+    """A proven bound counts only if it is below zero by more than this …"""
+    relative_margin: float = 1e-9
+    """… and by more than this times the size of the margins that the bounds allow."""
+    early_violation: float = 1e-4
+    """A solve stops early on a point whose margin exceeds this; a smaller one is optimised first,
+    since rounding in the network's own precision may undo it."""
+    feasibility: float = 1e-9
+    """Primal and dual feasibility tolerance asked of the solvers."""
+    integrality: float = 1e-9
+    """Integrality tolerance asked of the solvers."""
+    largest_big_m: float = 1e4
+    """Above this big-M a proof is distrusted: integrality tolerance times big-M leaks through a
+    closed ReLU. A solver may declare a smaller limit of its own."""
+
+    def decisive(self, magnitude: float) -> float:
+        """The least distance from zero at which a bound on a margin of this magnitude counts."""
+        return max(self.margin, self.relative_margin * magnitude)
