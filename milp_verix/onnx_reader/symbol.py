@@ -1,0 +1,175 @@
+"""Symbolic tensors: what the reader knows about a tensor that depends on the network's input.
+
+A :class:`Symbol` is an affine expression over values of the network, one row per element in C
+order. Affine operators compose symbols, which is how runs of them fold into one matrix.
+
+The functions here raise ``ValueError`` where shapes do not fit or the result would be too large;
+the tracer turns that into a ``ModelError`` that names the node.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from verix_encodings.arrays import FloatArray, IntArray
+
+Shape: TypeAlias = tuple[int, ...]
+Constant: TypeAlias = NDArray[Any]
+
+MAX_ELEMENTS = 10**7
+MAX_NONZEROS = 2 * 10**8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbol:
+    """A tensor of ``shape`` whose flat elements are ``Σ_k terms[k] @ v_k + bias``.
+
+    ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``softmax`` labels the
+    Softmax node that was left out on the way here, if any: the elements are then scores in the
+    order of the real ones, not the real ones.
+    """
+
+    shape: Shape
+    terms: Mapping[int, sp.csr_array]
+    bias: FloatArray
+    softmax: str | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def indices(self) -> IntArray:
+        """The flat index of each element, in the tensor's shape."""
+        return np.arange(self.size).reshape(self.shape)
+
+
+Tensor: TypeAlias = Symbol | Constant
+
+
+def value_symbol(value: int, shape: Shape) -> Symbol:
+    """Return the value ``v_value`` of the network itself, seen in ``shape``."""
+    size = check_elements(shape)
+    return Symbol(shape, {value: sp.eye_array(size, format="csr")}, np.zeros(size))
+
+
+def as_symbol(tensor: Tensor) -> Symbol:
+    """Return ``tensor`` as a symbol: a constant is a symbol with no terms."""
+    if isinstance(tensor, Symbol):
+        return tensor
+    check_elements(tensor.shape)
+    return Symbol(tensor.shape, {}, np.asarray(tensor, dtype=np.float64).reshape(-1))
+
+
+def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
+    """Return the symbol whose elements are picked from ``x`` as ``operation`` picks indices.
+
+    ``operation`` is any numpy operation that moves, drops or repeats elements: a reshape, a
+    transpose, a slice, a broadcast.
+    """
+    index = operation(x.indices)
+    rows = index.reshape(-1)
+    if rows.size == x.size and np.array_equal(rows, np.arange(x.size)):
+        return replace(x, shape=index.shape)
+    for matrix in x.terms.values():
+        check_nonzeros(int(np.diff(matrix.indptr)[rows].sum()))
+    terms = {value: matrix[rows] for value, matrix in x.terms.items()}
+    return replace(x, shape=index.shape, terms=terms, bias=x.bias[rows])
+
+
+def broadcast(x: Symbol, shape: Shape) -> Symbol:
+    """Return ``x`` broadcast to ``shape`` by numpy's rules."""
+    check_elements(shape)
+    return rearrange(x, lambda index: np.broadcast_to(index, shape))
+
+
+def scale(x: Symbol, factor: float) -> Symbol:
+    """Return ``factor * x``."""
+    terms = {value: matrix * factor for value, matrix in x.terms.items()}
+    return replace(x, terms=terms, bias=x.bias * factor)
+
+
+def add(x: Symbol, y: Symbol) -> Symbol:
+    """Return ``x + y``, broadcast by numpy's rules."""
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    x, y = broadcast(x, shape), broadcast(y, shape)
+    terms = dict(x.terms)
+    for value, matrix in y.terms.items():
+        terms[value] = terms[value] + matrix if value in terms else matrix
+    return Symbol(shape, terms, x.bias + y.bias)
+
+
+def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) -> Symbol:
+    """Return the tensor of dot products ``Σ_k weights[..., k] * x[columns[..., k]]``.
+
+    ``columns`` holds flat indices into ``x``, or -1 for a zero that ``x`` does not have (padding).
+    The two arrays broadcast against each other; the last ``contracted`` axes, which must agree,
+    are the ones summed over. Dense layers, products of matrices and convolutions are all this.
+    """
+    if columns.shape[-contracted:] != weights.shape[-contracted:]:
+        raise ValueError(
+            f"{weights.shape[-contracted:]} weights cannot multiply "
+            f"{columns.shape[-contracted:]} values"
+        )
+    full = np.broadcast_shapes(columns.shape, weights.shape)
+    check_nonzeros(prod(full))
+    shape, width = full[:-contracted], prod(full[-contracted:])
+    rows = check_elements(shape)
+    picked = np.broadcast_to(columns.astype(np.int32), full).reshape(rows, width)
+    factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
+    kept = (picked >= 0) & (factors != 0)
+    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
+    terms = {value: _product(matrix, term) for value, term in x.terms.items()}
+    return Symbol(shape, terms, matrix @ x.bias)
+
+
+def exact_value(x: Symbol) -> int | None:
+    """Return the index of the network's value that ``x`` is, element by element, if it is one."""
+    if len(x.terms) != 1 or x.bias.any():
+        return None
+    ((value, matrix),) = x.terms.items()
+    rows, columns = matrix.shape
+    identical = (
+        rows == columns == matrix.nnz
+        and np.array_equal(matrix.indptr, np.arange(rows + 1))
+        and np.array_equal(matrix.indices, np.arange(rows))
+        and bool((matrix.data == 1.0).all())
+    )
+    return value if identical else None
+
+
+def check_elements(shape: Shape) -> int:
+    """Return the number of elements of ``shape``; raise ``ValueError`` where it is too large."""
+    size = prod(shape)
+    if size > MAX_ELEMENTS:
+        raise ValueError(f"a tensor of shape {shape} has more than {MAX_ELEMENTS:,} elements")
+    return size
+
+
+def check_nonzeros(count: int) -> None:
+    """Raise ``ValueError`` where a matrix with ``count`` entries would be too large."""
+    if count > MAX_NONZEROS:
+        raise ValueError(f"its matrix needs {count:,} entries, more than {MAX_NONZEROS:,}")
+
+
+def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
+    """Return ``left @ right``, multiplied densely where both are dense, which is far faster."""
+    rows, inner = left.shape
+    columns = right.shape[1]
+    multiplications = int(np.diff(right.indptr)[left.indices].sum(dtype=np.int64))
+    check_nonzeros(min(multiplications, rows * columns))
+    if 10 * multiplications > rows * inner * columns:
+        return sp.csr_array(left.toarray() @ right.toarray())
+    return left @ right
