@@ -1,0 +1,66 @@
+"""Affine operators: sums and products with constants."""
+
+import numpy as np
+
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.registry import operator
+from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, dot, rearrange, scale
+
+
+@operator("Add")
+def add_(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """``a + b``, broadcast."""
+    return add(as_symbol(a), as_symbol(b))
+
+
+@operator("Sub")
+def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """``a - b``, broadcast."""
+    return add(as_symbol(a), scale(as_symbol(b), -1.0))
+
+
+@operator("MatMul")
+def matmul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
+    return _product(node, a, b)
+
+
+@operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))
+def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+    """``alpha * A @ B + beta * C``, with A and B matrices, transposed on demand."""
+    if a.ndim != 2 or b.ndim != 2:
+        raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
+    a = _transposed(a) if node.integer("transA", 0) else a
+    b = _transposed(b) if node.integer("transB", 0) else b
+    product = scale(as_symbol(_product(node, a, b)), node.number("alpha", 1.0))
+    if c is None:
+        return product
+    total = add(product, scale(as_symbol(c), node.number("beta", 1.0)))
+    if total.shape != product.shape:
+        raise node.malformed(f"C of shape {c.shape} does not fit a product {product.shape}")
+    return total
+
+
+def _product(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    if isinstance(a, Symbol) and isinstance(b, Symbol):
+        raise node.unsupported("it multiplies two tensors that both depend on the input")
+    left = a.indices if isinstance(a, Symbol) else a
+    right = b.indices if isinstance(b, Symbol) else b
+    if left.ndim == 0 or right.ndim == 0:
+        raise node.malformed("it multiplies a scalar")
+    # Rows of the left against columns of the right: shape (..., rows, columns, summed).
+    rows = left[..., :, None, :] if left.ndim > 1 else left[None, None, :]
+    columns = right.swapaxes(-1, -2)[..., None, :, :] if right.ndim > 1 else right[None, None, :]
+    if isinstance(a, Symbol):
+        product = dot(a, rows, columns)
+    elif isinstance(b, Symbol):
+        product = dot(b, columns, rows)
+    else:
+        result: Tensor = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        return result
+    promoted = ((-2,) if left.ndim == 1 else ()) + ((-1,) if right.ndim == 1 else ())
+    return rearrange(product, lambda index: np.squeeze(index, promoted))
+
+
+def _transposed(x: Tensor) -> Tensor:
+    return rearrange(x, np.transpose) if isinstance(x, Symbol) else x.T

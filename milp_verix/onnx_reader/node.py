@@ -1,0 +1,73 @@
+"""What an operator knows about the node it computes, besides its inputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from milp_verix.errors import ModelError, UnsupportedOperatorError
+from milp_verix.onnx_reader.builder import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class NodeContext:
+    """One node of the ONNX graph: its operator, names, attributes, and the network being built.
+
+    ``inputs`` and ``outputs`` are tensor names, empty for an omitted one.
+    """
+
+    operator: str
+    name: str
+    opset: int
+    attributes: Mapping[str, object] = field(repr=False)
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    builder: Builder = field(repr=False)
+
+    def __str__(self) -> str:
+        """Return the operator with the node's name, or with what tells an unnamed node apart."""
+        if self.name:
+            return f"{self.operator} {self.name!r}"
+        return f"{self.operator} (unnamed, output {next(filter(None, self.outputs), '')!r})"
+
+    def integer(self, name: str, default: int) -> int:
+        """Return an integer attribute. Raises ``ModelError`` where it has another type."""
+        value = self.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise self._mistyped(name, "an integer")
+        return value
+
+    def number(self, name: str, default: float) -> float:
+        """Return a float attribute. Raises ``ModelError`` where it has another type."""
+        value = self.attributes.get(name, default)
+        if not isinstance(value, float):
+            raise self._mistyped(name, "a number")
+        return value
+
+    def text(self, name: str, default: str) -> str:
+        """Return a string attribute. Raises ``ModelError`` where it has another type."""
+        value = self.attributes.get(name, default)
+        if not isinstance(value, str):
+            raise self._mistyped(name, "a string")
+        return value
+
+    def integers(self, name: str) -> list[int] | None:
+        """Return an attribute that is a list of integers, ``None`` where the node has none.
+
+        Raises ``ModelError`` where it has another type.
+        """
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
+            raise self._mistyped(name, "a list of integers")
+        return value
+
+    def unsupported(self, reason: str) -> UnsupportedOperatorError:
+        """Return the error to raise where this node cannot be encoded exactly."""
+        return UnsupportedOperatorError(f"{self} is not supported: {reason}")
+
+    def malformed(self, reason: str) -> ModelError:
+        """Return the error to raise where this node breaks the ONNX specification."""
+        return ModelError(f"{self} is malformed: {reason}")
+
+    def _mistyped(self, name: str, expected: str) -> ModelError:
+        return self.malformed(f"attribute {name!r} is not {expected}")
