@@ -1,0 +1,138 @@
+"""A neural network in an ONNX file: the file itself, and what it means as a network of ReLUs."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader import read_model, read_signature, trace
+from milp_verix.onnx_reader.messages import first_line
+from verix_encodings.network import Network
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OnnxNetwork:
+    """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
+
+    ``ir`` computes the scores in real arithmetic, without the final Softmax that the file may have
+    (``softmax_stripped``). ``sha256`` is that of the file at ``path``; weights stored beside it are
+    not covered. ``input_shape`` has 1 for the batch; ``dtype`` is the type of the input.
+    """
+
+    path: Path
+    sha256: str
+    ir: Network
+    input_name: str
+    output_name: str
+    input_shape: tuple[int, ...]
+    dtype: np.dtype[np.floating]
+    softmax_stripped: bool
+    session: Any
+
+    @property
+    def input_size(self) -> int:
+        """Number of input coordinates ``d``."""
+        return self.ir.input_size
+
+    @property
+    def output_size(self) -> int:
+        """Number of scores ``m``."""
+        return self.ir.output_size
+
+    def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Run the file in onnxruntime at ``x`` and return its output, shape (m,).
+
+        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; it is
+        rounded to ``dtype``. Raises ``InputError`` where it is neither, ``ModelError`` where
+        onnxruntime fails.
+        """
+        point = self._point(x)
+        try:
+            outputs = self.session.run([self.output_name], {self.input_name: point})
+        except Exception as error:  # onnxruntime's exceptions share no base class but this
+            raise ModelError(f"onnxruntime cannot run {self.path}: {first_line(error)}") from error
+        scores: NDArray[np.floating] = outputs[0].reshape(-1)
+        return scores
+
+    def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
+        """Run the file at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
+
+        Raises as :meth:`evaluate` does.
+        """
+        rows = [self.evaluate(x) for x in _numbers(xs)]
+        return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
+
+    def __repr__(self) -> str:
+        return (
+            f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
+            f"{self.output_size} scores, {self.ir.relu_count} ReLUs)"
+        )
+
+    def _point(self, x: ArrayLike) -> NDArray[np.floating]:
+        array = _numbers(x)
+        flat = array.shape == (self.input_size,)
+        if not flat and _without_ones(array.shape) != _without_ones(self.input_shape):
+            raise InputError(f"the input has shape {array.shape}, expected {self.input_shape}")
+        return array.astype(self.dtype).reshape(self.input_shape)
+
+
+def load_network(
+    path: str | os.PathLike[str],
+    *,
+    input_shape: Sequence[int] | None = None,
+    output: str | None = None,
+) -> OnnxNetwork:
+    """Read the ONNX file at ``path``.
+
+    ``input_shape`` fixes the shape of the input where it has more than one dynamic dimension;
+    ``output`` names the output to explain where there are several.
+
+    Raises ``ModelError`` where the file cannot be read, ``UnsupportedOperatorError`` where it holds
+    something that cannot be encoded exactly, ``InputError`` where an argument does not fit it.
+    """
+    path = Path(path)
+    model, sha256 = read_model(path)
+    signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    traced = trace(model, signature, path.parent)
+    return OnnxNetwork(
+        path=path,
+        sha256=sha256,
+        ir=traced.network,
+        input_name=signature.input_name,
+        output_name=signature.output_name,
+        input_shape=signature.input_shape,
+        dtype=signature.dtype,
+        softmax_stripped=traced.softmax_stripped,
+        session=_session(path),
+    )
+
+
+def _session(path: Path) -> Any:
+    options = onnxruntime.SessionOptions()
+    # One thread: single inputs are too small to share, and results must not depend on scheduling.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's exceptions share no base class but this
+        raise ModelError(f"onnxruntime cannot load {path}: {first_line(error)}") from error
+
+
+def _numbers(x: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise InputError(f"the input is not an array: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"the input has type {array.dtype}, expected numbers")
+    return array
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dim for dim in shape if dim != 1)
