@@ -1,0 +1,43 @@
+# VENV is the virtual environment that the targets use: `make test VENV=~/envs/verix`.
+VENV ?= .venv
+BIN := $(VENV)/bin
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types notebooks check clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## Create the virtual environment with everything that development needs
+	python3 -m venv $(VENV)
+	$(BIN)/pip install -e '.[dev]'
+
+demo: ## Explain an example image; writes explanation.json and explanation.png
+	$(BIN)/milp-verix explain examples/digits.onnx 'examples/digits.npz:images[0]' --epsilon 0.1 --json explanation.json --plot explanation.png
+
+test: ## Run the tests
+	$(BIN)/pytest
+
+lint: ## Check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: ## Check types
+	$(BIN)/mypy
+
+notebooks: ## Check that the notebooks hold no output, and execute them
+ifeq ($(NOTEBOOKS),)
+	@echo 'There are no notebooks.'
+else
+	$(BIN)/nbstripout --verify $(NOTEBOOKS)
+	$(BIN)/jupyter-execute --timeout=900 $(NOTEBOOKS)
+endif
+
+check: ## Do all that CI does, in a .venv made afresh
+	.ci/run
+
+clean: ## Remove what builds, checks and the demo leave behind
+	rm -rf build dist explanation.json explanation.png
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find milp_verix encodings tests examples benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
