@@ -48,11 +48,10 @@ class OnnxNetwork:
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the file in onnxruntime at ``x`` and return its output, shape (m,).
 
-        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; it is
-        rounded to ``dtype``. Raises ``InputError`` where it is neither, ``ModelError`` where
-        onnxruntime fails.
+        ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where onnxruntime
+        fails.
         """
-        point = self._point(x)
+        point = self.as_input(x)
         try:
             outputs = self.session.run([self.output_name], {self.input_name: point})
         except Exception as error:  # onnxruntime's exceptions share no base class but this
@@ -68,18 +67,23 @@ class OnnxNetwork:
         rows = [self.evaluate(x) for x in _numbers(xs)]
         return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
 
-    def __repr__(self) -> str:
-        return (
-            f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
-            f"{self.output_size} scores, {self.ir.relu_count} ReLUs)"
-        )
+    def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
 
-    def _point(self, x: ArrayLike) -> NDArray[np.floating]:
+        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1. Raises
+        ``InputError`` where it is neither.
+        """
         array = _numbers(x)
         flat = array.shape == (self.input_size,)
         if not flat and _without_ones(array.shape) != _without_ones(self.input_shape):
             raise InputError(f"the input has shape {array.shape}, expected {self.input_shape}")
         return array.astype(self.dtype).reshape(self.input_shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
+            f"{self.output_size} scores, {self.ir.relu_count} ReLUs)"
+        )
 
 
 def load_network(

@@ -1,6 +1,6 @@
 """An affine map: substitution, and the rows that give a value columns of its own.
 
-    z = Σ_k M_k v_k + b,   v_k = C_k w_{J_k} + k_k     ⇒     z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
+    z = Σ_k M_k v_k + b,  v_k = C_k w_{J_k} + k_k   ⇒   z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
 
 A map costs nothing while it is only substituted. Where a nonlinear operator follows, its argument
 gets a column ``z_i`` and the row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map

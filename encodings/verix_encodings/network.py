@@ -137,7 +137,9 @@ class Network:
         weight, shift = frozen(matrix), frozen(bias)
         last = self.nodes[-1] if self.nodes else None
         if not isinstance(last, Affine):
-            return Network(self.input_shape, (*self.nodes, Affine(((len(self.nodes), weight),), shift)))
+            return Network(
+                self.input_shape, (*self.nodes, Affine(((len(self.nodes), weight),), shift))
+            )
         folded = Affine(
             tuple((source, weight @ inner) for source, inner in last.terms),
             weight @ last.bias + shift,

@@ -72,10 +72,15 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> Tensor:
         )
     _check_form(entry, node, inputs)
     try:
-        result = entry.function(node, *inputs)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below, for sparse ones too
+            result = entry.function(node, *inputs)
     except (ValueError, IndexError, ArithmeticError) as error:
         raise ModelError(f"{node}: {error}") from error
-    return replace(result, softmax=softmax) if softmax and isinstance(result, Symbol) else result
+    if not isinstance(result, Symbol):
+        return result
+    if not result.finite:
+        raise ModelError(f"{node}: its weights overflow, combined with those of the nodes before")
+    return replace(result, softmax=softmax) if softmax else result
 
 
 def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None]) -> None:

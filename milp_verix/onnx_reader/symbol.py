@@ -54,6 +54,12 @@ class Symbol:
         """The flat index of each element, in the tensor's shape."""
         return np.arange(self.size).reshape(self.shape)
 
+    @property
+    def finite(self) -> bool:
+        """Whether every coefficient is a finite number."""
+        parts = (self.bias, *(matrix.data for matrix in self.terms.values()))
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
 
 Tensor: TypeAlias = Symbol | Constant
 

@@ -11,6 +11,7 @@ from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader import activations, affine_ops, conv, shape_ops  # noqa: F401 (register)
 from milp_verix.onnx_reader.builder import Builder
 from milp_verix.onnx_reader.constants import fold, stored
+from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import apply
 from milp_verix.onnx_reader.signature import Signature
@@ -102,11 +103,7 @@ def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
             f"{signature.input_shape}; expected one vector of scores. Where the model fixes its "
             "batch size, export it with batch size 1"
         )
-    try:
-        network = builder.network(output)
-    except ValueError as error:
-        raise ModelError(f"output {name!r}: {error}") from error
-    return Trace(network, output.softmax is not None)
+    return Trace(builder.network(output), output.softmax is not None)
 
 
 def _opset(model: onnx.ModelProto) -> int:
@@ -154,7 +151,8 @@ def _context(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext
             value = onnx.helper.get_attribute_value(attribute)
         except ValueError as error:
             raise ModelError(
-                f"attribute {attribute.name!r} of {proto.op_type} {proto.name!r}: {error}"
+                f"attribute {attribute.name!r} of {proto.op_type} {proto.name!r}: "
+                f"{first_line(error)}"
             ) from error
         attributes[attribute.name] = _plain(value)
     return NodeContext(

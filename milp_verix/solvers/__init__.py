@@ -8,6 +8,7 @@ from typing import cast
 
 from milp_verix.errors import InputError, SolverUnavailableError
 from milp_verix.solvers import cbc, gurobi, highs
+from milp_verix.solvers.fallback import LicenceFallback
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
 
@@ -17,6 +18,9 @@ SOLVERS: dict[str, Solver] = {
 
 AUTO_ORDER = ("highs", "cbc")
 """What ``auto`` tries: in process before subprocess, and open source only."""
+
+SIZE_LIMITED = frozenset({"gurobi"})
+LICENCE_FALLBACK = "highs"
 
 
 def resolve_solver(name: str) -> Solver:
@@ -45,8 +49,17 @@ def resolve_solver(name: str) -> Solver:
 def open_session(
     name: str = "auto", *, threads: int = 1, tolerances: Tolerances | None = None
 ) -> Session:
-    """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does."""
-    return resolve_solver(name).open(threads=threads, tolerances=tolerances or Tolerances())
+    """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
+
+    A solver whose licence may end at a size hands larger programs to ``LICENCE_FALLBACK``.
+    """
+    solver = resolve_solver(name)
+    tolerances = tolerances or Tolerances()
+    session = solver.open(threads=threads, tolerances=tolerances)
+    if solver.name not in SIZE_LIMITED:
+        return session
+    other = SOLVERS[LICENCE_FALLBACK]
+    return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
 
 
 __all__ = [

@@ -16,12 +16,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from verix_encodings import Program, write_mps
-from verix_encodings.arrays import FloatArray
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
+from verix_encodings import Program, write_mps
+from verix_encodings.arrays import FloatArray
 
 name = "cbc"
 
@@ -70,6 +70,7 @@ class CbcSession:
 
     name = name
     largest_big_m = 50.0
+    notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, threads: int, tolerances: Tolerances) -> None:
         self._path = path

@@ -9,13 +9,13 @@ compared, not the status.
 from typing import Any
 
 import numpy as np
-from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
 
 name = "gurobi"
 
@@ -43,6 +43,7 @@ class GurobiSession:
 
     name = name
     largest_big_m = 1e4
+    notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
         import gurobipy

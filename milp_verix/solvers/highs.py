@@ -9,13 +9,13 @@ bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS repor
 from typing import Any
 
 import numpy as np
-from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
 
 name = "highs"
 
@@ -41,6 +41,7 @@ class HighsSession:
 
     name = name
     largest_big_m = 1e4
+    notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
         import highspy
@@ -124,7 +125,9 @@ class HighsSession:
             nodes = max(int(info.mip_node_count), 0)
         else:
             # a linear program has a dual bound only once it is solved
-            bound = float(info.objective_function_value) if native == status_of.kOptimal else -np.inf
+            bound = (
+                float(info.objective_function_value) if native == status_of.kOptimal else -np.inf
+            )
             nodes = 0
         feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
         point = None

@@ -10,10 +10,10 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
-from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
 
 from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
 
 
 class SolveStatus(Enum):
@@ -60,10 +60,21 @@ class SolveResult:
 class Session(Protocol):
     """A live solver. Sessions are cheap to open and hold at most one program."""
 
-    name: str
-    version: str
-    largest_big_m: float
-    """The solver's proofs are trusted up to this big-M (see ``design`` notes in its file)."""
+    @property
+    def name(self) -> str:
+        """Name of the solver."""
+
+    @property
+    def version(self) -> str:
+        """Version of the solver."""
+
+    @property
+    def largest_big_m(self) -> float:
+        """The big-M up to which the solver's proofs are trusted."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about the session, in words."""
 
     def load(self, program: Program) -> None:
         """Replace the session's program."""
@@ -83,7 +94,9 @@ class Session(Protocol):
 class Solver(Protocol):
     """A solver that may or may not be installed."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name that users choose it by."""
 
     def unavailable(self) -> str | None:
         """Return why the solver cannot be used and what to do, or None if it can.

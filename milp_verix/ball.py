@@ -1,0 +1,163 @@
+"""The ball around an input, seen from both sides of a proof.
+
+A claim quantifies over real vectors: its box is rounded *outward* to float64, so that nothing is
+left out. A witness is an array in the network's own type: its box is rounded *inward* to that
+type, so that every array inside it lies in the ball and in the domain by definition, with no
+tolerance. Both are computed with error-free transformations, not with a safety factor.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.errors import InputError
+from verix_encodings import Interval
+from verix_encodings.arrays import FloatArray, IntArray
+
+Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
+"""Lower and upper end of the input domain: scalars, or arrays of the input's shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ball:
+    """The L∞ ball of radius ``epsilon`` around ``centre``, intersected with the input domain.
+
+    ``centre`` is flat, shape (d,), in the network's own dtype; ``domain_lower``, ``domain_upper``
+    are float64, shape (d,), infinite where the input is not limited. Built by :func:`make_ball`.
+    """
+
+    centre: NDArray[Any]
+    epsilon: float
+    norm: str
+    domain_lower: FloatArray
+    domain_upper: FloatArray
+    outer: Interval = field(init=False)
+    inner_lower: NDArray[Any] = field(init=False)
+    inner_upper: NDArray[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        x = self.centre.astype(np.float64)
+        below, above = _exact_sum(x, -self.epsilon), _exact_sum(x, self.epsilon)
+        outer = Interval(
+            np.maximum(_rounded(below, -np.inf), self.domain_lower),
+            np.minimum(_rounded(above, np.inf), self.domain_upper),
+        )
+        object.__setattr__(self, "outer", outer)
+        lower = np.maximum(_rounded(below, np.inf), self.domain_lower)
+        upper = np.minimum(_rounded(above, -np.inf), self.domain_upper)
+        dtype = self.centre.dtype
+        # the centre is in the ball, whatever the grid of its type is
+        object.__setattr__(
+            self, "inner_lower", np.minimum(_cast(lower, dtype, np.inf), self.centre)
+        )
+        object.__setattr__(
+            self, "inner_upper", np.maximum(_cast(upper, dtype, -np.inf), self.centre)
+        )
+        for array in (self.centre, self.inner_lower, self.inner_upper):
+            array.flags.writeable = False
+
+    def box(self, free: IntArray) -> Interval:
+        """Return the box of the claim with the coordinates ``free`` free, the others fixed."""
+        lower = self.centre.astype(np.float64)
+        upper = lower.copy()
+        lower[free] = self.outer.lower[free]
+        upper[free] = self.outer.upper[free]
+        return Interval(lower, upper)
+
+    def nearest_witness(self, point: FloatArray, free: IntArray) -> NDArray[Any]:
+        """Return the array of the network's dtype next to ``point`` that lies in the ball.
+
+        ``point`` has shape (d,); coordinates outside ``free`` are those of the centre.
+        """
+        witness = self.centre.copy()
+        rounded = point[free].astype(self.centre.dtype)
+        witness[free] = np.clip(rounded, self.inner_lower[free], self.inner_upper[free])
+        return witness
+
+    def contains(self, witness: NDArray[Any], free: IntArray) -> bool:
+        """Whether ``witness`` (the network's dtype) is in the ball over ``free`` and the domain.
+
+        Exact: the inner ends are the outermost numbers of that dtype that satisfy the definition.
+        """
+        fixed = np.ones(self.centre.size, dtype=bool)
+        fixed[free] = False
+        return bool(
+            witness.dtype == self.centre.dtype
+            and np.array_equal(witness[fixed], self.centre[fixed])
+            and np.all(witness[free] >= self.inner_lower[free])
+            and np.all(witness[free] <= self.inner_upper[free])
+        )
+
+
+def make_ball(
+    x: NDArray[Any], epsilon: float, norm: str = "linf", domain: Domain = (0.0, 1.0)
+) -> Ball:
+    """Return the ball around ``x``, an array in the network's own dtype.
+
+    Raises ``InputError`` for an ``x`` that is not finite or outside the domain, an ``epsilon``
+    that is negative or not finite, an unknown norm, an empty domain.
+    """
+    if norm != "linf":
+        raise InputError(f"norm {norm!r} is not supported; the norm is 'linf'")
+    try:
+        epsilon = float(epsilon)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"epsilon must be a number, got {epsilon!r}") from error
+    if not (np.isfinite(epsilon) and epsilon >= 0):
+        raise InputError(f"epsilon must be finite and not negative, got {epsilon}")
+    flat = np.array(x).reshape(-1)
+    if not np.isfinite(flat).all():
+        where = int(np.flatnonzero(~np.isfinite(flat))[0])
+        raise InputError(f"the input is {flat[where]} at coordinate {where}; it must be finite")
+    lower, upper = _domain(domain, x.shape)
+    outside = np.flatnonzero((flat < lower) | (flat > upper))
+    if outside.size:
+        where = int(outside[0])
+        raise InputError(
+            f"the input is {flat[where]} at coordinate {where}, outside its domain "
+            f"[{lower[where]:g}, {upper[where]:g}] ({outside.size} of {flat.size} coordinates are "
+            "outside): rescale the input, or give the domain it lives in"
+        )
+    return Ball(flat, epsilon, norm, lower, upper)
+
+
+def _domain(domain: Domain, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    try:
+        low, high = domain
+        ends = [
+            np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), shape)).reshape(-1)
+            for end in (low, high)
+        ]
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the domain is a pair (lower, upper) of numbers, or of arrays of the input's shape "
+            f"{shape}: {error}"
+        ) from error
+    lower, upper = ends
+    if np.isnan(lower).any() or np.isnan(upper).any() or np.any(lower > upper):
+        raise InputError("the domain needs lower <= upper everywhere and no NaN")
+    return lower, upper
+
+
+def _exact_sum(x: FloatArray, y: float) -> tuple[FloatArray, FloatArray]:
+    """Return ``s`` and ``e`` with ``s + e = x + y`` exactly (Knuth's TwoSum)."""
+    s = x + y
+    z = s - x
+    return s, (x - (s - z)) + (y - z)
+
+
+def _rounded(exact: tuple[FloatArray, FloatArray], towards: float) -> FloatArray:
+    """Round the exact sum ``s + e`` to the next float64 towards ±infinity."""
+    s, e = exact
+    beyond = e > 0 if towards > 0 else e < 0
+    return np.where(beyond, np.nextafter(s, towards), s)
+
+
+def _cast(values: FloatArray, dtype: np.dtype[Any], towards: float) -> NDArray[Any]:
+    """Round ``values`` to ``dtype`` towards ±infinity."""
+    with np.errstate(over="ignore"):
+        result = values.astype(dtype)
+    wrong = result < values if towards > 0 else result > values
+    return np.where(wrong, np.nextafter(result, dtype.type(towards)), result)

@@ -1,0 +1,284 @@
+"""The check: does the prediction survive every perturbation of the free coordinates?
+
+For each margin, bounds first, then one mixed-integer program that maximises it over the ball. A
+margin holds only by a proven dual bound below zero; the claim is violated only by a point that
+onnxruntime was run on; everything else is UNKNOWN, with the reason.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.ball import Domain
+from milp_verix.errors import InputError, SolverError
+from milp_verix.features import FeaturesLike
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.problem import Problem, make_problem
+from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
+from milp_verix.tolerances import Tolerances
+from milp_verix.verdict import Answer, Effort, Verdict
+from verix_encodings import BoundMethod, Encoding, Network, encode, interval_bounds
+from verix_encodings.arrays import FloatArray, IntArray
+
+
+class Oracle:
+    """Answers checks on one problem; keeps the solver's session and whatever checks share.
+
+    The session opens at once, so a solver that is missing shows before anything is computed
+    (``SolverUnavailableError``); one that fails later costs the check that it failed in, and the
+    next check opens a fresh one. Use as a context manager, or call :meth:`close`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: str = "auto",
+        *,
+        bounds: BoundMethod = interval_bounds,
+        threads: int = 1,
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        self.problem = problem
+        self.tolerances = tolerances or Tolerances()
+        self._solver = solver
+        self._threads = threads
+        self._bound_method = bounds
+        self._margins: Network = problem.question.margins(problem.network.ir)
+        self._session: Session | None = self._open()
+        self.solver = self._session.name
+        self.solver_version = self._session.version
+        self._earlier_notes: tuple[str, ...] = ()
+
+    def __enter__(self) -> "Oracle":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about the solver's part in it."""
+        return self._earlier_notes + (self._session.notes if self._session else ())
+
+    def close(self) -> None:
+        """Close the session."""
+        if self._session is not None:
+            self._earlier_notes = self.notes
+            self._session.close()
+            self._session = None
+
+    def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
+        """Decide the claim for the flat coordinates ``free`` within ``seconds``."""
+        started = time.monotonic()
+        try:
+            verdict = self._check(free, started + seconds)
+        except OverflowError as error:
+            verdict = Verdict(Answer.UNKNOWN, reason=str(error))
+        except SolverError as error:
+            self.close()
+            verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
+        return replace(verdict, effort=replace(verdict.effort, seconds=time.monotonic() - started))
+
+    def _open(self) -> Session:
+        return open_session(self._solver, threads=self._threads, tolerances=self.tolerances)
+
+    def _check(self, free: IntArray, deadline: float) -> Verdict:
+        bounds = self._bound_method(self._margins, self.problem.ball.box(free))
+        upper, magnitude = bounds[-1].upper, bounds[-1].magnitude
+        needed = np.array([self.tolerances.decisive(m) for m in magnitude])
+        settled = upper < -needed
+        effort = Effort(bounded=int(np.count_nonzero(settled)))
+        worst = float(np.max(upper[settled], initial=-np.inf))
+        if settled.all():
+            return Verdict(Answer.HOLDS, bound=worst, effort=effort)
+
+        encoding = encode(self._margins, bounds)
+        if self._session is None:
+            self._session = self._open()
+        self._session.load(encoding.program)
+        unknown: Verdict | None = None
+        most_promising_first = np.argsort(-upper, kind="stable")
+        for margin in most_promising_first[~settled[most_promising_first]]:
+            verdict = self._maximise(encoding, int(margin), float(needed[margin]), free, deadline)
+            effort += verdict.effort
+            if verdict.bound is None:
+                unknown = unknown or verdict
+            else:
+                worst = max(worst, verdict.bound)
+            if verdict.violated:
+                return replace(verdict, effort=effort)
+        if unknown is not None:
+            return replace(unknown, effort=effort)
+        return Verdict(Answer.HOLDS, bound=worst, effort=effort)
+
+    def _maximise(
+        self, encoding: Encoding, margin: int, needed: float, free: IntArray, deadline: float
+    ) -> Verdict:
+        """Decide one margin: first with early stops, then, if that leaves it open, without."""
+        assert self._session is not None
+        row, constant = encoding.output.row(margin, encoding.program.columns)
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            return Verdict(Answer.UNKNOWN, reason="time limit")
+        early = Targets(seconds, constant - self.tolerances.early_violation, constant + needed)
+        result = self._session.minimise(-row, early)
+        verdict = self._judge(encoding, margin, needed, free, row, constant, result)
+        effort = _effort(result)
+        seconds = deadline - time.monotonic()
+        if result.status is SolveStatus.TARGET and verdict.answer is Answer.UNKNOWN and seconds > 0:
+            result = self._session.minimise(-row, Targets(seconds))
+            verdict = self._judge(encoding, margin, needed, free, row, constant, result)
+            effort += _effort(result)
+        return replace(verdict, effort=effort)
+
+    def _judge(
+        self,
+        encoding: Encoding,
+        margin: int,
+        needed: float,
+        free: IntArray,
+        row: FloatArray,
+        constant: float,
+        result: SolveResult,
+    ) -> Verdict:
+        """Turn what the solver said of ``margin = row·v + constant`` into a verdict."""
+        assert self._session is not None
+        proven = constant - result.bound
+        point = None if result.point is None else encoding.input.at(result.point)
+        if proven < -needed:
+            limit = min(self._session.largest_big_m, self.tolerances.largest_big_m)
+            if encoding.largest_big_m > limit:
+                reason = (
+                    f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
+                    f"proofs by {self._session.name} are trusted"
+                )
+                return Verdict(Answer.UNKNOWN, reason=reason)
+            if point is not None and self._margins.evaluate(point)[margin] > proven + needed:
+                reason = f"{self._session.name} claims a bound that a point of its own exceeds"
+                return Verdict(Answer.UNKNOWN, reason=reason)
+            return Verdict(Answer.HOLDS, bound=proven)
+        counterfactual = None if point is None else self._replay(point, free)
+        if counterfactual is not None:
+            return counterfactual
+        return Verdict(Answer.UNKNOWN, reason=_reason(result, proven, needed))
+
+    def _replay(self, point: FloatArray, free: IntArray) -> Verdict | None:
+        """Run onnxruntime next to ``point``; return a VIOLATED verdict if the prediction changes."""
+        network, question = self.problem.network, self.problem.question
+        witness = self.problem.ball.nearest_witness(point, free)
+        if not self.problem.ball.contains(witness, free):
+            return None
+        outputs = network.evaluate(witness)
+        if not question.changed(outputs):
+            return None
+        witness = witness.reshape(network.input_shape)
+        witness.flags.writeable = False
+        return Verdict(Answer.VIOLATED, witness=witness, prediction=question.predicted(outputs))
+
+
+def check(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    free: Sequence[int],
+    *,
+    epsilon: float,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    label: int | None = None,
+    output: int | None = None,
+    solver: str = "auto",
+    time_limit: float | None = 300.0,
+    threads: int = 1,
+    bounds: BoundMethod = interval_bounds,
+    tolerances: Tolerances | None = None,
+) -> Verdict:
+    """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
+
+    The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
+    ``‖x' − x‖∞ ≤ epsilon``, the predicted class is the same, or, if ``delta`` is given, every
+    output (or the one numbered ``output``) moves by at most ``delta``.
+
+    Args:
+        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
+        free: indices of the features that may change; see ``features``.
+        epsilon: radius of the ball, in the units of the input.
+        norm: ``"linf"``.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
+        features: groups of coordinates, see :func:`milp_verix.features.make_features`.
+        label: the class explained; it must be the one predicted.
+        output: the output that a regression is about; all of them by default.
+        solver: ``"auto"``, ``"highs"``, ``"cbc"`` or ``"gurobi"``.
+        time_limit: seconds for the check; None for no limit.
+        threads: threads that the solver may use.
+        bounds: how bounds on the neurons are found.
+        tolerances: what separates a proof from noise.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    problem = make_problem(
+        network,
+        x,
+        epsilon=epsilon,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        label=label,
+        output=output,
+    )
+    chosen = _feature_indices(free, problem.features.count)
+    seconds = seconds_of(time_limit, "time_limit")
+    with Oracle(problem, solver, bounds=bounds, threads=threads, tolerances=tolerances) as oracle:
+        return oracle.check(problem.features.coordinates(chosen), seconds)
+
+
+def seconds_of(limit: float | None, name: str) -> float:
+    """Return a time limit in seconds, infinite for None; ``InputError`` unless it is positive."""
+    if limit is None:
+        return float("inf")
+    try:
+        seconds = float(limit)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number of seconds or None, got {limit!r}") from error
+    if not seconds > 0:
+        raise InputError(f"{name} must be positive, got {limit}")
+    return seconds
+
+
+def _feature_indices(free: Sequence[int], count: int) -> list[int]:
+    given = np.asarray(free)
+    if given.size == 0:
+        return []
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError("free lists features by their integer indices")
+    outside = given[(given < 0) | (given >= count)]
+    if outside.size:
+        raise InputError(f"feature {outside[0]} is out of range: the features are 0..{count - 1}")
+    if np.unique(given).size != given.size:
+        raise InputError("free lists a feature twice")
+    return [int(i) for i in given]
+
+
+def _effort(result: SolveResult) -> Effort:
+    return Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+
+
+def _reason(result: SolveResult, proven: float, needed: float) -> str:
+    if result.status is SolveStatus.TIME_LIMIT:
+        return "time limit"
+    if result.status in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        return f"numerical trouble: {result.detail or result.status.value}"
+    if abs(proven) <= needed:
+        return f"the worst margin, {proven:.2e}, is within the tolerance {needed:.2e} of zero"
+    return "the solver's point does not change the prediction in onnxruntime"

@@ -1,0 +1,195 @@
+"""Explain a prediction: an order, the VeriX loop over the oracle, and the result."""
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.ball import Domain
+from milp_verix.check import Oracle, seconds_of
+from milp_verix.explanation import Counterfactual, Explanation, ModelInfo, Statistics
+from milp_verix.features import FeaturesLike
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.order import Order, make_order
+from milp_verix.problem import Problem, make_problem
+from milp_verix.tolerances import Tolerances
+from milp_verix.traversal import Traversal, traverse
+from verix_encodings import BoundMethod, interval_bounds
+from verix_encodings.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where an explanation stands: features checked, features in all, features not freed.
+
+    ``snapshot()`` returns the sound explanation that stopping now would give.
+    """
+
+    done: int
+    total: int
+    explanation_size: int
+    snapshot: Callable[[], Explanation]
+
+
+def explain(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    *,
+    epsilon: float,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    order: str | Sequence[int] | NDArray[Any] = "sensitivity",
+    transformation: str = "reversal",
+    label: int | None = None,
+    output: int | None = None,
+    solver: str = "auto",
+    time_limit: float | None = None,
+    check_time_limit: float | None = 300.0,
+    seed: int = 0,
+    threads: int = 1,
+    bounds: BoundMethod = interval_bounds,
+    tolerances: Tolerances | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Explanation:
+    """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
+
+    The VeriX method (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1): features are freed one by one in
+    a traversal order, each for good if the prediction provably survives. Ctrl-C and the time limit
+    return the sound explanation so far, with the features not yet decided in ``unknown``.
+
+    Args:
+        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
+        epsilon: radius of the ball, in the units of the input.
+        norm: ``"linf"``.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        order: ``"sensitivity"``, ``"random"``, ``"sequential"``, or a list of all features.
+        transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
+        label: the class explained; it must be the one predicted.
+        output: the output that a regression is about; all of them by default.
+        solver: ``"auto"``, ``"highs"``, ``"cbc"`` or ``"gurobi"``.
+        time_limit: seconds for the whole explanation; None for no limit.
+        check_time_limit: seconds for each check; None for no limit.
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use.
+        bounds: how bounds on the neurons are found.
+        tolerances: what separates a proof from noise.
+        progress: called after each check.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    started = time.monotonic()
+    seconds = seconds_of(time_limit, "time_limit")
+    check_seconds = seconds_of(check_time_limit, "check_time_limit")
+    problem = make_problem(
+        network,
+        x,
+        epsilon=epsilon,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        label=label,
+        output=output,
+    )
+    chosen = make_order(problem, order, transformation=transformation, seed=seed)
+    traversal = Traversal(chosen.permutation)
+    with Oracle(problem, solver, bounds=bounds, threads=threads, tolerances=tolerances) as oracle:
+
+        def result() -> Explanation:
+            return _explanation(problem, chosen, traversal, oracle, time.monotonic() - started)
+
+        def on_step(state: Traversal) -> None:
+            if progress is not None:
+                size = state.explanation_size
+                progress(Progress(state.done, len(state.order), size, result))
+
+        traverse(
+            oracle,
+            traversal,
+            deadline=started + seconds,
+            check_seconds=check_seconds,
+            on_step=on_step,
+        )
+        return result()
+
+
+def _explanation(
+    problem: Problem, order: Order, traversal: Traversal, oracle: Oracle, seconds: float
+) -> Explanation:
+    network, effort = problem.network, traversal.effort
+    never_checked = traversal.stopped or "not checked yet"
+    unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
+    return Explanation(
+        model=ModelInfo(
+            network.path.name,
+            network.sha256,
+            network.input_shape,
+            str(network.dtype),
+            network.softmax_stripped,
+        ),
+        input=problem.x.reshape(network.input_shape),
+        prediction=problem.question.prediction,
+        epsilon=problem.ball.epsilon,
+        norm=problem.ball.norm,
+        delta=getattr(problem.question, "delta", None),
+        domain=(_end(problem.ball.domain_lower), _end(problem.ball.domain_upper)),
+        groups=tuple(tuple(int(i) for i in group) for group in problem.features.groups),
+        feature_shape=problem.features.shape,
+        order=order.name,
+        traversal=order.permutation,
+        sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
+        solver=oracle.solver,
+        explanation=tuple(sorted([*traversal.violated, *unknown])),
+        irrelevant=tuple(sorted(traversal.irrelevant)),
+        unknown_reasons=unknown,
+        counterfactuals={
+            feature: Counterfactual(verdict.witness, verdict.prediction)
+            for feature, verdict in sorted(traversal.violated.items())
+            if verdict.witness is not None and verdict.prediction is not None
+        },
+        statistics=Statistics(
+            checks=traversal.done,
+            solves=effort.solves,
+            bounded=effort.bounded,
+            nodes=effort.nodes,
+            iterations=effort.iterations,
+            seconds=seconds,
+            check_seconds=effort.seconds,
+            stopped=traversal.stopped,
+        ),
+        notes=oracle.notes,
+        versions={**_versions(), oracle.solver: oracle.solver_version},
+    )
+
+
+def _end(values: FloatArray) -> float | tuple[float, ...]:
+    if np.all(values == values[0]):
+        return float(values[0])
+    return tuple(float(value) for value in values)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in ("milp-verix", "numpy", "onnx", "onnxruntime"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed as a package"
+    return versions

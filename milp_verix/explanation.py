@@ -1,0 +1,170 @@
+"""The result of an explanation: frozen data that can be stored, drawn and checked again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from milp_verix.onnx_network import OnnxNetwork
+
+Prediction = int | tuple[float, ...]
+"""A class, or the values of the outputs that a regression is about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterfactual:
+    """An input inside the ball, differing from the original only in features freed, and its
+    prediction by onnxruntime, which is a different one.
+    """
+
+    input: NDArray[Any]
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Which network an explanation is about. ``sha256`` is that of the ONNX file."""
+
+    file: str
+    sha256: str
+    input_shape: tuple[int, ...]
+    dtype: str
+    softmax_stripped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What an explanation took.
+
+    ``checks`` are features decided, ``solves`` programs solved, ``bounded`` margins settled by
+    bounds alone; ``nodes`` and ``iterations`` are the solver's own counts; ``seconds`` is the whole
+    wall-clock time and ``check_seconds`` the part spent in checks. ``stopped`` says what ended the
+    traversal early: ``"interrupted"``, ``"time limit"``, or None.
+    """
+
+    checks: int = 0
+    solves: int = 0
+    bounded: int = 0
+    nodes: int = 0
+    iterations: int = 0
+    seconds: float = 0.0
+    check_seconds: float = 0.0
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """An abductive explanation of one prediction.
+
+    Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
+    the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
+    counterfactual, so that it could not have been left out. Feature numbers refer to ``groups``.
+
+    ``input`` has the network's input shape and dtype. ``order`` names the traversal order and
+    ``traversal`` lists the features in it; ``sensitivity`` is the score per feature behind it, or
+    None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
+    that were not decided (``unknown_reasons``); ``explanation`` holds them too.
+    """
+
+    model: ModelInfo
+    input: NDArray[Any]
+    prediction: Prediction
+    epsilon: float
+    norm: str
+    delta: float | None
+    domain: tuple[float | tuple[float, ...], float | tuple[float, ...]]
+    groups: tuple[tuple[int, ...], ...]
+    feature_shape: tuple[int, ...] | None
+    order: str
+    traversal: tuple[int, ...]
+    sensitivity: tuple[float, ...] | None
+    solver: str
+    explanation: tuple[int, ...]
+    irrelevant: tuple[int, ...]
+    unknown_reasons: Mapping[int, str]
+    counterfactuals: Mapping[int, Counterfactual]
+    statistics: Statistics
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("unknown_reasons", "counterfactuals", "versions"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        self.input.flags.writeable = False
+
+    @property
+    def size(self) -> int:
+        """Number of features in the explanation."""
+        return len(self.explanation)
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """Features that are in the explanation because they were not decided, ascending."""
+        return tuple(sorted(self.unknown_reasons))
+
+    @property
+    def minimal(self) -> bool:
+        """Whether no single feature can be left out: all were decided."""
+        return not self.unknown_reasons
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the explanation as JSON, and write it to ``path`` if given."""
+        from milp_verix.serialisation import dump, write_atomically
+
+        text = dump(self, indent=indent)
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text
+
+    @staticmethod
+    def from_json(source: str | Path) -> "Explanation":
+        """Read an explanation from JSON text or from the path of a JSON file.
+
+        Raises ``InputError`` for what is not an explanation of this schema.
+        """
+        from milp_verix.serialisation import load
+
+        return load(source)
+
+    def replay(self, network: "OnnxNetwork") -> tuple[int, ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        A counterfactual fails that is outside the ball or the domain, touches a feature that is
+        neither irrelevant nor its own, or does not change the prediction. Raises ``InputError``
+        where ``network`` is not the network explained.
+        """
+        from milp_verix.replay import failing_counterfactuals
+
+        return failing_counterfactuals(self, network)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Figure":
+        """Draw the explanation; write it to ``path`` if given.
+
+        Images: the original, the sensitivity map, the explanation over the image, and
+        counterfactuals. Other inputs: a bar for each feature. ``image_shape`` says how to draw an
+        input that is an image only in the eye of its owner, such as (28, 28).
+        """
+        from milp_verix.plotting import plot_explanation
+
+        return plot_explanation(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        minimal = "locally minimal" if self.minimal else f"{len(self.unknown)} unknown"
+        return (
+            f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
+            f"{len(self.groups)} features, {minimal}, epsilon={self.epsilon:g} {self.norm}, "
+            f"{self.statistics.seconds:.2f} s by {self.solver})"
+        )
+
+    def _repr_html_(self) -> str:
+        from milp_verix.report import to_html
+
+        return to_html(self)

@@ -1,0 +1,124 @@
+"""Features: groups of input coordinates that are freed together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from verix_encodings.arrays import IntArray
+
+FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
+"""``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
+
+_CHANNEL_COUNTS = (1, 3, 4)
+_IMAGE_RANK = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
+
+    ``shape`` is the shape in which the features are drawn, such as (height, width), or None.
+    """
+
+    groups: tuple[IntArray, ...]
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of features."""
+        return len(self.groups)
+
+    def coordinates(self, features: Sequence[int]) -> IntArray:
+        """Return the flat coordinates of all of ``features``, ascending."""
+        empty = np.zeros(0, dtype=np.intp)
+        return np.sort(np.concatenate([empty, *(self.groups[i] for i in features)]))
+
+
+def image_layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Return (height, width, channel axis) of an input shape with its batch, or None.
+
+    The channel axis counts in the shape without its leading ones and is -1 for a grey image given
+    as (height, width). An image is at least 4 pixels high and wide.
+    """
+    inner = shape
+    while len(inner) > _IMAGE_RANK and inner[0] == 1:
+        inner = inner[1:]
+    if len(inner) == _IMAGE_RANK and inner[-1] in _CHANNEL_COUNTS:
+        height, width, axis = inner[0], inner[1], 2
+    elif len(inner) == _IMAGE_RANK and inner[0] in _CHANNEL_COUNTS:
+        height, width, axis = inner[1], inner[2], 0
+    elif len(inner) == 2:
+        height, width, axis = inner[0], inner[1], -1
+    else:
+        return None
+    return (height, width, axis) if min(height, width) >= 4 else None
+
+
+def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features:
+    """Return the partition that ``given`` describes of an input of ``input_shape``.
+
+    ``None``: every coordinate is a feature. ``"pixels"``: a pixel with its channels. An integer
+    array of the input's shape: coordinates with the same number are one feature, numbered
+    0, 1, … without a gap. Lists of flat coordinates: one list a feature. Raises ``InputError``
+    unless that is a partition.
+    """
+    size = int(np.prod(input_shape))
+    layout = image_layout(input_shape)
+    shape = layout[:2] if layout else None
+    if given is None:
+        one_channel = shape is not None and shape[0] * shape[1] == size
+        singles = tuple(np.array([i], dtype=np.intp) for i in range(size))
+        return Features(singles, shape if one_channel else None)
+    if isinstance(given, str):
+        if given != "pixels":
+            raise InputError(f"unknown features {given!r}; choose 'pixels' or give groups")
+        if layout is None:
+            raise InputError(
+                f"features='pixels' needs an image, height × width × 1, 3 or 4 channels or channels "
+                f"first, not the input shape {input_shape}; give an integer array of groups"
+            )
+        height, width, axis = layout
+        channels = size // (height * width)
+        index = np.arange(size, dtype=np.intp)
+        pixels = (
+            index.reshape(channels, -1).T if axis == 0 else index.reshape(height * width, channels)
+        )
+        return Features(tuple(pixels), shape)
+    if isinstance(given, np.ndarray) and given.ndim and given.size == size:
+        return _labelled(given, input_shape)
+    return _listed(given, size)
+
+
+def _labelled(labels: NDArray[Any], input_shape: tuple[int, ...]) -> Features:
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise InputError(f"an array of features holds integers, got dtype {labels.dtype}")
+    flat = labels.reshape(-1)
+    numbers = np.unique(flat)
+    if not np.array_equal(numbers, np.arange(numbers.size)):
+        raise InputError(
+            f"features are numbered 0, 1, … without a gap over an input of shape {input_shape}; "
+            f"the array's numbers run from {numbers[0]} to {numbers[-1]}, {numbers.size} distinct"
+        )
+    by_label = np.argsort(flat, kind="stable")
+    ends = np.cumsum(np.bincount(flat))[:-1]
+    return Features(tuple(np.split(by_label, ends)))
+
+
+def _listed(given: Sequence[Sequence[int]] | NDArray[Any], size: int) -> Features:
+    try:
+        groups = tuple(np.array([int(i) for i in group], dtype=np.intp) for group in given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"features are lists of flat coordinates: {error}") from error
+    if any(group.size == 0 for group in groups):
+        raise InputError("a feature needs at least one coordinate, and one of them is empty")
+    members = np.sort(np.concatenate([np.zeros(0, dtype=np.intp), *groups]))
+    if not np.array_equal(members, np.arange(size)):
+        raise InputError(
+            f"features must hold each of the {size} input coordinates 0..{size - 1} exactly once; "
+            f"the groups given hold {members.size} ({np.unique(members).size} distinct)"
+        )
+    return Features(groups)

@@ -1,0 +1,76 @@
+"""One prediction to explain: network, question, ball and features, checked once and then shared."""
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.ball import Ball, Domain, make_ball
+from milp_verix.errors import InputError
+from milp_verix.features import Features, FeaturesLike, make_features
+from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.question import Question, make_question
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What every check, order and explanation of one prediction refers to."""
+
+    network: OnnxNetwork
+    question: Question
+    ball: Ball
+    features: Features
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """The input explained, flat, in the network's own dtype."""
+        return self.ball.centre
+
+
+def make_problem(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    *,
+    epsilon: float,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    label: int | None = None,
+    output: int | None = None,
+) -> Problem:
+    """Check the arguments of an explanation and return the problem they pose.
+
+    Raises ``InputError`` for whatever does not fit the network, ``ModelError`` for a network that
+    cannot be read.
+    """
+    if not isinstance(network, OnnxNetwork):
+        network = load_network(network)
+    converted = _converted(network, x, domain)
+    ball = make_ball(converted, epsilon, norm, domain)
+    question = make_question(network, ball.centre, delta=delta, label=label, output=output)
+    return Problem(network, question, ball, make_features(features, network.input_shape))
+
+
+def _converted(network: OnnxNetwork, x: ArrayLike, domain: Domain) -> NDArray[Any]:
+    """Return ``x`` in the network's shape and dtype.
+
+    Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above
+    0.1); such a value moves to the next number inside.
+    """
+    given = np.asarray(x)
+    if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
+        raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
+    rounded = network.as_input(given)
+    original = given.reshape(rounded.shape).astype(np.float64)
+    try:
+        low, high = (np.broadcast_to(np.asarray(end, np.float64), rounded.shape) for end in domain)
+    except (TypeError, ValueError):
+        return rounded  # make_ball names what is wrong with the domain
+    wide = rounded.astype(np.float64)
+    up = np.nextafter(rounded, rounded.dtype.type(np.inf))
+    down = np.nextafter(rounded, rounded.dtype.type(-np.inf))
+    rounded = np.where((wide < low) & (original >= low), up, rounded)
+    return np.where((wide > high) & (original <= high), down, rounded)

@@ -1,0 +1,184 @@
+"""What is asked about a prediction: a set of margins that must all stay below zero.
+
+Classification: the class ``c`` is kept if ``f_j(x') − f_c(x') < 0`` for every rival ``j ≠ c``.
+Regression: the outputs are kept if ``±(f_k(x') − f_k(x)) − δ ≤ 0`` for every output ``k``.
+
+Each margin is affine in the outputs, so the margins of a network are a network
+(:meth:`verix_encodings.Network.then`), and a check asks for the supremum of its outputs.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.onnx_network import OnnxNetwork
+from verix_encodings import Network
+from verix_encodings.arrays import FloatArray
+
+
+class Question(Protocol):
+    """A property of the prediction that an explanation must keep."""
+
+    @property
+    def prediction(self) -> int | tuple[float, ...]:
+        """What the network predicts: a class, or the values of the outputs asked about."""
+
+    def margins(self, network: Network) -> Network:
+        """Return the network whose outputs are the margins."""
+
+    def changed(self, outputs: NDArray[Any]) -> bool:
+        """Whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
+
+        Strict: a claim never rests on a tie, and neither does a counterfactual.
+        """
+
+    def predicted(self, outputs: NDArray[Any]) -> int | tuple[float, ...]:
+        """Return the prediction that ``outputs`` amount to."""
+
+    def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """How much of the prediction was lost between two outputs: the paper's sensitivity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The predicted class stays ``label``, one of ``classes``."""
+
+    label: int
+    classes: int
+
+    @property
+    def prediction(self) -> int:
+        """The class predicted."""
+        return self.label
+
+    def margins(self, network: Network) -> Network:
+        """One margin ``f_j − f_c`` for each rival ``j ≠ c``, in ascending ``j``."""
+        weights = np.delete(np.eye(self.classes), self.label, axis=0)
+        weights[:, self.label] = -1.0
+        return network.then(weights, np.zeros(self.classes - 1))
+
+    def changed(self, outputs: NDArray[Any]) -> bool:
+        """Whether some rival's score is above that of the label."""
+        return bool(np.max(np.delete(outputs, self.label)) > outputs[self.label])
+
+    def predicted(self, outputs: NDArray[Any]) -> int:
+        """Return the class with the highest score, the first of them in a tie."""
+        return int(np.argmax(outputs))
+
+    def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """``f_c(x) − f_c(x')``, in the units of the network's scores."""
+        return float(before[self.label]) - float(after[self.label])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regression:
+    """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
+
+    ``exact`` holds the same values in real arithmetic, which the claim is about.
+    """
+
+    delta: float
+    outputs: tuple[int, ...]
+    reference: FloatArray
+    exact: FloatArray
+
+    @property
+    def prediction(self) -> tuple[float, ...]:
+        """The values of the outputs asked about."""
+        return tuple(float(value) for value in self.reference)
+
+    def margins(self, network: Network) -> Network:
+        """Two margins for each output: first all ``f_k(x') − f_k(x) − δ``, then the negatives."""
+        selection = np.eye(network.output_size)[list(self.outputs)]
+        return network.then(
+            np.concatenate([selection, -selection]),
+            np.concatenate([-self.exact, self.exact]) - self.delta,
+        )
+
+    def changed(self, outputs: NDArray[Any]) -> bool:
+        """Whether some output has moved by more than ``delta``."""
+        return bool(np.max(np.abs(self._select(outputs) - self.reference)) > self.delta)
+
+    def predicted(self, outputs: NDArray[Any]) -> tuple[float, ...]:
+        """Return the values of the outputs asked about."""
+        return tuple(float(value) for value in self._select(outputs))
+
+    def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """``max_k |f_k(x) − f_k(x')|``: a regression has no direction that would be worse."""
+        return float(np.max(np.abs(self._select(before) - self._select(after))))
+
+    def _select(self, outputs: NDArray[Any]) -> FloatArray:
+        selected: FloatArray = outputs[list(self.outputs)].astype(np.float64)
+        return selected
+
+
+def make_question(
+    network: OnnxNetwork,
+    x: NDArray[Any],
+    *,
+    delta: float | None = None,
+    label: int | None = None,
+    output: int | None = None,
+) -> Question:
+    """Return the question that the prediction at ``x`` poses.
+
+    Classification unless ``delta`` is given. ``label``, if given, must be the class predicted.
+    ``output`` is the one output a regression is about (all of them by default). Raises
+    ``InputError`` for what does not fit the network.
+    """
+    scores = network.evaluate(x)
+    if not np.isfinite(scores).all():
+        raise InputError(f"the network's output at the input is not finite: {scores}")
+    if delta is None:
+        return _classification(network, scores, label, output)
+    if label is not None:
+        raise InputError("label belongs to classification, delta to regression: give one of them")
+    if network.softmax_stripped:
+        raise InputError(
+            "the network ends in a Softmax, so its outputs are not piecewise linear and delta "
+            "cannot bound them; leave delta out to explain the predicted class"
+        )
+    try:
+        delta = float(delta)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"delta must be a number, got {delta!r}") from error
+    if not (np.isfinite(delta) and delta >= 0):
+        raise InputError(f"delta must be finite and not negative, got {delta}")
+    if output is None:
+        outputs = tuple(range(network.output_size))
+    else:
+        outputs = (_index(output, network.output_size, "output"),)
+    chosen = list(outputs)
+    return Regression(
+        delta, outputs, scores[chosen].astype(np.float64), network.ir.evaluate(x)[chosen]
+    )
+
+
+def _classification(
+    network: OnnxNetwork, scores: NDArray[Any], label: int | None, output: int | None
+) -> Classification:
+    if network.output_size == 1:
+        raise InputError(
+            "the network has a single output, so there are no classes to tell apart; "
+            "for a regression give delta, the change of the output that counts"
+        )
+    if output is not None:
+        raise InputError("output belongs to regression: give delta, or leave output out")
+    predicted = int(np.argmax(scores))
+    if label is not None and _index(label, network.output_size, "label") != predicted:
+        raise InputError(
+            f"the network predicts class {predicted}, not {label}; an explanation is of what "
+            "the network predicts"
+        )
+    return Classification(predicted, network.output_size)
+
+
+def _index(value: int, size: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{what} must be an integer, got {value!r}")
+    if not 0 <= value < size:
+        raise InputError(f"{what} {value} is out of range: the network's outputs are 0..{size - 1}")
+    return int(value)

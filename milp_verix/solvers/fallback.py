@@ -1,0 +1,80 @@
+"""A session that hands what its licence does not cover to another solver, and counts it."""
+
+from collections.abc import Callable
+
+from milp_verix.errors import LicenceLimitError
+from milp_verix.solvers.session import Session, SolveResult, Targets
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
+
+
+class LicenceFallback:
+    """Solves with ``primary``; a program beyond its licence goes to the session ``open_other()``.
+
+    ``handed_over`` counts these programs; ``notes`` says it in words.
+    """
+
+    def __init__(self, primary: Session, open_other: Callable[[], Session]) -> None:
+        self._primary = primary
+        self._open_other = open_other
+        self._other: Session | None = None
+        self._current = primary
+        self._program: Program | None = None
+        self._reason = ""
+        self.handed_over = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the solver that was asked for."""
+        return self._primary.name
+
+    @property
+    def version(self) -> str:
+        """Version of the solver that was asked for."""
+        return self._primary.version
+
+    @property
+    def largest_big_m(self) -> float:
+        """The limit of the solver that holds the current program."""
+        return self._current.largest_big_m
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about who solved what."""
+        if self._other is None:
+            return ()
+        return (f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",)
+
+    def load(self, program: Program) -> None:
+        """Replace the program; it is the primary solver's again."""
+        self._program = program
+        self._current = self._primary
+        try:
+            self._primary.load(program)
+        except LicenceLimitError as error:
+            self._hand_over(error)
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise with the solver that holds the program."""
+        try:
+            return self._current.minimise(cost, targets)
+        except LicenceLimitError as error:
+            if self._current is self._other:
+                raise
+            self._hand_over(error)
+            return self._current.minimise(cost, targets)
+
+    def close(self) -> None:
+        """Close both sessions."""
+        self._primary.close()
+        if self._other is not None:
+            self._other.close()
+
+    def _hand_over(self, error: LicenceLimitError) -> None:
+        if self._other is None:
+            self._other = self._open_other()
+        assert self._program is not None
+        self._other.load(self._program)
+        self._current = self._other
+        self._reason = str(error)
+        self.handed_over += 1
