@@ -1,4 +1,4 @@
-"""The check: does the prediction survive every perturbation of the free coordinates?
+"""The check: whether the prediction survives every perturbation of the free coordinates.
 
 For each margin, bounds first, then one mixed-integer program that maximises it over the ball. A
 margin holds only by a proven dual bound below zero; the claim is violated only by a point that
@@ -7,7 +7,7 @@ onnxruntime was run on; everything else is UNKNOWN, with the reason.
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 
 import numpy as np
@@ -23,6 +23,16 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
 from verix_encodings import BoundMethod, Encoding, Network, encode, interval_bounds
 from verix_encodings.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Margin:
+    """Margin ``index`` as ``row·v + constant`` in the columns of a program."""
+
+    index: int
+    row: FloatArray
+    constant: float
+    needed: float
 
 
 class Oracle:
@@ -102,72 +112,80 @@ class Oracle:
         self._session.load(encoding.program)
         unknown: Verdict | None = None
         most_promising_first = np.argsort(-upper, kind="stable")
-        for margin in most_promising_first[~settled[most_promising_first]]:
-            verdict = self._maximise(encoding, int(margin), float(needed[margin]), free, deadline)
+        for index in most_promising_first[~settled[most_promising_first]]:
+            row, constant = encoding.output.row(int(index), encoding.program.columns)
+            margin = _Margin(int(index), row, constant, float(needed[index]))
+            verdict = self._maximise(self._session, encoding, margin, free, deadline)
             effort += verdict.effort
-            if verdict.bound is None:
-                unknown = unknown or verdict
-            else:
-                worst = max(worst, verdict.bound)
             if verdict.violated:
                 return replace(verdict, effort=effort)
+            if verdict.holds:
+                worst = max(worst, verdict.bound or -np.inf)
+            else:
+                unknown = unknown or verdict
         if unknown is not None:
             return replace(unknown, effort=effort)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort)
 
     def _maximise(
-        self, encoding: Encoding, margin: int, needed: float, free: IntArray, deadline: float
+        self,
+        session: Session,
+        encoding: Encoding,
+        margin: "_Margin",
+        free: IntArray,
+        deadline: float,
     ) -> Verdict:
         """Decide one margin: first with early stops, then, if that leaves it open, without."""
-        assert self._session is not None
-        row, constant = encoding.output.row(margin, encoding.program.columns)
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            return Verdict(Answer.UNKNOWN, reason="time limit")
-        early = Targets(seconds, constant - self.tolerances.early_violation, constant + needed)
-        result = self._session.minimise(-row, early)
-        verdict = self._judge(encoding, margin, needed, free, row, constant, result)
-        effort = _effort(result)
-        seconds = deadline - time.monotonic()
-        if result.status is SolveStatus.TARGET and verdict.answer is Answer.UNKNOWN and seconds > 0:
-            result = self._session.minimise(-row, Targets(seconds))
-            verdict = self._judge(encoding, margin, needed, free, row, constant, result)
-            effort += _effort(result)
+        goal = Targets(
+            violated_below=margin.constant - self.tolerances.early_violation,
+            # a little more than is needed: what the solver reports is rounded
+            holds_above=margin.constant + 1.5 * margin.needed,
+        )
+        effort = Effort()
+        verdict = Verdict(Answer.UNKNOWN, reason="time limit")
+        for targets in (goal, Targets()):
+            seconds = deadline - time.monotonic()
+            if seconds <= 0:
+                break
+            result = session.minimise(-margin.row, replace(targets, seconds=seconds))
+            effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+            verdict = self._judge(session, encoding, margin, free, result)
+            if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
+                break
         return replace(verdict, effort=effort)
 
     def _judge(
         self,
+        session: Session,
         encoding: Encoding,
-        margin: int,
-        needed: float,
+        margin: "_Margin",
         free: IntArray,
-        row: FloatArray,
-        constant: float,
         result: SolveResult,
     ) -> Verdict:
-        """Turn what the solver said of ``margin = row·v + constant`` into a verdict."""
-        assert self._session is not None
-        proven = constant - result.bound
+        """Turn what the solver said of ``margin`` into a verdict."""
+        proven = margin.constant - result.bound
         point = None if result.point is None else encoding.input.at(result.point)
-        if proven < -needed:
-            limit = min(self._session.largest_big_m, self.tolerances.largest_big_m)
+        if proven < -margin.needed:
+            limit = min(session.largest_big_m, self.tolerances.largest_big_m)
             if encoding.largest_big_m > limit:
                 reason = (
                     f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
-                    f"proofs by {self._session.name} are trusted"
+                    f"proofs by {session.name} are trusted"
                 )
                 return Verdict(Answer.UNKNOWN, reason=reason)
-            if point is not None and self._margins.evaluate(point)[margin] > proven + needed:
-                reason = f"{self._session.name} claims a bound that a point of its own exceeds"
-                return Verdict(Answer.UNKNOWN, reason=reason)
+            if point is not None:
+                reached = self._margins.evaluate(point)[margin.index]
+                if reached > proven + margin.needed:
+                    reason = f"{session.name} claims a bound that a point of its own exceeds"
+                    return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
         counterfactual = None if point is None else self._replay(point, free)
         if counterfactual is not None:
             return counterfactual
-        return Verdict(Answer.UNKNOWN, reason=_reason(result, proven, needed))
+        return Verdict(Answer.UNKNOWN, reason=_reason(result, proven, margin.needed))
 
     def _replay(self, point: FloatArray, free: IntArray) -> Verdict | None:
-        """Run onnxruntime next to ``point``; return a VIOLATED verdict if the prediction changes."""
+        """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes."""
         network, question = self.problem.network, self.problem.question
         witness = self.problem.ball.nearest_witness(point, free)
         if not self.problem.ball.contains(witness, free):
@@ -268,10 +286,6 @@ def _feature_indices(free: Sequence[int], count: int) -> list[int]:
     if np.unique(given).size != given.size:
         raise InputError("free lists a feature twice")
     return [int(i) for i in given]
-
-
-def _effort(result: SolveResult) -> Effort:
-    return Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
 
 
 def _reason(result: SolveResult, proven: float, needed: float) -> str:

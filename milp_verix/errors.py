@@ -1,4 +1,4 @@
-"""The exceptions that users see. Each message names what was seen, what was expected, what to do."""
+"""The exceptions that users see. Each message says what was seen, what was expected, what to do."""
 
 
 class MilpVerixError(Exception):

@@ -19,8 +19,9 @@ Prediction = int | tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counterfactual:
-    """An input inside the ball, differing from the original only in features freed, and its
-    prediction by onnxruntime, which is a different one.
+    """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
+
+    It differs from the original only in irrelevant features and in the one that it belongs to.
     """
 
     input: NDArray[Any]

@@ -78,8 +78,8 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
             raise InputError(f"unknown features {given!r}; choose 'pixels' or give groups")
         if layout is None:
             raise InputError(
-                f"features='pixels' needs an image, height × width × 1, 3 or 4 channels or channels "
-                f"first, not the input shape {input_shape}; give an integer array of groups"
+                "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with the "
+                f"channels first, not an input of shape {input_shape}; give an array of groups"
             )
         height, width, axis = layout
         channels = size // (height * width)

@@ -25,6 +25,11 @@ def frozen(values: ArrayLike) -> FloatArray:
     return array
 
 
+def dense(matrix: Matrix) -> FloatArray:
+    """Return ``matrix`` as an ndarray."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
 def compact(matrix: Matrix) -> Matrix:
     """Return ``matrix`` in whichever of dense and CSR storage takes less memory, read-only."""
     rows, columns = matrix.shape
@@ -35,7 +40,7 @@ def compact(matrix: Matrix) -> Matrix:
     else:
         entries = int(np.count_nonzero(matrix))
     if 12 * entries + 4 * rows >= 8 * rows * columns:
-        return frozen(matrix.toarray() if sp.issparse(matrix) else matrix)
+        return frozen(dense(matrix))
     result = sp.csr_array(matrix, dtype=np.float64)
     result.sort_indices()
     for part in (result.data, result.indices, result.indptr):

@@ -64,8 +64,8 @@ class Network:
     """A feed-forward network ``f: R^d -> R^m`` in real arithmetic.
 
     ``input_shape`` is the shape a user's input has (its product is ``d``); all values are flat.
-    ``nodes`` are in topological order; ``sizes[k]`` is the size of value ``v_k``. Raises ``ValueError`` where a node refers to a later value
-    or the sizes do not fit.
+    ``nodes`` are in topological order; ``sizes[k]`` is the size of value ``v_k``. Raises
+    ``ValueError`` where a node refers to a later value or the sizes do not fit.
     """
 
     input_shape: tuple[int, ...]
@@ -137,9 +137,8 @@ class Network:
         weight, shift = frozen(matrix), frozen(bias)
         last = self.nodes[-1] if self.nodes else None
         if not isinstance(last, Affine):
-            return Network(
-                self.input_shape, (*self.nodes, Affine(((len(self.nodes), weight),), shift))
-            )
+            appended = Affine(((len(self.nodes), weight),), shift)
+            return Network(self.input_shape, (*self.nodes, appended))
         folded = Affine(
             tuple((source, weight @ inner) for source, inner in last.terms),
             weight @ last.bias + shift,

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, frozen
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +83,7 @@ class Expressions:
         row = self.matrix[[index], :]
         coefficients = np.zeros(total_columns)
         # a column may stand in J more than once
-        np.add.at(
-            coefficients, self.columns, (row.toarray() if sp.issparse(row) else row).reshape(-1)
-        )
+        np.add.at(coefficients, self.columns, dense(row).reshape(-1))
         return coefficients, float(self.constant[index])
 
 

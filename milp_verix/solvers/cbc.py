@@ -1,9 +1,11 @@
 """CBC as a subprocess, on an MPS file of our own: the binary that PuLP brings, or one on the path.
 
 CBC reports an optimum but no dual bound, prints eight digits, and prunes nodes that could improve
-the incumbent by no more than its ``increment``. The bound claimed here therefore stays below the
-optimum by more than all three can hide (``_BOUND_SLACK``, ``_PRINTED``). Its integrality leaks at
-smaller big-Ms than that of other solvers, hence the low ``largest_big_m``.
+the incumbent by no more than its ``increment``. Two ways lead from there to a proof. With a cutoff,
+"infeasible" says that no point costs less than it, up to the tolerances (``_CUTOFF_SLACK``).
+Without one, the bound claimed stays below the optimum by more than rounding and pruning can hide
+(``_BOUND_SLACK``, ``_PRINTED``). Its integrality leaks at smaller big-Ms than that of other
+solvers, hence the low ``largest_big_m``.
 """
 
 import os
@@ -25,6 +27,7 @@ from verix_encodings.arrays import FloatArray
 
 name = "cbc"
 
+_CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
 _PRINTED = 1e-7
 _GRACE_SECONDS = 5.0
@@ -95,29 +98,28 @@ class CbcSession:
         self._program = program
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`.
-
-        Always goes on to the optimum: CBC's cutoffs would weaken the bound, and save little.
-        """
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
         model = Path(self._folder.name) / "check.mps"
         solution = Path(self._folder.name) / "check.sol"
         solution.unlink(missing_ok=True)
         write_mps(self._program, cost, model)
-        log = self._run(self._command(model, solution, targets.seconds), targets.seconds)
+        log = self._run(self._command(model, solution, targets), targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
         if not solution.exists():
             last = log.strip().splitlines()[-1:] or ["no output"]
             raise SolverError(f"CBC wrote no solution: {last[0]}")
-        return self._read(solution, log, cost)
+        return self._read(solution, log, cost, targets.holds_above)
 
-    def _command(self, model: Path, solution: Path, seconds: float) -> list[str]:
+    def _command(self, model: Path, solution: Path, targets: Targets) -> list[str]:
         tolerances = self._tolerances
         command = [self._path, str(model), "-timeMode", "elapsed"]
-        if np.isfinite(seconds):
-            command += ["-sec", f"{max(seconds, 0.001):.3f}"]
+        if np.isfinite(targets.seconds):
+            command += ["-sec", f"{max(targets.seconds, 0.001):.3f}"]
+        if np.isfinite(targets.holds_above):
+            command += ["-cutoff", f"{targets.holds_above:.17g}"]
         if self._threads > 1:
             command += ["-threads", str(self._threads)]
         command += ["-primalT", f"{tolerances.feasibility:g}"]
@@ -152,7 +154,7 @@ class CbcSession:
             raise SolverError(f"CBC ended with exit code {process.returncode}")
         return log
 
-    def _read(self, solution: Path, log: str, cost: FloatArray) -> SolveResult:
+    def _read(self, solution: Path, log: str, cost: FloatArray, cutoff: float) -> SolveResult:
         lines = solution.read_text().splitlines()
         detail = lines[0] if lines else "empty solution file"
         status = _STATUS.get(detail.split()[0] if detail.split() else "", SolveStatus.FAILED)
@@ -160,6 +162,9 @@ class CbcSession:
             status = SolveStatus.FAILED
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
+        if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
+            bound = cutoff - _CUTOFF_SLACK * max(1.0, abs(cutoff))
+            return SolveResult(SolveStatus.TARGET, bound, None, nodes, iterations, detail)
         if status is not SolveStatus.OPTIMAL:
             return SolveResult(status, nodes=nodes, iterations=iterations, detail=detail)
         assert self._program is not None

@@ -1,8 +1,8 @@
 """HiGHS, in process through highspy: the default solver.
 
-Lean parameters (no presolve, heuristics, symmetry detection or cuts at nodes, gaps of zero) are several times
-faster than the defaults on these programs. A solve stops early on either answer: the option
-``objective_target`` ends it on a violating point, an interrupt callback on a sufficient dual
+Lean parameters (no presolve, heuristics, symmetry detection or cuts at nodes, gaps of zero) are
+several times faster than the defaults on these programs. A solve stops early on either answer: the
+option ``objective_target`` ends it on a violating point, an interrupt callback on a sufficient dual
 bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS reports wrong.
 """
 
@@ -47,7 +47,7 @@ class HighsSession:
         import highspy
 
         self._highspy: Any = highspy
-        self._highs: Any = highspy.Highs()
+        self._highs: Any = self._highspy.Highs()
         self._integer = False
         self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
@@ -142,7 +142,7 @@ class HighsSession:
         self._highs.clear()
 
 
-def _options(threads: int, tolerances: Tolerances) -> dict[str, object]:
+def _options(threads: int, tolerances: Tolerances) -> dict[str, bool | int | float | str]:
     return {
         "output_flag": False,
         "threads": threads,

@@ -1,0 +1,46 @@
+"""Explain a neural network's prediction with a proof.
+
+    >>> import milp_verix
+    >>> network = milp_verix.load_network("examples/digits.onnx")
+    >>> explanation = milp_verix.explain(network, image, epsilon=0.1)
+
+The VeriX method (Wu, Wu, Barrett, NeurIPS 2023) with every check compiled to a mixed-integer
+program: features outside the explanation may change by up to ε, all at once, and the prediction
+provably stays.
+"""
+
+from milp_verix.check import check
+from milp_verix.errors import (
+    InputError,
+    LicenceLimitError,
+    MilpVerixError,
+    ModelError,
+    SolverError,
+    SolverUnavailableError,
+    UnsupportedOperatorError,
+)
+from milp_verix.explain import Progress, explain
+from milp_verix.explanation import Counterfactual, Explanation
+from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.tolerances import Tolerances
+from milp_verix.verdict import Answer, Verdict
+
+__all__ = [
+    "Answer",
+    "Counterfactual",
+    "Explanation",
+    "InputError",
+    "LicenceLimitError",
+    "MilpVerixError",
+    "ModelError",
+    "OnnxNetwork",
+    "Progress",
+    "SolverError",
+    "SolverUnavailableError",
+    "Tolerances",
+    "UnsupportedOperatorError",
+    "Verdict",
+    "check",
+    "explain",
+    "load_network",
+]
