@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.ball import Domain
 from milp_verix.check import Oracle, seconds_of
-from milp_verix.explanation import Counterfactual, Explanation, ModelInfo, Statistics
+from milp_verix.explanation import Counterfactual, DomainEnd, Explanation, ModelInfo, Statistics
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.order import Order, make_order
@@ -175,10 +175,11 @@ def _explanation(
         ),
         notes=oracle.notes,
         versions={**_versions(), oracle.solver: oracle.solver_version},
+        output=problem.output,
     )
 
 
-def _end(values: FloatArray) -> float | tuple[float, ...]:
+def _end(values: FloatArray) -> DomainEnd:
     if np.all(values == values[0]):
         return float(values[0])
     return tuple(float(value) for value in values)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Prediction = int | tuple[float, ...]
 """A class, or the values of the outputs that a regression is about."""
 
+DomainEnd = float | tuple[float, ...]
+"""One end of the input domain: the same for all coordinates, or one number for each."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counterfactual:
@@ -70,7 +73,8 @@ class Explanation:
     ``input`` has the network's input shape and dtype. ``order`` names the traversal order and
     ``traversal`` lists the features in it; ``sensitivity`` is the score per feature behind it, or
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
-    that were not decided (``unknown_reasons``); ``explanation`` holds them too.
+    that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
+    one that a regression is about, None for all. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -79,7 +83,7 @@ class Explanation:
     epsilon: float
     norm: str
     delta: float | None
-    domain: tuple[float | tuple[float, ...], float | tuple[float, ...]]
+    domain: tuple[DomainEnd, DomainEnd]
     groups: tuple[tuple[int, ...], ...]
     feature_shape: tuple[int, ...] | None
     order: str
@@ -93,11 +97,25 @@ class Explanation:
     statistics: Statistics
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    output: int | None = None
 
     def __post_init__(self) -> None:
+        self._check()
         for name in ("unknown_reasons", "counterfactuals", "versions"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         self.input.flags.writeable = False
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` where the parts contradict each other."""
+        everything = list(range(len(self.groups)))
+        if sorted([*self.explanation, *self.irrelevant]) != everything:
+            raise ValueError("explanation and irrelevant must hold each feature exactly once")
+        if sorted(self.traversal) != everything:
+            raise ValueError("traversal must hold each feature exactly once")
+        if not set(self.unknown_reasons) <= set(self.explanation):
+            raise ValueError("a feature that is unknown must be in the explanation")
+        if set(self.counterfactuals) != set(self.explanation) - set(self.unknown_reasons):
+            raise ValueError("each feature explained and not unknown needs a counterfactual")
 
     @property
     def size(self) -> int:

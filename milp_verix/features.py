@@ -78,7 +78,7 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
             raise InputError(f"unknown features {given!r}; choose 'pixels' or give groups")
         if layout is None:
             raise InputError(
-                "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with the "
+                "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with "
                 f"channels first, not an input of shape {input_shape}; give an array of groups"
             )
         height, width, axis = layout

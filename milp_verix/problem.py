@@ -16,12 +16,16 @@ from milp_verix.question import Question, make_question
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What every check, order and explanation of one prediction refers to."""
+    """What every check, order and explanation of one prediction refers to.
+
+    ``output`` is the one output that a regression is about, None for all of them.
+    """
 
     network: OnnxNetwork
     question: Question
     ball: Ball
     features: Features
+    output: int | None = None
 
     @property
     def x(self) -> NDArray[Any]:
@@ -51,7 +55,8 @@ def make_problem(
     converted = _converted(network, x, domain)
     ball = make_ball(converted, epsilon, norm, domain)
     question = make_question(network, ball.centre, delta=delta, label=label, output=output)
-    return Problem(network, question, ball, make_features(features, network.input_shape))
+    groups = make_features(features, network.input_shape)
+    return Problem(network, question, ball, groups, output)
 
 
 def _converted(network: OnnxNetwork, x: ArrayLike, domain: Domain) -> NDArray[Any]:

@@ -163,7 +163,7 @@ class CbcSession:
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
         if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
-            bound = cutoff - _CUTOFF_SLACK * max(1.0, abs(cutoff))
+            bound = cutoff - _CUTOFF_SLACK - _PRINTED / 100 * abs(cutoff)
             return SolveResult(SolveStatus.TARGET, bound, None, nodes, iterations, detail)
         if status is not SolveStatus.OPTIMAL:
             return SolveResult(status, nodes=nodes, iterations=iterations, detail=detail)

@@ -1,0 +1,197 @@
+"""Explanations as JSON, schema 1.
+
+Numbers of the network's own type are written with the fewest digits that identify them, so that a
+reader gets back the same bits; the ends of an unlimited domain are null. The file holds the input
+and every counterfactual in full: all that a replay needs besides the network.
+"""
+
+import hashlib
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.explanation import (
+    Counterfactual,
+    DomainEnd,
+    Explanation,
+    ModelInfo,
+    Prediction,
+    Statistics,
+)
+
+SCHEMA = 1
+
+
+def dump(explanation: Explanation, *, indent: int | None = None) -> str:
+    """Return ``explanation`` as JSON text."""
+    e = explanation
+    low, high = e.domain
+    data = {
+        "schema": SCHEMA,
+        "model": {
+            "file": e.model.file,
+            "sha256": e.model.sha256,
+            "input_shape": e.model.input_shape,
+            "dtype": e.model.dtype,
+            "softmax_stripped": e.model.softmax_stripped,
+        },
+        "input": {
+            "sha256": array_hash(e.input),
+            "shape": e.input.shape,
+            "dtype": str(e.input.dtype),
+            "values": _written(e.input),
+        },
+        "prediction": e.prediction,
+        "epsilon": e.epsilon,
+        "norm": e.norm,
+        "delta": e.delta,
+        "output": e.output,
+        "domain": [_finite(low), _finite(high)],
+        "features": {
+            "count": len(e.groups),
+            "shape": e.feature_shape,
+            "groups": None if _are_coordinates(e.groups) else e.groups,
+        },
+        "order": e.order,
+        "traversal": e.traversal,
+        "sensitivity": e.sensitivity,
+        "solver": e.solver,
+        "explanation": e.explanation,
+        "irrelevant": e.irrelevant,
+        "unknown": e.unknown,
+        "unknown_reasons": {str(feature): reason for feature, reason in e.unknown_reasons.items()},
+        "counterfactuals": [
+            {"feature": feature, "prediction": found.prediction, "input": _written(found.input)}
+            for feature, found in e.counterfactuals.items()
+        ],
+        "minimal": e.minimal,
+        "statistics": {name: getattr(e.statistics, name) for name in _STATISTICS},
+        "notes": e.notes,
+        "versions": dict(e.versions),
+    }
+    return json.dumps(data, indent=indent, allow_nan=False)
+
+
+def load(source: str | Path) -> Explanation:
+    """Read an explanation from JSON text or from the path of a JSON file.
+
+    Raises ``InputError`` for what is not an explanation of this schema, and where the parts
+    contradict each other.
+    """
+    is_text = isinstance(source, str) and source.lstrip().startswith("{")
+    where = "the JSON text" if is_text else str(source)
+    try:
+        text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {where}: {error}") from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where} is not JSON: {error}") from error
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMA:
+        raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
+    try:
+        return _explanation(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{where} is not an explanation: {reason}") from error
+
+
+def array_hash(array: NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's bytes in C order, little-endian."""
+    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` to ``path``: a reader sees the old file or the new one, nothing between.
+
+    Raises ``InputError`` where the path cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+_STATISTICS = tuple(Statistics.__dataclass_fields__)
+
+
+def _explanation(data: dict[str, Any]) -> Explanation:
+    model, given = data["model"], data["input"]
+    dtype, shape = np.dtype(given["dtype"]), tuple(given["shape"])
+    x = _read(given["values"], dtype, shape)
+    if array_hash(x) != given["sha256"]:
+        raise ValueError("the hash of the input is not the one recorded")
+    groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
+    feature_shape, sensitivity = data["features"]["shape"], data["sensitivity"]
+    low, high = data["domain"]
+    return Explanation(
+        model=ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
+        input=x,
+        prediction=_prediction(data["prediction"]),
+        epsilon=data["epsilon"],
+        norm=data["norm"],
+        delta=data["delta"],
+        output=data["output"],
+        domain=(_end(low, -math.inf), _end(high, math.inf)),
+        groups=tuple(tuple(group) for group in groups),
+        feature_shape=None if feature_shape is None else tuple(feature_shape),
+        order=data["order"],
+        traversal=tuple(data["traversal"]),
+        sensitivity=None if sensitivity is None else tuple(sensitivity),
+        solver=data["solver"],
+        explanation=tuple(data["explanation"]),
+        irrelevant=tuple(data["irrelevant"]),
+        unknown_reasons={int(i): reason for i, reason in data["unknown_reasons"].items()},
+        counterfactuals={
+            item["feature"]: Counterfactual(
+                _read(item["input"], dtype, shape), _prediction(item["prediction"])
+            )
+            for item in data["counterfactuals"]
+        },
+        statistics=Statistics(**data["statistics"]),
+        notes=tuple(data["notes"]),
+        versions=data["versions"],
+    )
+
+
+def _written(array: NDArray[Any]) -> Any:
+    """Return nested lists of numbers whose decimal form is the shortest for the array's dtype."""
+    shortest = np.array([float(str(value)) for value in array.reshape(-1)], dtype=np.float64)
+    return shortest.reshape(array.shape).tolist()
+
+
+def _read(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.array(values, dtype=np.float64).astype(dtype)
+    if array.shape != shape:
+        raise ValueError(f"an input has shape {array.shape}, expected {shape}")
+    return array
+
+
+def _prediction(value: int | list[float]) -> Prediction:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _finite(end: DomainEnd) -> Any:
+    if isinstance(end, tuple):
+        return [_finite(value) for value in end]
+    return end if math.isfinite(end) else None
+
+
+def _end(value: Any, infinite: float) -> DomainEnd:
+    if isinstance(value, list):
+        return tuple(infinite if entry is None else entry for entry in value)
+    return infinite if value is None else float(value)
+
+
+def _are_coordinates(groups: tuple[tuple[int, ...], ...]) -> bool:
+    return all(group == (index,) for index, group in enumerate(groups))
