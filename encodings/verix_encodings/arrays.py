@@ -31,10 +31,10 @@ def dense(matrix: Matrix) -> FloatArray:
 
 
 def compact(matrix: Matrix) -> Matrix:
-    """Return ``matrix`` in whichever of dense and CSR storage takes less memory, read-only."""
+    """Return ``matrix`` in the smaller of dense and CSR storage, a read-only copy."""
     rows, columns = matrix.shape
     if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix, dtype=np.float64)
+        matrix = sp.csr_array(matrix, dtype=np.float64, copy=True)
         matrix.eliminate_zeros()
         entries = matrix.nnz
     else:

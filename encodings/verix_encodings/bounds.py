@@ -62,7 +62,8 @@ def interval_bounds(network: Network, box: Interval) -> Bounds:
     bounds = [box]
     for index, node in enumerate(network.nodes):
         if isinstance(node, Affine):
-            lower, upper = _affine(node, bounds)
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is raised below
+                lower, upper = _affine(node, bounds)
         else:
             source = bounds[node.source]
             lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)

@@ -1,0 +1,136 @@
+"""Random networks: as plain weights, as data to encode, and as ONNX files to run."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import onnx
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.onnx_network import OnnxNetwork
+from tests.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
+from verix_encodings import Affine, Interval, Network, Node, Relu
+
+Layer: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""A matrix, shape (outputs, inputs), and a bias; a ReLU stands between one layer and the next."""
+
+
+def random_layers(
+    rng: np.random.Generator, sizes: Sequence[int], elem: int = FLOAT
+) -> tuple[Layer, ...]:
+    """Return layers between ``sizes``, rounded to ``elem``: the file holds exactly these numbers.
+
+    Pre-activations straddle zero around the middle of the unit cube.
+    """
+    stored = np.float32 if elem == FLOAT else np.float64
+    layers = []
+    for inputs, outputs in pairwise(sizes):
+        matrix = rng.uniform(-1, 1, (outputs, inputs)).astype(stored)
+        bias = (rng.uniform(-0.3, 0.3, outputs) - matrix.sum(axis=1) / 2).astype(stored)
+        layers.append((matrix.astype(np.float64), bias.astype(np.float64)))
+    return tuple(layers)
+
+
+def network_of(layers: Sequence[Layer]) -> Network:
+    """Return the network of ``layers``."""
+    nodes: list[Node] = []
+    for matrix, bias in layers:
+        nodes += [Affine(((len(nodes), matrix),), bias), Relu(len(nodes) + 1)]
+    return Network((layers[0][0].shape[1],), tuple(nodes[:-1]))
+
+
+def dense_model(layers: Sequence[Layer], elem: int = FLOAT) -> onnx.ModelProto:
+    """Return the ONNX model of ``layers``, with input shape (1, d)."""
+    nodes, constants, current = [], {}, "x"
+    for k, (matrix, bias) in enumerate(layers):
+        constants |= {f"W{k}": matrix, f"b{k}": bias}
+        result = "y" if k == len(layers) - 1 else f"z{k}"
+        nodes.append(node("Gemm", [current, f"W{k}", f"b{k}"], [result], transB=1))
+        if result != "y":
+            current = f"a{k}"
+            nodes.append(node("Relu", [result], [current]))
+    inputs = {"x": (1, layers[0][0].shape[1])}
+    return build(nodes, inputs=inputs, constants=constants, elem=elem)
+
+
+def dense_network(layers: Sequence[Layer], folder: Path, elem: int = FLOAT) -> OnnxNetwork:
+    """Return the network of ``layers``, through an ONNX file in ``folder``."""
+    return loaded(dense_model(layers, elem), folder)
+
+
+def as_layers(*pairs: tuple[ArrayLike, ArrayLike]) -> tuple[Layer, ...]:
+    """Return layers from nested lists."""
+    return tuple((np.array(m, dtype=float), np.array(b, dtype=float)) for m, b in pairs)
+
+
+def convolutional(folder: Path, seed: int = 0) -> OnnxNetwork:
+    """Return a network of a 4 × 4 grey image: two convolutions, then three scores."""
+    nodes = [
+        node("Conv", ["x", "K"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Relu", ["c"], ["r"]),
+        node("Conv", ["r", "L"], ["e"], kernel_shape=[1, 1]),
+        node("Relu", ["e"], ["s"]),
+        node("Flatten", ["s"], ["f"]),
+        node("Gemm", ["f", "B"], ["y"]),
+    ]
+    constants = {
+        "K": weights(3, 1, 2, 2, seed=seed),
+        "L": weights(2, 3, 1, 1, seed=seed + 1),
+        "B": weights(8, 3, seed=seed + 2),
+    }
+    return loaded(build(nodes, inputs={"x": (1, 1, 4, 4)}, constants=constants, elem=FLOAT), folder)
+
+
+def residual(folder: Path, seed: int = 0, elem: int = DOUBLE) -> OnnxNetwork:
+    """Return a network of five inputs and three scores with a connection that skips two layers."""
+    nodes = [
+        node("Gemm", ["x", "A", "a"], ["h"]),
+        node("Relu", ["h"], ["r"]),
+        node("Gemm", ["r", "B"], ["g"]),
+        node("Add", ["g", "x"], ["s"]),
+        node("Relu", ["s"], ["t"]),
+        node("Gemm", ["t", "C"], ["y"]),
+    ]
+    constants = {
+        "A": weights(5, 6, seed=seed),
+        "a": weights(6, seed=seed + 1),
+        "B": weights(6, 5, seed=seed + 2),
+        "C": weights(5, 3, seed=seed + 3),
+    }
+    return loaded(build(nodes, inputs={"x": (1, 5)}, constants=constants, elem=elem), folder)
+
+
+def random_graph(rng: np.random.Generator, size: int = 3, nodes: int = 7) -> Network:
+    """Return a random graph: ReLUs and affine maps of one to three earlier values, some sparse."""
+    made: list[Node] = []
+    sizes = [size]
+    for index in range(nodes):
+        if rng.random() < 0.4 and index < nodes - 1:
+            source = int(rng.integers(len(sizes)))
+            made.append(Relu(source))
+            sizes.append(sizes[source])
+            continue
+        rows = int(rng.integers(1, 5))
+        sources = rng.choice(len(sizes), size=min(len(sizes), int(rng.integers(1, 4))))
+        terms = tuple((int(s), _random_matrix(rng, rows, sizes[s])) for s in sources)
+        made.append(Affine(terms, rng.normal(size=rows)))
+        sizes.append(rows)
+    return Network((size,), tuple(made))
+
+
+def _random_matrix(
+    rng: np.random.Generator, rows: int, columns: int
+) -> NDArray[np.float64] | sp.csr_array:
+    if rng.random() < 0.5:
+        return rng.normal(size=(rows, columns))
+    return sp.random_array((rows, columns), density=0.2, rng=rng, format="csr")
+
+
+def random_box(rng: np.random.Generator, size: int) -> Interval:
+    """Return a random box, with about a quarter of the coordinates fixed."""
+    lower = rng.normal(size=size)
+    width = rng.exponential(size=size) * (rng.random(size) < 0.75)
+    return Interval(lower, lower + width)
