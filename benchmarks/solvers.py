@@ -15,6 +15,7 @@ from milp_verix.inputs import read_input, scale_bytes
 
 
 def main() -> int:
+    """Run the comparison; return the exit code."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("images")
