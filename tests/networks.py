@@ -134,3 +134,24 @@ def random_box(rng: np.random.Generator, size: int) -> Interval:
     lower = rng.normal(size=size)
     width = rng.exponential(size=size) * (rng.random(size) < 0.75)
     return Interval(lower, lower + width)
+
+
+def cube(size: int) -> Interval:
+    """Return the unit cube."""
+    return Interval(np.zeros(size), np.ones(size))
+
+
+def drawn() -> tuple[Network, Interval]:
+    """Two free inputs of three, four neurons (active, dead, twice unstable), then one unstable.
+
+    x0 ∈ [0, 1], x1 = ½, x2 ∈ [0, 1]:
+      z0 = x0 + 1 ∈ [1, 2]        active
+      z1 = −x0 − 1 ∈ [−2, −1]     dead
+      z2 = x0 − x2 ∈ [−1, 1]      unstable
+      z3 = x1 + x2 − 1 ∈ [−½, ½]  unstable
+      y  = max(a0 + a1 − a2 − 2 a3 − ½, 0), whose argument is in [−3/2, 3/2]
+    """
+    first = ([[1, 0, 0], [-1, 0, 0], [1, 0, -1], [0, 1, 1]], [1, -1, 0, -1])
+    second = ([[1, 1, -1, -2]], [-0.5])
+    network = network_of(as_layers(first, second, ([[1]], [0])))
+    return network, Interval(np.array([0, 0.5, 0]), np.array([1, 0.5, 1]))
