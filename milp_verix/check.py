@@ -21,7 +21,7 @@ from milp_verix.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
-from verix_encodings import BoundMethod, Encoding, Network, encode, interval_bounds
+from verix_encodings import BoundMethod, Encoding, Network, encode, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 
 
@@ -48,7 +48,7 @@ class Oracle:
         problem: Problem,
         solver: str = "auto",
         *,
-        bounds: BoundMethod = interval_bounds,
+        bounds: BoundMethod = crown_bounds,
         threads: int = 1,
         tolerances: Tolerances | None = None,
     ) -> None:
@@ -213,7 +213,7 @@ def check(
     solver: str = "auto",
     time_limit: float | None = 300.0,
     threads: int = 1,
-    bounds: BoundMethod = interval_bounds,
+    bounds: BoundMethod = crown_bounds,
     tolerances: Tolerances | None = None,
 ) -> Verdict:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.

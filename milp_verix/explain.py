@@ -21,7 +21,7 @@ from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal import Traversal, traverse
-from verix_encodings import BoundMethod, interval_bounds
+from verix_encodings import BoundMethod, crown_bounds
 from verix_encodings.arrays import FloatArray
 
 
@@ -56,7 +56,7 @@ def explain(
     check_time_limit: float | None = 300.0,
     seed: int = 0,
     threads: int = 1,
-    bounds: BoundMethod = interval_bounds,
+    bounds: BoundMethod = crown_bounds,
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Explanation:

@@ -6,6 +6,7 @@ function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, interval_bounds
+from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import Encoding, encode
 from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Network, Node, Relu
@@ -25,6 +26,7 @@ __all__ = [
     "ProgramBuilder",
     "Relu",
     "big_m_relu",
+    "crown_bounds",
     "encode",
     "interval_bounds",
     "write_mps",

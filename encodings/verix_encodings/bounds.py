@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, frozen
-from verix_encodings.network import Affine, Network
+from verix_encodings.network import Affine, Network, Node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,17 +60,24 @@ def interval_bounds(network: Network, box: Interval) -> Bounds:
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
     bounds = [box]
-    for index, node in enumerate(network.nodes):
-        if isinstance(node, Affine):
-            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is raised below
-                lower, upper = _affine(node, bounds)
-        else:
-            source = bounds[node.source]
-            lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)
-        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-            raise OverflowError(f"the bounds of value {index + 1} overflow float64")
-        bounds.append(Interval(lower, upper))
+    for value, node in enumerate(network.nodes, start=1):
+        bounds.append(forward_interval(node, bounds, value))
     return tuple(bounds)
+
+
+def forward_interval(node: Node, bounds: list[Interval], value: int) -> Interval:
+    """Bound the value of ``node``, numbered ``value``, given those of all values before it.
+
+    Raises ``OverflowError`` where a bound leaves the range of float64.
+    """
+    if isinstance(node, Affine):
+        lower, upper = _affine(node, bounds)
+    else:
+        source = bounds[node.source]
+        lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        raise OverflowError(f"the bounds of value {value} overflow float64")
+    return Interval(lower, upper)
 
 
 def _affine(node: Affine, bounds: list[Interval]) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,123 @@
+"""Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, valid as well.
+
+An upper bound on ``c·v_t`` over the box is found by replacing values, the last first, until only
+the input is left:
+
+    v = Σ_k M_k v_k + b       c·v = Σ_k (c M_k)·v_k + c·b
+    v = max(z, 0), z ∈ [l, u]   c·v ≤ c⁺·(λ z + β) + c⁻·(α z)          per neuron
+        u ≤ 0:      λ = β = α = 0
+        l ≥ 0:      λ = α = 1, β = 0
+        l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
+    v_0 = x ∈ [m − r, m + r]    c·x ≤ c·m + |c|·r
+
+(Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
+bound is minus an upper bound on ``−c·v_t``.
+
+The coefficients are computed in float64. Where a product ``c M`` is off by ``E``, the bound is off
+by at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds already proven: these
+errors are summed and added, so that the enclosures hold in real arithmetic.
+"""
+
+import numpy as np
+
+from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
+from verix_encodings.bounds import Bounds, Interval, forward_interval
+from verix_encodings.network import Affine, Network, Relu
+
+
+def crown_bounds(network: Network, box: Interval) -> Bounds:
+    """Bound every value of ``network`` over the inputs in ``box``, inside interval arithmetic.
+
+    Values that no ReLU reads, and neurons that interval arithmetic shows to be stable, keep its
+    bounds, except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    """
+    read_by_relu = {node.source for node in network.nodes if isinstance(node, Relu)}
+    last = len(network.nodes)
+    bounds: list[Interval] = [box]
+    for value, node in enumerate(network.nodes, start=1):
+        interval = forward_interval(node, bounds, value)
+        bounds.append(interval)
+        if value == last:
+            rows = np.arange(network.sizes[value])
+        elif value in read_by_relu:
+            rows = np.flatnonzero((interval.lower < 0) & (interval.upper > 0))
+        else:
+            continue
+        # over the input alone interval arithmetic is exact
+        if rows.size and any(source != 0 for source in node.sources):
+            bounds[value] = _tightened(network, bounds, value, rows)
+    return tuple(bounds)
+
+
+def _tightened(network: Network, bounds: list[Interval], value: int, rows: IntArray) -> Interval:
+    unit = np.zeros((rows.size, network.sizes[value]))
+    unit[np.arange(rows.size), rows] = 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        extremes = upper_bounds(network, tuple(bounds), value, np.concatenate([unit, -unit]))
+    lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
+    # a NaN, from coefficients that overflowed, is no bound: the known one stays
+    upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
+    lower[rows] = np.fmax(lower[rows], -extremes[rows.size :])
+    return Interval(lower, upper)
+
+
+def upper_bounds(
+    network: Network, bounds: Bounds, value: int, coefficients: FloatArray
+) -> FloatArray:
+    """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
+
+    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``.
+    """
+    constant = np.zeros(coefficients.shape[0])
+    error = np.zeros(coefficients.shape[0])
+    pending = {value: coefficients}
+    for current in range(value, 0, -1):
+        c = pending.pop(current, None)
+        if c is None:
+            continue
+        node = network.nodes[current - 1]
+        weight = np.abs(c)
+        if isinstance(node, Affine):
+            constant += c @ node.bias
+            error += _relative(node.bias.size) * (weight @ np.abs(node.bias))
+            products = [(source, c @ matrix) for source, matrix in node.terms]
+            for source, matrix in node.terms:
+                reach = abs(matrix) @ bounds[source].magnitude
+                error += _relative(node.bias.size) * (weight @ reach)
+        else:
+            interval = bounds[node.source]
+            slope, intercept, floor = _relaxation(interval)
+            constant += np.maximum(c, 0.0) @ intercept
+            products = [(node.source, np.maximum(c, 0.0) * slope + np.minimum(c, 0.0) * floor)]
+            reach = intercept + interval.magnitude
+            error += _relative(reach.size) * (weight @ reach)
+        for source, product in products:
+            known = pending.get(source)
+            pending[source] = product if known is None else known + product
+            if known is not None:
+                total = np.abs(known) + np.abs(product)
+                error += _relative(1) * (total @ bounds[source].magnitude)
+    c = pending.get(0)
+    if c is not None:
+        lower, upper = bounds[0].lower, bounds[0].upper
+        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+        constant += c @ middle + np.abs(c) @ half
+        error += _relative(middle.size) * (np.abs(c) @ (np.abs(middle) + half))
+    return constant + error + 8 * UNIT_ROUNDOFF * np.abs(constant)
+
+
+def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` on the interval, for each neuron."""
+    l, u = interval.lower, interval.upper
+    unstable = (l < 0) & (u > 0)
+    width = np.where(unstable, u - l, 1.0)
+    slope = np.where(unstable, u / width, (l >= 0).astype(np.float64))
+    # valid for the slope as it was rounded: the line must be above both ends of the graph
+    ends = np.maximum(-slope * l, (1.0 - slope) * u)
+    intercept = np.where(unstable, ends * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF * u, 0.0)
+    floor = np.where(unstable, (u > -l).astype(np.float64), slope)
+    return slope, intercept, floor
+
+
+def _relative(terms: int) -> float:
+    return 4 * (terms + 4) * UNIT_ROUNDOFF
