@@ -21,7 +21,7 @@ from milp_verix.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
-from verix_encodings import BoundMethod, Encoding, Network, encode, crown_bounds
+from verix_encodings import BoundMethod, Encoding, Network, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
 
 

@@ -26,6 +26,7 @@ from milp_verix.features import FeaturesLike
 from milp_verix.inputs import read_input, scale_bytes
 from milp_verix.onnx_network import load_network
 from milp_verix.order import ORDERS, TRANSFORMATIONS
+from milp_verix.plotting import plot_format
 from milp_verix.progress import Autosave, progress_bar
 from milp_verix.solvers import SOLVERS
 
@@ -61,7 +62,9 @@ def _print_version(wanted: bool) -> None:
 def _root(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Explain neural-network predictions with proofs."""
@@ -69,6 +72,7 @@ def _root(
 
 @app.command("explain", epilog="\n".join(str(__doc__).splitlines()[2:]))
 def _explain(
+    *,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")],
     specification: Annotated[
         str,
@@ -151,7 +155,7 @@ def _explain(
         for path in (json_path, plot_path):
             _check_folder(path)
         if plot_path is not None:
-            _check_plot(plot_path)
+            plot_format(plot_path)
         network = load_network(
             model, input_shape=_shape(input_shape, "--input-shape"), output=output_name
         )

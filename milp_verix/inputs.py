@@ -7,6 +7,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
@@ -60,7 +61,7 @@ def scale_bytes(
 
 def _stored(path: Path, key: str) -> NDArray[Any]:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded: NDArray[Any] | NpzFile = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             if key:
                 raise InputError(f"{path} holds one array without a name, there is no {key!r}")
