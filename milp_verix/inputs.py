@@ -65,7 +65,7 @@ def _stored(path: Path, key: str) -> NDArray[Any]:
         if isinstance(loaded, np.ndarray):
             if key:
                 raise InputError(f"{path} holds one array without a name, there is no {key!r}")
-            return loaded
+            return np.asarray(loaded)
         with loaded:
             names = list(loaded.files)
             if not key and len(names) == 1:
