@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.networks import as_layers, network_of, random_box, random_graph, random_layers
-from verix_encodings import Affine, Interval, Network, Relu, interval_bounds
+from verix_encodings import Affine, BoundMethod, Interval, Network, Relu, interval_bounds
 from verix_encodings.arrays import dense
 
 seeds = st.integers(0, 2**32 - 1)
@@ -35,10 +35,10 @@ def exact_values(network: Network, x: list[Fraction]) -> list[list[Fraction]]:
     return values
 
 
-def assert_encloses(network: Network, box: Interval, x: list[Fraction]) -> None:
-    for interval, value in zip(
-        interval_bounds(network, box), exact_values(network, x), strict=True
-    ):
+def assert_encloses(
+    network: Network, box: Interval, x: list[Fraction], method: BoundMethod = interval_bounds
+) -> None:
+    for interval, value in zip(method(network, box), exact_values(network, x), strict=True):
         for low, v, high in zip(interval.lower, value, interval.upper, strict=True):
             assert Fraction(float(low)) <= v <= Fraction(float(high))
 

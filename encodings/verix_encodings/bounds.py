@@ -71,7 +71,8 @@ def forward_interval(node: Node, bounds: list[Interval], value: int) -> Interval
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
     if isinstance(node, Affine):
-        lower, upper = _affine(node, bounds)
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as an error below
+            lower, upper = _affine(node, bounds)
     else:
         source = bounds[node.source]
         lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)

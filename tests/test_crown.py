@@ -1,0 +1,100 @@
+"""CROWN encloses what interval arithmetic encloses, and is tighter."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from tests.networks import as_layers, cube, network_of, random_box, random_graph, random_layers
+from tests.test_bounds import assert_encloses, inside, seeds
+from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings.crown import upper_bounds
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds, st.integers(4, 10))
+def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng, nodes=nodes)
+    box = random_box(rng, network.input_size)
+    for _ in range(3):
+        assert_encloses(network, box, inside(box, rng), crown_bounds)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds, st.floats(0.01, 0.5))
+def test_dense_networks_are_enclosed_in_exact_arithmetic(seed: int, radius: float) -> None:
+    rng = np.random.default_rng(seed)
+    network = network_of(random_layers(rng, (4, 5, 4, 3)))
+    centre = rng.random(4)
+    box = Interval(centre - radius, centre + radius)
+    for _ in range(3):
+        assert_encloses(network, box, inside(box, rng), crown_bounds)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_bounds_lie_inside_those_of_interval_arithmetic(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng, size=4, nodes=9)
+    box = random_box(rng, 4)
+    for tight, wide in zip(crown_bounds(network, box), interval_bounds(network, box), strict=True):
+        rounding = 1e-12 * (1 + wide.magnitude)
+        assert np.all(tight.lower >= wide.lower - rounding)
+        assert np.all(tight.upper <= wide.upper + rounding)
+
+
+def test_bounds_of_outputs_are_tighter_on_dense_networks() -> None:
+    ratios = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        network = network_of(random_layers(rng, (6, 8, 8, 3)))
+        box = Interval(np.full(6, 0.4), np.full(6, 0.6))
+        tight, wide = (m(network, box)[-1] for m in (crown_bounds, interval_bounds))
+        ratios.append(np.mean(tight.upper - tight.lower) / np.mean(wide.upper - wide.lower))
+    assert np.median(ratios) < 0.7
+
+
+def test_a_difference_of_equal_neurons_is_seen() -> None:
+    # relu(x) − relu(x) = 0: interval arithmetic cannot know, linear bounds almost can
+    layers = as_layers(([[1.0], [1.0]], [0.0, 0.0]), ([[1.0, -1.0]], [0.0]))
+    network = network_of(layers)
+    box = Interval(np.array([1.0]), np.array([3.0]))
+    assert interval_bounds(network, box)[-1].upper[0] == pytest.approx(2.0)
+    assert crown_bounds(network, box)[-1].upper[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_hidden_layer_with_the_upper_relaxation_equals_its_linear_program(seed: int) -> None:
+    """With non-negative output weights only λ z + β matters, and CROWN solves that LP exactly."""
+    rng = np.random.default_rng(seed)
+    (first, bias), _ = random_layers(rng, (4, 5, 1))
+    output = rng.random((1, 5))
+    network = network_of(((first, bias), (output, np.zeros(1))))
+    box = cube(4)
+    bounds = crown_bounds(network, box)
+    l, u = bounds[1].lower, bounds[1].upper
+    unstable = (l < 0) & (u > 0)
+    slope = np.where(unstable, u / (u - l), l >= 0)
+    intercept = np.where(unstable, -slope * l, 0.0)
+    lines = output[0] * slope
+    solved = linprog(-(lines @ first), bounds=[(0, 1)] * 4)
+    expected = -solved.fun + lines @ bias + output[0] @ intercept
+    assert upper_bounds(network, bounds, 3, np.eye(1))[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_coefficients_that_overflow_leave_the_known_bounds() -> None:
+    layers = as_layers(
+        ([[1e150]], [0.0]), ([[1e150], [-1e150]], [-1.0, -1.0]), ([[1.0, -1.0]], [0.0])
+    )
+    network = network_of(layers)
+    box = Interval(np.array([-1e-160]), np.array([1e-160]))
+    for tight, wide in zip(crown_bounds(network, box), interval_bounds(network, box), strict=True):
+        assert np.all((wide.lower <= tight.lower) & (tight.lower <= tight.upper))
+        assert np.all(tight.upper <= wide.upper)
+
+
+def test_bounds_beyond_float64_are_an_overflow() -> None:
+    network = network_of(as_layers(([[1e200]], [0.0]), ([[1e200]], [0.0]), ([[1.0]], [0.0])))
+    with pytest.raises(OverflowError, match="overflow"):
+        crown_bounds(network, Interval(np.array([-1.0]), np.array([1.0])))
