@@ -1,0 +1,1 @@
+"""The parts of a figure of an explanation; :mod:`milp_verix.plotting` puts them together."""

@@ -1,0 +1,166 @@
+"""The figure of an explained image: panels above, counterfactuals below."""
+
+import math
+from dataclasses import dataclass, replace
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from milp_verix.explanation import Explanation
+from milp_verix.figures.gallery import chosen
+from milp_verix.figures.image_view import (
+    ImageView,
+    overlay,
+    sensitivity_map,
+    status_masks,
+)
+from milp_verix.figures.outline import mark
+from milp_verix.figures.style import (
+    HEADER,
+    INK,
+    MARGIN,
+    Sheet,
+    Status,
+    colour_bar,
+    colour_scale,
+    frame,
+    gallery_heading,
+    legend,
+    sensitivity_label,
+    typeset,
+)
+from milp_verix.wording import changed_text
+from verix_encodings.arrays import FloatArray
+
+_TILES = 8
+_TITLE = 10.0
+_TILE_TITLE = 7.5
+_PANEL = 2.9
+_GAP = 0.25
+_CAPTION = 0.25
+_BELOW = 0.78
+"""Room below the panels for the colour bar and the legend."""
+_HEADING = 0.3
+_TILE_GAP = 0.12
+_TILE_LINE = 0.15
+_INCHES_PER_CHARACTER = 0.06
+_WIDE = 1.4
+_TALLEST = 1.3
+"""Largest height of a box in terms of its width; a taller image is drawn narrower."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gallery:
+    """Tiles in rows of ``columns`` over ``content`` inches; ``ratio`` is height by width."""
+
+    captions: dict[int, str]
+    columns: int
+    content: float
+    ratio: float
+
+    @property
+    def width(self) -> float:
+        return (self.content - (self.columns - 1) * _TILE_GAP) / self.columns
+
+    @property
+    def caption_height(self) -> float:
+        lines = max((caption.count("\n") + 1 for caption in self.captions.values()), default=0)
+        return lines * _TILE_LINE
+
+    @property
+    def row_height(self) -> float:
+        return self.caption_height + self.width * self.ratio + _TILE_GAP
+
+    @property
+    def height(self) -> float:
+        rows = math.ceil(len(self.captions) / self.columns)
+        return _HEADING + rows * self.row_height if rows else 0.0
+
+
+def image_figure(explanation: Explanation, view: ImageView) -> Figure:
+    """Draw the input, its sensitivity, the explanation over it, and some counterfactuals."""
+    scores = sensitivity_map(view, explanation)
+    panels = 2 if scores is None else 3
+    content = panels * _PANEL + (panels - 1) * _GAP
+    ratio = min(_TALLEST, view.height / view.width)
+    gallery = _gallery(explanation, view, content, ratio)
+    top, height = HEADER + _CAPTION, _PANEL * ratio
+    end = top + height
+    sheet = Sheet(content + 2 * MARGIN, end + _BELOW + gallery.height + MARGIN / 3)
+    sheet.header(explanation)
+    boxes = [
+        sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height) for place in range(panels)
+    ]
+    _picture(boxes[0], view.rgb(explanation.input), "Input")
+    if scores is not None:
+        bar = sheet.axes(MARGIN + _PANEL + _GAP, end + 0.09, _PANEL, 0.1)
+        _sensitivity(boxes[1], bar, scores, explanation)
+    _explanation(boxes[-1], view, explanation, below=0.09 / height)
+    _counterfactuals(sheet, end + _BELOW, gallery, view, explanation)
+    return sheet.figure
+
+
+def _gallery(explanation: Explanation, view: ImageView, content: float, ratio: float) -> _Gallery:
+    one_row = content > 2 * _PANEL + _GAP and view.width < _WIDE * view.height
+    columns = _TILES if one_row else _TILES // 2
+    changed = {
+        feature: typeset(
+            changed_text(explanation.prediction, explanation.counterfactuals[feature].prediction)
+        )
+        for feature in chosen(explanation, _TILES)
+    }
+    captions = {
+        feature: f"feature {feature}{' ' if text.startswith('→') else ': '}{text}"
+        for feature, text in changed.items()
+    }
+    gallery = _Gallery(captions, columns, content, ratio)
+    longest = max((len(caption) for caption in captions.values()), default=0)
+    if longest * _INCHES_PER_CHARACTER <= gallery.width:
+        return gallery
+    captions = {feature: f"feature {feature}\n{text}" for feature, text in changed.items()}
+    return replace(gallery, captions=captions)
+
+
+def _picture(axes: Axes, colours: FloatArray, title: str, size: float = _TITLE) -> None:
+    axes.imshow(colours, interpolation="nearest")
+    _finish(axes, title, size)
+
+
+def _finish(axes: Axes, title: str, size: float = _TITLE) -> None:
+    axes.set_title(title, fontsize=size, pad=4, color=INK)
+    frame(axes)
+
+
+def _sensitivity(axes: Axes, bar: Axes, scores: FloatArray, explanation: Explanation) -> None:
+    colours, norm = colour_scale(scores)
+    image = axes.imshow(scores, cmap=colours, norm=norm, interpolation="nearest")
+    _finish(axes, "Sensitivity")
+    colour_bar(image, bar, sensitivity_label(explanation))
+
+
+def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: float) -> None:
+    masks = status_masks(view, explanation)
+    tinted = overlay(
+        view.rgb(explanation.input), masks[Status.EXPLANATION], masks[Status.UNDECIDED]
+    )
+    _picture(axes, tinted, "Explanation")
+    present = {status for status, mask in masks.items() if mask.any()}
+    legend(axes, present, loc="upper center", bbox_to_anchor=(0.5, -below))
+
+
+def _counterfactuals(
+    sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: Explanation
+) -> None:
+    if gallery.captions:
+        sheet.text(MARGIN, top, gallery_heading(len(gallery.captions), explanation))
+    for place, (feature, caption) in enumerate(gallery.captions.items()):
+        row, column = divmod(place, gallery.columns)
+        axes = sheet.axes(
+            MARGIN + column * (gallery.width + _TILE_GAP),
+            top + _HEADING + row * gallery.row_height + gallery.caption_height,
+            gallery.width,
+            gallery.width * gallery.ratio,
+        )
+        _picture(axes, view.rgb(explanation.counterfactuals[feature].input), caption, _TILE_TITLE)
+        freed = view.covered(list(explanation.groups[feature]))
+        mark(axes, freed)

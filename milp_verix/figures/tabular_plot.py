@@ -1,0 +1,215 @@
+"""The figure of an explained input that is no image: a bar per feature, a column per witness."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+
+from milp_verix.explanation import Explanation
+from milp_verix.figures.gallery import chosen
+from milp_verix.figures.outline import mark
+from milp_verix.figures.style import (
+    FRAME,
+    GRID,
+    HEADER,
+    INK,
+    LABEL,
+    MARGIN,
+    TICKS,
+    Sheet,
+    Status,
+    colour_bar,
+    colour_scale,
+    few_ticks,
+    frame,
+    gallery_heading,
+    legend,
+    sensitivity_label,
+    statuses,
+    typeset,
+)
+from milp_verix.wording import changed_text, number
+from verix_encodings.arrays import FloatArray
+
+MOST = 40
+_COLUMNS = 8
+_ROW = 0.22
+_BARS = 3.7
+_COLUMN = 0.68
+_GAP = 0.35
+_HEADING = 0.32
+_HEADING_WIDTH = 3.2
+_LINE = 0.16
+_NARROWEST = 7.5
+_BELOW = 0.65
+_INCHES_PER_CHARACTER = 0.068
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A feature as a row: its number, label, status, and the length of its bar."""
+
+    feature: int
+    label: str
+    status: Status
+    length: float
+
+
+def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
+    """Return the features to show, from the top: all, or the ``most`` important ones.
+
+    Where there is a sensitivity its magnitude is the length of the bar and decides the sequence;
+    otherwise the length is the feature's value and the sequence that of the traversal. If not all
+    can be shown those in the explanation come first.
+    """
+    known = statuses(explanation)
+    scores = explanation.sensitivity
+    if scores is None:
+        ranked = list(explanation.traversal)
+    else:
+        ranked = sorted(range(len(scores)), key=lambda feature: -abs(scores[feature]))
+    by_status = sorted(ranked, key=lambda feature: known[feature] is Status.IRRELEVANT)
+    shown = set(by_status[:most])
+    values = explanation.input.reshape(-1)
+    result = []
+    for feature in ranked:
+        if feature in shown:
+            value = float(np.mean(values[list(explanation.groups[feature])]))
+            length = value if scores is None else abs(scores[feature])
+            result.append(Row(feature, _label(explanation, feature, value), known[feature], length))
+    return tuple(result)
+
+
+def _label(explanation: Explanation, feature: int, value: float) -> str:
+    size = len(explanation.groups[feature])
+    if size == 1:
+        return f"feature {feature} = {number(value, 3)}"
+    return f"feature {feature}: {size} inputs, mean {number(value, 3)}"
+
+
+def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> FloatArray:
+    """Return by how much the counterfactual of ``feature`` changes each row's feature.
+
+    Of a feature with several coordinates, the change of largest magnitude.
+    """
+    before = explanation.input.reshape(-1).astype(np.float64)
+    after = explanation.counterfactuals[feature].input.reshape(-1).astype(np.float64)
+    difference = after - before
+    groups = [difference[list(explanation.groups[row.feature])] for row in shown]
+    return np.array([group[np.abs(group).argmax()] for group in groups])
+
+
+def tabular_figure(explanation: Explanation) -> Figure:
+    """Draw a bar per feature and, beside it, what a few counterfactuals change."""
+    shown, count = rows(explanation), len(explanation.groups)
+    columns = _columns(explanation, shown)
+    lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
+    labels = max(len(row.label) for row in shown) * _INCHES_PER_CHARACTER + 0.25
+    left, height = MARGIN + labels, _ROW * len(shown)
+    heading = f"{len(shown)} of {count} features: the most important" if len(shown) < count else ""
+    top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
+    cells_left, cells_width = left + _BARS + _GAP, _COLUMN * len(columns)
+    right = cells_left + max(_HEADING_WIDTH, cells_width) if columns else left + _BARS
+    sheet = Sheet(max(_NARROWEST, right + MARGIN), top + height + _BELOW)
+    sheet.header(explanation)
+    bars = sheet.axes(left, top, _BARS if columns else sheet.width - MARGIN - left, height)
+    _bars(bars, shown, explanation)
+    legend(
+        bars,
+        {row.status for row in shown},
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1 + 0.07 / height),
+    )
+    sheet.text(MARGIN, HEADER, heading)
+    if columns:
+        sheet.text(cells_left, HEADER, gallery_heading(len(columns), explanation))
+        cells = sheet.axes(cells_left, top, cells_width, height)
+        bar = sheet.axes(cells_left, top + height + 0.09, cells_width, 0.1)
+        _cells(cells, bar, explanation, columns, shown)
+    return sheet.figure
+
+
+def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]:
+    # features with a counterfactual to show, and what is written over it; by class, from the top
+    places = {row.feature: place for place, row in enumerate(shown)}
+    features = chosen(explanation, _COLUMNS, places)
+
+    def key(feature: int) -> tuple[int, int]:
+        prediction = explanation.counterfactuals[feature].prediction
+        return prediction if isinstance(prediction, int) else 0, places[feature]
+
+    return {
+        feature: typeset(
+            f"feature {feature}\n"
+            + changed_text(
+                explanation.prediction, explanation.counterfactuals[feature].prediction, "\n"
+            )
+        )
+        for feature in sorted(features, key=key)
+    }
+
+
+def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
+    places = range(len(shown))
+    colours = [row.status.colour for row in shown]
+    axes.barh(places, [row.length for row in shown], height=0.7, color=colours, zorder=2)
+    # a bar may have no length, and its status must still be seen
+    beside = ScaledTranslation(-6 / 72, 0.0, axes.figure.dpi_scale_trans)
+    axes.scatter(
+        np.zeros(len(shown)),
+        places,
+        s=18,
+        marker="s",
+        color=colours,
+        transform=axes.get_yaxis_transform() + beside,
+        clip_on=False,
+    )
+    axes.set_yticks(places, [typeset(row.label) for row in shown], parse_math=False)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    if explanation.sensitivity is None:
+        axes.set_xlabel("value", **LABEL)
+    else:
+        axes.set_xlabel(f"sensitivity: {sensitivity_label(explanation)}", **LABEL)
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
+    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
+    axes.tick_params(axis="x", **TICKS)
+    axes.tick_params(axis="y", length=0, pad=14, labelsize=8.5, labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _cells(
+    axes: Axes,
+    bar: Axes,
+    explanation: Explanation,
+    columns: dict[int, str],
+    shown: tuple[Row, ...],
+) -> None:
+    table = np.stack([changes(explanation, feature, shown) for feature in columns], axis=1)
+    colours, norm = colour_scale(table)
+    image = axes.imshow(table, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
+    frame(axes)
+    row_of = {row.feature: place for place, row in enumerate(shown)}
+    for column, (feature, caption) in enumerate(columns.items()):
+        cell = np.zeros(table.shape, dtype=bool)
+        cell[row_of[feature], column] = True
+        mark(axes, cell)
+        axes.annotate(
+            caption,
+            (column, -0.5),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            color=INK,
+            annotation_clip=False,
+        )
+    axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(shown) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.2)
+    axes.tick_params(which="minor", length=0)
+    colour_bar(image, bar, "change of the feature")

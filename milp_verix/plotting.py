@@ -1,0 +1,68 @@
+"""Draw an explanation."""
+
+from io import BytesIO
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from milp_verix.errors import InputError
+from milp_verix.explanation import Explanation
+from milp_verix.figures.image_plot import image_figure
+from milp_verix.figures.image_view import image_view
+from milp_verix.figures.tabular_plot import tabular_figure
+
+DPI = 150
+FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
+
+
+def plot_explanation(
+    explanation: Explanation,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
+) -> Figure:
+    """Draw ``explanation`` and return the figure; write it to ``path`` if given.
+
+    An input of shape (height, width), with 1, 3 or 4 channels first or last, behind a batch
+    dimension or not, is drawn as an image: the input, the sensitivity of its features (left out
+    where the order has none), the explanation over it, and up to 8 counterfactuals. Any other
+    input gets a bar per feature. ``image_shape``, such as (28, 28) or (3, 32, 32), says how to see
+    an input that does not have the shape of the image that it is. The suffix of ``path`` chooses
+    the format. The figure belongs to no window: nothing is shown, and nothing is kept.
+
+    Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that names
+    none of ``FORMATS``, and a file that cannot be written.
+    """
+    format_ = None if path is None else plot_format(path)
+    view = image_view(explanation, image_shape)
+    figure = tabular_figure(explanation) if view is None else image_figure(explanation, view)
+    if path is not None and format_ is not None:
+        rendered = render(figure, format_)
+        try:
+            Path(path).write_bytes(rendered)
+        except OSError as error:
+            raise InputError(f"cannot write the plot to {path}: {error.strerror}") from error
+    return figure
+
+
+def plot_format(path: str | Path) -> str:
+    """Return the format, one of ``FORMATS``, that the suffix of ``path`` stands for.
+
+    Raises ``InputError`` if it stands for none.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        seen = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+        raise InputError(
+            f"cannot plot to {path}: it has {seen}, and the format is chosen by one of "
+            f"{', '.join('.' + known for known in FORMATS)}"
+        )
+    return suffix
+
+
+def render(figure: Figure, format_: str = "png", dpi: int = DPI) -> bytes:
+    """Return the bytes of an image file in ``format_``, one of ``FORMATS``."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format=format_, dpi=dpi)
+    return buffer.getvalue()

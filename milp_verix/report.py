@@ -1,0 +1,140 @@
+"""Tell an explanation in words: a table for the command line, HTML for notebooks."""
+
+from base64 import b64encode
+from html import escape
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.explanation import DomainEnd, Explanation
+from milp_verix.plotting import plot_explanation, render
+from milp_verix.wording import (
+    ball_text,
+    counted,
+    headline,
+    number,
+    prediction_text,
+    seconds_text,
+    tally,
+)
+
+_CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
+
+
+def summary(explanation: Explanation) -> Table:
+    """Return the facts of ``explanation`` as a table of two columns without lines.
+
+    Its text is the same on a terminal and in a file; only the names are dimmed on a terminal.
+    """
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column()
+    for name, value in facts(explanation):
+        # a file name may hold brackets, which rich would take for markup
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = None) -> str:
+    """Return a piece of HTML that needs no other file: headline, facts, and the plot inside.
+
+    ``image_shape`` is that of :func:`milp_verix.plotting.plot_explanation`, and so is the
+    ``InputError`` for one that does not fit.
+    """
+    figure = plot_explanation(explanation, image_shape=image_shape)
+    picture = b64encode(render(figure)).decode("ascii")
+    width = round(96 * figure.get_figwidth())
+    title = escape(headline(explanation))
+    rows = "\n".join(
+        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
+        for name, value in facts(explanation)
+    )
+    return (
+        f"<div>\n<h4>{title}</h4>\n"
+        f'<img alt="{title}" style="width: {width}px; max-width: 100%" '
+        f'src="data:image/png;base64,{picture}">\n'
+        f"<table>\n{rows}\n</table>\n</div>"
+    )
+
+
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return what is worth telling about ``explanation``, as pairs of a name and a text."""
+    count = len(explanation.groups)
+    statistics = explanation.statistics
+    share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
+    found = [
+        ("model", f"{explanation.model.file} (SHA-256 {explanation.model.sha256[:12]}…)"),
+        ("prediction", _prediction(explanation)),
+        ("ball", f"{ball_text(explanation)}, {_domain(explanation)}"),
+        ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
+        ("irrelevant", counted(len(explanation.irrelevant), "feature")),
+        ("undecided", _undecided(explanation)),
+        ("minimal", _minimal(explanation)),
+        ("counterfactuals", _counterfactuals(explanation)),
+        ("order", explanation.order),
+        ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
+        (
+            "effort",
+            f"{counted(statistics.checks, 'check')}: {counted(statistics.solves, 'solve')}, "
+            f"{counted(statistics.bounded, 'margin')} settled by bounds",
+        ),
+        ("time", _time(explanation)),
+        *(("note", note) for note in explanation.notes),
+    ]
+    return [(name, text.strip()) for name, text in found]
+
+
+def _prediction(explanation: Explanation) -> str:
+    if isinstance(explanation.prediction, int):
+        return f"class {explanation.prediction}"
+    text = prediction_text(explanation.prediction)
+    if explanation.output is not None:
+        return f"{text} of output {explanation.output}"
+    return text if len(explanation.prediction) == 1 else f"{text}, the outputs"
+
+
+def _domain(explanation: Explanation) -> str:
+    low, high = (_end(end) for end in explanation.domain)
+    return f"domain {low} to {high}"
+
+
+def _end(end: DomainEnd) -> str:
+    if isinstance(end, tuple):
+        return f"({number(min(end))} … {number(max(end))} by coordinate)"
+    return number(end)
+
+
+def _undecided(explanation: Explanation) -> str:
+    reasons = explanation.unknown_reasons
+    if not reasons:
+        return "none"
+    return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+
+
+def _minimal(explanation: Explanation) -> str:
+    if explanation.minimal:
+        return "yes (locally: no single feature can be left out)"
+    return "no: a feature that is undecided might be left out"
+
+
+def _counterfactuals(explanation: Explanation) -> str:
+    found = [counterfactual.prediction for counterfactual in explanation.counterfactuals.values()]
+    if not found:
+        return "none"
+    original = explanation.prediction
+    if isinstance(original, int):
+        classes = tally([f"class {prediction}" for prediction in found])
+        return f"{len(found)}, to {classes}"
+    moves = [
+        max(abs(after - before) for before, after in zip(original, changed, strict=True))
+        for changed in found
+        if not isinstance(changed, int)
+    ]
+    return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+
+
+def _time(explanation: Explanation) -> str:
+    statistics = explanation.statistics
+    checks = seconds_text(statistics.check_seconds)
+    spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"
+    return f"{spent}; stopped: {statistics.stopped}" if statistics.stopped else spent

@@ -1,0 +1,96 @@
+"""Words for an explanation, the same in figures, notebooks and on the command line."""
+
+from collections import Counter
+
+from milp_verix.explanation import Explanation, Prediction
+
+_NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
+_SHOWN_OUTPUTS = 3
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return ``value`` with ``digits`` significant digits."""
+    return f"{value:.{digits}g}"
+
+
+def prediction_text(prediction: Prediction, digits: int = 4) -> str:
+    """Return a class or a single output as it is, outputs as ``"(0.5, -1.25, …)"``.
+
+    Of the outputs, the first three.
+    """
+    if isinstance(prediction, int):
+        return str(prediction)
+    if len(prediction) == 1:
+        return number(prediction[0], digits)
+    shown = [number(value, digits) for value in prediction[:_SHOWN_OUTPUTS]]
+    return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
+
+
+def changed_text(original: Prediction, changed: Prediction, separator: str = " ") -> str:
+    """Return what became of a prediction: ``"→ 7"``, ``"→ 0.5"``.
+
+    Of several outputs it names the one that moved most: ``"output 3 → 0.5"``, with ``separator``
+    before the arrow.
+    """
+    if isinstance(changed, int) or isinstance(original, int):
+        return f"→ {prediction_text(changed)}"
+    moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
+    output = moved.index(max(moved))
+    name = f"output {output}{separator}" if len(changed) > 1 else ""
+    return f"{name}→ {number(changed[output], 3)}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return ``"1 feature"``, ``"2 features"``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def size_text(explanation: Explanation) -> str:
+    """Return ``"191 of 784 features"``."""
+    return f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
+
+
+def outcome_text(explanation: Explanation) -> str:
+    """Return ``"locally minimal"``, or how many features are undecided."""
+    if not explanation.minimal:
+        return f"{len(explanation.unknown)} undecided"
+    if explanation.size == 0:
+        return "locally minimal: no input in the ball changes the prediction"
+    return "locally minimal"
+
+
+def ball_text(explanation: Explanation) -> str:
+    """Return ``"ε = 0.1 (L∞)"``, for a regression with its δ."""
+    norm = _NORMS.get(explanation.norm, explanation.norm)
+    ball = f"ε = {number(explanation.epsilon)} ({norm})"
+    return ball if explanation.delta is None else f"{ball}, δ = {number(explanation.delta)}"
+
+
+def headline(explanation: Explanation) -> str:
+    """Return the finding in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
+    prediction = prediction_text(explanation.prediction, 3)
+    return f"Prediction {prediction}, explained by {size_text(explanation)}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return ``"0.05 s"``, ``"45.3 s"`` or ``"12 min 3 s"``."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def tally(values: list[str]) -> str:
+    """Return the distinct ``values`` with their counts, the most frequent first: ``"7 (5), 3"``."""
+    ordered = sorted(Counter(values).items(), key=lambda item: -item[1])
+    return ", ".join(value if count == 1 else f"{value} ({count})" for value, count in ordered)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return ``text``, with its middle left out if it is longer than ``limit``."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
