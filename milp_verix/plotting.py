@@ -1,17 +1,14 @@
 """Draw an explanation."""
 
-from io import BytesIO
 from pathlib import Path
-
-from matplotlib.figure import Figure
 
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
 from milp_verix.figures.image_plot import image_figure
 from milp_verix.figures.image_view import image_view
+from milp_verix.figures.sheet import Drawing
 from milp_verix.figures.tabular_plot import tabular_figure
 
-DPI = 150
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 
 
@@ -20,7 +17,7 @@ def plot_explanation(
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,
-) -> Figure:
+) -> Drawing:
     """Draw ``explanation`` and return the figure; write it to ``path`` if given.
 
     An input of shape (height, width), with 1, 3 or 4 channels first or last, behind a batch
@@ -37,11 +34,12 @@ def plot_explanation(
     view = image_view(explanation, image_shape)
     figure = tabular_figure(explanation) if view is None else image_figure(explanation, view)
     if path is not None and format_ is not None:
-        rendered = render(figure, format_)
+        rendered = figure.render(format_)
         try:
             Path(path).write_bytes(rendered)
         except OSError as error:
-            raise InputError(f"cannot write the plot to {path}: {error.strerror}") from error
+            why = error.strerror or error
+            raise InputError(f"cannot write the plot to {path}: {why}") from error
     return figure
 
 
@@ -59,10 +57,3 @@ def plot_format(path: str | Path) -> str:
             f"{', '.join('.' + known for known in FORMATS)}"
         )
     return suffix
-
-
-def render(figure: Figure, format_: str = "png", dpi: int = DPI) -> bytes:
-    """Return the bytes of an image file in ``format_``, one of ``FORMATS``."""
-    buffer = BytesIO()
-    figure.savefig(buffer, format=format_, dpi=dpi)
-    return buffer.getvalue()

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from milp_verix.explanation import DomainEnd, Explanation
-from milp_verix.plotting import plot_explanation, render
+from milp_verix.plotting import plot_explanation
 from milp_verix.wording import (
     ball_text,
     counted,
@@ -42,8 +42,7 @@ def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = N
     ``InputError`` for one that does not fit.
     """
     figure = plot_explanation(explanation, image_shape=image_shape)
-    picture = b64encode(render(figure)).decode("ascii")
-    width = round(96 * figure.get_figwidth())
+    picture = b64encode(figure.render()).decode("ascii")
     title = escape(headline(explanation))
     rows = "\n".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
@@ -51,7 +50,7 @@ def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = N
     )
     return (
         f"<div>\n<h4>{title}</h4>\n"
-        f'<img alt="{title}" style="width: {width}px; max-width: 100%" '
+        f'<img alt="{title}" style="width: {figure.css_width}px; max-width: 100%" '
         f'src="data:image/png;base64,{picture}">\n'
         f"<table>\n{rows}\n</table>\n</div>"
     )

@@ -20,7 +20,7 @@ def chosen(
             # the values of a regression are all different, so that they tell nothing apart
             label = prediction if isinstance(prediction, int) else 0
             by_class.setdefault(label, []).append(feature)
-    most_frequent_first = sorted(by_class, key=lambda label: -len(by_class[label]))
+    most_frequent_first = sorted(by_class, key=lambda label: (-len(by_class[label]), label))
     turns = sorted(
         (turn, place, label)
         for place, label in enumerate(most_frequent_first)

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from milp_verix.explanation import Explanation
 from milp_verix.figures.gallery import chosen
@@ -15,11 +14,9 @@ from milp_verix.figures.image_view import (
     status_masks,
 )
 from milp_verix.figures.outline import mark
+from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.figures.style import (
-    HEADER,
     INK,
-    MARGIN,
-    Sheet,
     Status,
     colour_bar,
     colour_scale,
@@ -45,8 +42,8 @@ _TILE_GAP = 0.12
 _TILE_LINE = 0.15
 _INCHES_PER_CHARACTER = 0.06
 _WIDE = 1.4
-_TALLEST = 1.3
-"""Largest height of a box in terms of its width; a taller image is drawn narrower."""
+_FLATTEST, _TALLEST = 0.1, 1.3
+"""Height of a box in terms of its width; an image beyond that is drawn narrower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +74,12 @@ class _Gallery:
         return _HEADING + rows * self.row_height if rows else 0.0
 
 
-def image_figure(explanation: Explanation, view: ImageView) -> Figure:
+def image_figure(explanation: Explanation, view: ImageView) -> Drawing:
     """Draw the input, its sensitivity, the explanation over it, and some counterfactuals."""
     scores = sensitivity_map(view, explanation)
     panels = 2 if scores is None else 3
     content = panels * _PANEL + (panels - 1) * _GAP
-    ratio = min(_TALLEST, view.height / view.width)
+    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
     gallery = _gallery(explanation, view, content, ratio)
     top, height = HEADER + _CAPTION, _PANEL * ratio
     end = top + height

@@ -1,4 +1,4 @@
-"""What the figures share: colours, type, and a sheet measured in inches."""
+"""What the figures share: colours, legends, colour bars, headings."""
 
 from enum import Enum
 from typing import Any
@@ -8,21 +8,12 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.explanation import Explanation
-from milp_verix.wording import (
-    ball_text,
-    counted,
-    headline,
-    outcome_text,
-    seconds_text,
-    shortened,
-)
+from milp_verix.wording import counted
 from verix_encodings.arrays import FloatArray
 
 INK = "#222222"
@@ -39,16 +30,6 @@ TICKS: dict[str, Any] = {
     "length": 2.5,
     "pad": 2,
 }
-
-MARGIN = 0.3
-HEADER = 0.9
-"""Height of the headline and the line below it, in inches."""
-
-_HEADLINE_SIZE = 13.0
-_SMALL_SIZE = 9.0
-_BOLD_EM = 0.6
-_PLAIN_EM = 0.52
-"""Width of an average character in terms of the type's size."""
 
 _DIVERGING = LinearSegmentedColormap.from_list(
     # without the darkest ends, in which red, blue and the mark can hardly be told apart
@@ -86,58 +67,6 @@ def statuses(explanation: Explanation) -> tuple[Status, ...]:
     for feature in explanation.unknown:
         result[feature] = Status.UNDECIDED
     return tuple(result)
-
-
-class Sheet:
-    """A figure whose parts are placed in inches from its upper left corner.
-
-    Sizes in inches keep type and pictures in proportion whatever the shape of the input.
-    """
-
-    def __init__(self, width: float, height: float) -> None:
-        self.width, self.height = width, height
-        self.figure = Figure(figsize=(width, height), facecolor="white")
-
-    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
-        """Return new axes of that size with their upper left corner there."""
-        bottom = self.height - top - height
-        return self.figure.add_axes(
-            (
-                left / self.width,
-                bottom / self.height,
-                width / self.width,
-                height / self.height,
-            ),
-            facecolor="white",
-        )
-
-    def text(self, left: float, top: float, text: str, **style: Any) -> Text:
-        """Write ``text`` with its upper left corner there, as it stands: ``$`` is no formula."""
-        return self.figure.text(
-            left / self.width,
-            1 - top / self.height,
-            text,
-            **{"va": "top", "color": INK, "fontsize": _SMALL_SIZE, "parse_math": False, **style},
-        )
-
-    def header(self, explanation: Explanation) -> None:
-        """Write the headline and, below it, what the claim is about."""
-        title = typeset(headline(explanation))
-        facts = "   ·   ".join(
-            [
-                typeset(ball_text(explanation)),
-                outcome_text(explanation),
-                shortened(explanation.model.file, 36),
-                f"{seconds_text(explanation.statistics.seconds)} with {explanation.solver}",
-            ]
-        )
-        size = self._fitting(title, _HEADLINE_SIZE, _BOLD_EM)
-        self.text(MARGIN, MARGIN - 0.05, title, fontsize=size, fontweight="bold")
-        size = self._fitting(facts, _SMALL_SIZE, _PLAIN_EM)
-        self.text(MARGIN, MARGIN + 0.23, facts, fontsize=size, color=MUTED)
-
-    def _fitting(self, text: str, size: float, em: float) -> float:
-        return size * min(1.0, (self.width - 2 * MARGIN) * 72 / (size * em * len(text)))
 
 
 def legend(axes: Axes, shown: set[Status], **style: Any) -> None:

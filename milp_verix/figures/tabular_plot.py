@@ -4,21 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.explanation import Explanation
 from milp_verix.figures.gallery import chosen
 from milp_verix.figures.outline import mark
+from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.figures.style import (
     FRAME,
     GRID,
-    HEADER,
     INK,
     LABEL,
-    MARGIN,
     TICKS,
-    Sheet,
     Status,
     colour_bar,
     colour_scale,
@@ -43,6 +40,7 @@ _HEADING = 0.32
 _HEADING_WIDTH = 3.2
 _LINE = 0.16
 _NARROWEST = 7.5
+_NARROWEST_BAR = 2.4
 _BELOW = 0.65
 _INCHES_PER_CHARACTER = 0.068
 
@@ -101,7 +99,7 @@ def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> F
     return np.array([group[np.abs(group).argmax()] for group in groups])
 
 
-def tabular_figure(explanation: Explanation) -> Figure:
+def tabular_figure(explanation: Explanation) -> Drawing:
     """Draw a bar per feature and, beside it, what a few counterfactuals change."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
@@ -126,7 +124,8 @@ def tabular_figure(explanation: Explanation) -> Figure:
     if columns:
         sheet.text(cells_left, HEADER, gallery_heading(len(columns), explanation))
         cells = sheet.axes(cells_left, top, cells_width, height)
-        bar = sheet.axes(cells_left, top + height + 0.09, cells_width, 0.1)
+        bar_width = max(cells_width, _NARROWEST_BAR)
+        bar = sheet.axes(cells_left, top + height + 0.09, bar_width, 0.1)
         _cells(cells, bar, explanation, columns, shown)
     return sheet.figure
 
@@ -172,6 +171,8 @@ def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
         axes.set_xlabel("value", **LABEL)
     else:
         axes.set_xlabel(f"sensitivity: {sensitivity_label(explanation)}", **LABEL)
+    if not any(row.length for row in shown):
+        axes.set_xlim(0.0, 1.0)
     axes.xaxis.set_major_locator(few_ticks())
     axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
     axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)

@@ -1,0 +1,95 @@
+"""The sheet of paper that a figure is drawn on."""
+
+from io import BytesIO
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from milp_verix.explanation import Explanation
+from milp_verix.figures.style import INK, MUTED, typeset
+from milp_verix.wording import ball_text, headline, outcome_text, seconds_text, shortened
+
+DPI = 150
+
+MARGIN = 0.3
+HEADER = 0.9
+"""Height of the headline and the line below it, in inches."""
+
+_HEADLINE_SIZE = 13.0
+_SMALL_SIZE = 9.0
+_BOLD_EM = 0.6
+_PLAIN_EM = 0.52
+"""Width of an average character in terms of the type's size."""
+_CSS_DPI = 96
+
+
+class Drawing(Figure):
+    """A figure that notebooks show by itself: they know other figures only through pyplot."""
+
+    def render(self, format_: str = "png") -> bytes:
+        """Return the bytes of an image file in ``format_``."""
+        buffer = BytesIO()
+        self.savefig(buffer, format=format_, dpi=DPI)
+        return buffer.getvalue()
+
+    @property
+    def css_width(self) -> int:
+        """Width on a page, in pixels: pictures are rendered finer than that."""
+        return round(_CSS_DPI * float(self.get_figwidth()))
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        return self.render(), {"width": self.css_width}
+
+
+class Sheet:
+    """A figure whose parts are placed in inches from its upper left corner.
+
+    Sizes in inches keep type and pictures in proportion whatever the shape of the input.
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.figure = Drawing(figsize=(width, height), facecolor="white")
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
+        """Return new axes of that size with their upper left corner there."""
+        bottom = self.height - top - height
+        return self.figure.add_axes(
+            (
+                left / self.width,
+                bottom / self.height,
+                width / self.width,
+                height / self.height,
+            ),
+            facecolor="white",
+        )
+
+    def text(self, left: float, top: float, text: str, **style: Any) -> Text:
+        """Write ``text`` with its upper left corner there, as it stands: ``$`` is no formula."""
+        return self.figure.text(
+            left / self.width,
+            1 - top / self.height,
+            text,
+            **{"va": "top", "color": INK, "fontsize": _SMALL_SIZE, "parse_math": False, **style},
+        )
+
+    def header(self, explanation: Explanation) -> None:
+        """Write the headline and, below it, what the claim is about."""
+        title = typeset(headline(explanation))
+        facts = "   ·   ".join(
+            [
+                typeset(ball_text(explanation)),
+                outcome_text(explanation),
+                shortened(explanation.model.file, 36),
+                f"{seconds_text(explanation.statistics.seconds)} with {explanation.solver}",
+            ]
+        )
+        size = self._fitting(title, _HEADLINE_SIZE, _BOLD_EM)
+        self.text(MARGIN, MARGIN - 0.05, title, fontsize=size, fontweight="bold")
+        size = self._fitting(facts, _SMALL_SIZE, _PLAIN_EM)
+        self.text(MARGIN, MARGIN + 0.23, facts, fontsize=size, color=MUTED)
+
+    def _fitting(self, text: str, size: float, em: float) -> float:
+        return size * min(1.0, (self.width - 2 * MARGIN) * 72 / (size * em * len(text)))
