@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from html import escape
+from math import inf
 
 from rich.table import Table
 from rich.text import Text
@@ -93,6 +94,8 @@ def _prediction(explanation: Explanation) -> str:
 
 
 def _domain(explanation: Explanation) -> str:
+    if explanation.domain == (-inf, inf):
+        return "unlimited domain"
     low, high = (_end(end) for end in explanation.domain)
     return f"domain {low} to {high}"
 

@@ -1,5 +1,8 @@
 """The figure of an explanation: what is written, what is drawn, what is saved."""
 
+import os
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -262,6 +265,20 @@ def test_drawing_leaves_no_state_behind() -> None:
     assert dict(mpl.rcParams) == settings
     np.testing.assert_array_equal(explanation.input, before)
     assert explanation.plot().render() == explanation.plot().render()
+
+
+def test_pyplot_is_not_imported() -> None:
+    code = "import sys, milp_verix.plotting; sys.exit('matplotlib.pyplot' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+@pytest.mark.parametrize("case", ["grey image", "table"])
+def test_the_style_of_the_session_does_not_matter(case: str) -> None:
+    expected = plot_explanation(CASES[case]).render()
+    coloured = ("figure.facecolor", "savefig.facecolor", "text.color", "axes.labelcolor")
+    with mpl.rc_context({**dict.fromkeys(coloured, "red"), "font.size": 20}):
+        assert plot_explanation(CASES[case]).render() == expected
 
 
 def test_a_notebook_shows_the_figure_without_pyplot() -> None:

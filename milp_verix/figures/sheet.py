@@ -31,7 +31,7 @@ class Drawing(Figure):
     def render(self, format_: str = "png") -> bytes:
         """Return the bytes of an image file in ``format_``."""
         buffer = BytesIO()
-        self.savefig(buffer, format=format_, dpi=DPI)
+        self.savefig(buffer, format=format_, dpi=DPI, facecolor="white")
         return buffer.getvalue()
 
     @property

@@ -34,7 +34,6 @@ MOST = 40
 _COLUMNS = 8
 _ROW = 0.22
 _BARS = 3.7
-_COLUMN = 0.68
 _GAP = 0.35
 _HEADING = 0.32
 _HEADING_WIDTH = 3.2
@@ -43,6 +42,7 @@ _NARROWEST = 7.5
 _NARROWEST_BAR = 2.4
 _BELOW = 0.65
 _INCHES_PER_CHARACTER = 0.068
+_CAPTION_INCHES_PER_CHARACTER = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def tabular_figure(explanation: Explanation) -> Drawing:
     left, height = MARGIN + labels, _ROW * len(shown)
     heading = f"{len(shown)} of {count} features: the most important" if len(shown) < count else ""
     top = HEADER + lines * _LINE + (_HEADING if columns or heading else 0.0)
-    cells_left, cells_width = left + _BARS + _GAP, _COLUMN * len(columns)
+    cells_left, cells_width = left + _BARS + _GAP, len(columns) * _column_width(columns)
     right = cells_left + max(_HEADING_WIDTH, cells_width) if columns else left + _BARS
     sheet = Sheet(max(_NARROWEST, right + MARGIN), top + height + _BELOW)
     sheet.header(explanation)
@@ -128,6 +128,11 @@ def tabular_figure(explanation: Explanation) -> Drawing:
         bar = sheet.axes(cells_left, top + height + 0.09, bar_width, 0.1)
         _cells(cells, bar, explanation, columns, shown)
     return sheet.figure
+
+
+def _column_width(columns: dict[int, str]) -> float:
+    lines = [line for caption in columns.values() for line in caption.split("\n")]
+    return max(map(len, lines), default=0) * _CAPTION_INCHES_PER_CHARACTER + 0.09
 
 
 def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]:
