@@ -121,8 +121,8 @@ class Oracle:
                 return replace(verdict, effort=effort)
             if verdict.holds:
                 worst = max(worst, verdict.bound or -np.inf)
-            else:
-                unknown = unknown or verdict
+            elif unknown is None:
+                unknown = verdict
         if unknown is not None:
             return replace(unknown, effort=effort)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort)
