@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from math import prod
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ from milp_verix.onnx_network import load_network
 from milp_verix.order import ORDERS, TRANSFORMATIONS
 from milp_verix.plotting import plot_format
 from milp_verix.progress import Autosave, progress_bar
+from milp_verix.report import summary
 from milp_verix.solvers import SOLVERS
 
 UNUSABLE = 2
@@ -159,6 +161,11 @@ def _explain(
         network = load_network(
             model, input_shape=_shape(input_shape, "--input-shape"), output=output_name
         )
+        if picture_shape is not None and prod(picture_shape) != network.input_size:
+            raise InputError(
+                f"--image-shape {image_shape} has {prod(picture_shape)} values, the network's "
+                f"input has {network.input_size}"
+            )
         given = read_input(specification, network.input_shape)
         x = scale_bytes(given, domain, network.dtype)
         with progress_bar(errors) as show:
@@ -187,8 +194,6 @@ def _explain(
         if json_path is not None:
             result.to_json(json_path)
         if not quiet:
-            from milp_verix.report import summary
-
             Console(highlight=False).print(summary(result))
         if plot_path is not None:
             result.plot(plot_path, image_shape=picture_shape)

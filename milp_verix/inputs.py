@@ -55,8 +55,8 @@ def scale_bytes(
     low, high = (dtype.type(end) for end in domain)
     if array.dtype != np.uint8 or not (np.isfinite(low) and np.isfinite(high)):
         return array
-    scaled: NDArray[Any] = low + (high - low) * (array.astype(dtype) / dtype.type(_BYTE))
-    return np.clip(scaled, low, high)
+    scaled = low + (high - low) * (array.astype(dtype) / dtype.type(_BYTE))
+    return np.asarray(np.clip(scaled, low, high))
 
 
 def _stored(path: Path, key: str) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """What a running explanation shows and leaves on disk before it is done."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,17 +49,16 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
 class Autosave:
     """Writes the sound explanation so far to ``path`` now and then, so that a crash loses little.
 
-    Saves are at least five seconds apart and take at most one twentieth of the time.
+    The first check is saved; then saves are at least five seconds apart and take at most one
+    twentieth of the time.
     """
 
     path: Path
-    _next: float = 0.0
+    _next: float = -math.inf
 
     def __call__(self, state: Progress) -> None:
         """Save if it is time to."""
         started = time.monotonic()
-        if not self._next:
-            self._next = started + _SECONDS_BETWEEN_SAVES
         if started < self._next:
             return
         state.snapshot().to_json(self.path)

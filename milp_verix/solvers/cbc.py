@@ -15,6 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +47,12 @@ def binary() -> str | None:
         import pulp
     except ImportError:
         return shutil.which("cbc")
-    # PULP_CBC_CMD leaves in PuLP 4; what takes its place finds CBC on the path
+    # PULP_CBC_CMD leaves in PuLP 4, as it says each time; what follows it finds CBC on the path
     bundled = getattr(pulp, "PULP_CBC_CMD", None)
-    if bundled is not None and bundled().available():
-        return str(bundled().path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if bundled is not None and bundled().available():
+            return str(bundled().path)
     return shutil.which("cbc")
 
 

@@ -6,6 +6,7 @@ option ``objective_target`` ends it on a violating point, an interrupt callback 
 bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS reports wrong.
 """
 
+import time
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ class HighsSession:
         self._integer = False
         self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
+        self._deadline = np.inf
+        self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
         for option, value in _options(threads, tolerances).items():
@@ -61,12 +64,15 @@ class HighsSession:
 
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
-        event.interrupt(
-            self._interrupt.pending or event.data_out.mip_dual_bound > self._holds_above
-        )
+        event.interrupt(self._must_stop() or event.data_out.mip_dual_bound > self._holds_above)
 
     def _on_simplex(self, event: Any) -> None:
-        event.interrupt(self._interrupt.pending)
+        event.interrupt(self._must_stop())
+
+    def _must_stop(self) -> bool:
+        # the option time_limit counts from the first solve or from the last, by version
+        self._late = time.monotonic() > self._deadline
+        return self._late or self._interrupt.pending
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
@@ -100,10 +106,10 @@ class HighsSession:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs = self._highs
         highs.changeColsCost(self._columns.size, self._columns, cost)
-        # the clock of a Highs object runs on from solve to solve
-        highs.setOptionValue("time_limit", highs.getRunTime() + max(targets.seconds, 0.0))
+        self._deadline = time.monotonic() + targets.seconds
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
+        self._late = False
         with deferred_interrupt() as self._interrupt:
             highs.run()
         return self._result()
@@ -114,7 +120,7 @@ class HighsSession:
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,
             status_of.kObjectiveTarget: SolveStatus.TARGET,
-            status_of.kInterrupt: SolveStatus.TARGET,
+            status_of.kInterrupt: SolveStatus.TIME_LIMIT if self._late else SolveStatus.TARGET,
             status_of.kTimeLimit: SolveStatus.TIME_LIMIT,
             status_of.kInfeasible: SolveStatus.INFEASIBLE,
         }.get(native, SolveStatus.FAILED)

@@ -1,0 +1,211 @@
+"""The command line as a user meets it: in a process of its own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from milp_verix import Explanation
+from tests.digits import IMAGES, MODEL, explained, images, network
+from tests.networks import as_layers, dense_model, random_layers
+from tests.onnx_models import saved
+
+ROOT = Path(__file__).resolve().parents[1]
+SEVEN = f"{IMAGES}:images[15]"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "milp_verix", *map(str, arguments)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+
+
+def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
+    out, picture = tmp_path / "out.json", tmp_path / "out.png"
+    done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, "--json", out, "--plot", picture)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = Explanation.from_json(out)
+    assert found.explanation == explained().explanation
+    assert found.replay(network()) == ()
+    with Image.open(picture) as image:
+        assert min(image.size) > 500
+    assert re.search(r"explanation +34 of 64 features", done.stdout)
+    assert "\x1b" not in done.stdout
+
+
+def test_options_reach_the_explanation(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    np.save(tmp_path / "order.npy", np.arange(64)[::-1])
+    groups = [list(range(8 * row, 8 * row + 8)) for row in range(8)]
+    (tmp_path / "rows.json").write_text(json.dumps(groups))
+    for options, expected in [
+        (["--order", "random", "--seed", 3], explained(order="random", seed=3)),
+        (["--transformation", "deletion"], explained(transformation="deletion")),
+        (["--order", tmp_path / "order.npy"], explained(order=tuple(range(63, -1, -1)))),
+        (["--features", tmp_path / "rows.json", "--solver", "cbc"], None),
+    ]:
+        done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, "--json", out, "--quiet", *options)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        found = Explanation.from_json(out)
+        if expected is None:
+            assert [list(group) for group in found.groups] == groups
+            assert found.solver == "cbc"
+        else:
+            assert found.explanation == expected.explanation
+            assert found.traversal == expected.traversal
+
+
+def test_bytes_are_scaled_and_it_is_said(tmp_path: Path) -> None:
+    pixels = np.round(images()[15, 0] * 255).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "seven.png")
+    out = tmp_path / "out.json"
+    done = run("explain", MODEL, tmp_path / "seven.png", "--epsilon", 0.1, "--json", out)
+    assert done.returncode == 0
+    assert "scaled from 0..255 to [0, 1]" in done.stdout
+    found = Explanation.from_json(out)
+    np.testing.assert_array_equal(found.input[0, 0], pixels / np.float32(255))
+    assert any("scaled" in note for note in found.notes)
+
+
+def test_a_regression_with_an_open_domain(tmp_path: Path) -> None:
+    layers = as_layers(([[1, -1], [1, 1]], [0, 0]), ([[1, 1]], [0]))
+    model = saved(dense_model(layers), tmp_path)
+    np.save(tmp_path / "x.npy", np.array([-3.0, 2.0]))
+    out, picture = tmp_path / "out.json", tmp_path / "out.svg"
+    done = run(
+        *("explain", model, tmp_path / "x.npy", "--epsilon", 0.5, "--delta", 0.1),
+        *("--domain", "-inf", "inf", "--transformation", "deletion"),
+        *("--json", out, "--plot", picture),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    data = json.loads(out.read_text())
+    assert (data["delta"], data["domain"]) == (0.1, [None, None])
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_a_time_limit_leaves_a_sound_part_and_says_so(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    limit = ["--time-limit", 0.001]
+    done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, "--json", out, *limit)
+    assert done.returncode == 3
+    found = Explanation.from_json(out)
+    assert found.statistics.stopped == "time limit"
+    assert len(found.unknown) > 50
+    assert "time limit" in done.stdout
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_a_sound_part(sent: signal.Signals, tmp_path: Path) -> None:
+    # many unstable neurons over a wide ball: minutes, if nobody interrupts
+    layers = random_layers(np.random.default_rng(0), (100, 80, 80, 5))
+    model = saved(dense_model(layers), tmp_path)
+    np.save(tmp_path / "x.npy", np.full(100, 0.5))
+    out = tmp_path / "out.json"
+    process = subprocess.Popen(
+        command(
+            *("explain", model, tmp_path / "x.npy", "--epsilon", 0.3),
+            *("--order", "sequential", "--json", out),
+        ),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)  # the first check is saved; the next ones are hard
+    saved_so_far = Explanation.from_json(out)
+    process.send_signal(sent)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
+    found = Explanation.from_json(out)
+    assert found.statistics.stopped == "interrupted"
+    assert found.statistics.checks >= saved_so_far.statistics.checks > 0
+    assert set(found.unknown) <= set(found.explanation)
+    assert found.unknown
+    assert list(tmp_path.glob(".out*")) == []
+
+
+def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
+    good = ["explain", MODEL, SEVEN]
+    (tmp_path / "cut.onnx").write_bytes(MODEL.read_bytes()[:2000])
+    (tmp_path / "text.onnx").write_text("no network")
+    np.save(tmp_path / "nan.npy", np.full((8, 8), np.nan))
+    np.save(tmp_path / "inf.npy", np.full((8, 8), np.inf))
+    np.save(tmp_path / "far.npy", np.full((8, 8), 1.5))
+    np.save(tmp_path / "small.npy", np.zeros(5))
+    np.save(tmp_path / "text.npy", np.full((8, 8), "a"))
+    at = ["--epsilon", 0.1]
+
+    def x(name: str) -> list[object]:
+        return ["explain", MODEL, tmp_path / name, *at]
+
+    def model(name: str) -> list[object]:
+        return ["explain", tmp_path / name, SEVEN, *at]
+
+    return [
+        (x("nan.npy"), "nan at coordinate 0"),
+        (x("inf.npy"), "inf at coordinate 0"),
+        (x("far.npy"), r"1.5 at coordinate 0, outside its domain \[0, 1\]"),
+        (x("small.npy"), r"shape \(5,\), expected \(1, 1, 8, 8\)"),
+        (x("text.npy"), "numbers"),
+        (x("absent.npy"), "absent.npy: No such file"),
+        (model("cut.onnx"), "truncated or not an ONNX"),
+        (model("text.onnx"), "not an ONNX"),
+        (model("absent.onnx"), "absent.onnx: No such file"),
+        ([*good, "--epsilon", -0.1], "not negative, got -0.1"),
+        ([*good, "--epsilon", "nan"], "finite"),
+        (good, "--epsilon"),
+        ([*good, *at, "--norm", "l7"], "'l7'"),
+        ([*good, *at, "--delta", -1], "-1"),
+        ([*good, *at, "--label", 12], "label 12 is out of range"),
+        ([*good, *at, "--label", 3], "class 7, not 3"),
+        ([*good, *at, "--output", 1], "delta"),
+        ([*good, *at, "--domain", 1, 0], "lower <= upper"),
+        ([*good, *at, "--order", "backwards"], "'backwards'"),
+        ([*good, *at, "--order", tmp_path / "far.npy"], "each of the 64 features"),
+        ([*good, *at, "--transformation", "mirror"], "'mirror'"),
+        ([*good, *at, "--features", "blobs"], "'blobs'"),
+        ([*good, *at, "--solver", "cplex"], "'cplex'.*highs"),
+        ([*good, *at, "--time-limit", 0], "positive"),
+        ([*good, *at, "--check-time-limit", -2], "positive"),
+        ([*good, *at, "--json", tmp_path / "no" / "out.json"], "cannot write"),
+        ([*good, *at, "--plot", tmp_path / "out.xyz"], "'.xyz'"),
+        ([*good, *at, "--image-shape", "8x8"], "'8x8'"),
+        ([*good, *at, "--plot", tmp_path / "o.png", "--image-shape", "9,9"], "9"),
+    ]
+
+
+def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path: Path) -> None:
+    for arguments, message in refused(tmp_path):
+        done = run(*arguments)
+        told = done.stderr.strip()
+        assert done.returncode == 2, (arguments, told)
+        assert re.search(message, told), (arguments, told)
+        assert done.stdout == ""
+        assert "Traceback" not in told
+        if not told.startswith("Usage"):
+            assert told.startswith("error: ")
+            assert len(told.splitlines()) == 1
+
+
+def test_help_and_version() -> None:
+    told = run("explain", "--help")
+    assert told.returncode == 0
+    for option in ("--epsilon", "--norm", "--delta", "--domain", "--order", "--transformation"):
+        assert option in told.stdout
+    assert "Exit codes" in told.stdout
+    assert run("--version").stdout.startswith("milp-verix")
