@@ -1,0 +1,147 @@
+"""What a check must say of a tiny network, from every pattern of its ReLUs and nothing else.
+
+Once it is decided which ReLUs are active, the network is affine and the inputs that agree with the
+decision are a polytope, so the largest margin over the ball is the largest of as many linear
+programs as there are patterns. Nothing here uses the code under test.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+Array = NDArray[np.float64]
+
+# basic solutions of programs this small are exact to rounding; the default 1e-7 need not be
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """``x ↦ A x + b`` where ``G x ≤ h``."""
+
+    A: Array
+    b: Array
+    G: Array
+    h: Array
+
+
+@dataclass(slots=True)
+class BruteForce:
+    """A network of ``layers`` at ``x``, all in float64, and what is asked about it.
+
+    Classification unless ``delta`` is given; ``groups`` are the features; the domain is the box
+    ``low``, ``high``.
+    """
+
+    layers: Sequence[tuple[Array, Array]]
+    x: Array
+    epsilon: float
+    groups: Sequence[Sequence[int]]
+    low: Array
+    high: Array
+    delta: float | None = None
+    _worst: dict[frozenset[int], Array] = field(default_factory=dict)
+
+    def evaluate(self, x: Array) -> Array:
+        """Return the outputs at ``x``."""
+        for matrix, bias in self.layers[:-1]:
+            x = np.maximum(matrix @ x + bias, 0.0)
+        matrix, bias = self.layers[-1]
+        return matrix @ x + bias
+
+    def margins(self) -> tuple[Array, Array]:
+        """Return ``C`` and ``k``, the margins being ``C f(x') + k``."""
+        outputs = self.evaluate(self.x)
+        eye = np.eye(outputs.size)
+        if self.delta is not None:
+            return np.vstack([eye, -eye]), np.concatenate([-outputs, outputs]) - self.delta
+        label = int(np.argmax(outputs))
+        return np.delete(eye - eye[label], label, axis=0), np.zeros(outputs.size - 1)
+
+    def worst(self, free: Sequence[int]) -> Array:
+        """Return the supremum of each margin when the features ``free`` may change."""
+        key = frozenset(free)
+        if key not in self._worst:
+            self._worst[key] = self._maxima([i for f in key for i in self.groups[f]])
+        return self._worst[key]
+
+    def holds(self, free: Sequence[int]) -> bool:
+        """Whether every margin stays below zero, by more than any tolerance."""
+        worst = float(np.max(self.worst(free)))
+        assert abs(worst) > 1e-5, "too close to call: choose another network"
+        return worst < 0
+
+    def explanation(self, order: Sequence[int]) -> tuple[int, ...]:
+        """Return what Algorithm 1 finds in ``order``, ascending."""
+        irrelevant: list[int] = []
+        for feature in order:
+            if self.holds([*irrelevant, feature]):
+                irrelevant.append(feature)
+        return tuple(sorted(set(order) - set(irrelevant)))
+
+    def _maxima(self, coordinates: Sequence[int]) -> Array:
+        low, high = self.x.copy(), self.x.copy()
+        for i in coordinates:
+            low[i] = max(self.x[i] - self.epsilon, self.low[i])
+            high[i] = min(self.x[i] + self.epsilon, self.high[i])
+        C, k = self.margins()
+        corners = product(*({low[i], high[i]} for i in range(self.x.size)))
+        best = np.max([C @ self.evaluate(np.array(x)) + k for x in corners], axis=0)
+        n = self.x.size
+        start = _Affine(np.eye(n), np.zeros(n), np.zeros((0, n)), np.zeros(0))
+        for piece in _pieces(self.layers, start, low, high):
+            rows, constants = C @ piece.A, C @ piece.b + k
+            # no linear program where even the whole box holds nothing better
+            open_ = _over_box(rows, constants, low, high) > best
+            found = _maxima_over(rows[open_], constants[open_], piece, low, high)
+            best[open_] = np.maximum(best[open_], found)
+        return best
+
+
+def _pieces(
+    layers: Sequence[tuple[Array, Array]], piece: _Affine, low: Array, high: Array
+) -> Iterator[_Affine]:
+    """Yield the network as affine maps, one for each pattern that the box does not rule out."""
+    (matrix, bias), *rest = layers
+    A, b = matrix @ piece.A, matrix @ piece.b + bias
+    if not rest:
+        yield _Affine(A, b, piece.G, piece.h)
+        return
+    active, inactive = (_over_box(sign * A, sign * b, low, high) >= 0 for sign in (1, -1))
+    split = active & inactive
+    for pattern in product([False, True], repeat=np.count_nonzero(split)):
+        on = active.copy()
+        on[split] = pattern
+        # z ≥ 0 where a split neuron is on, z ≤ 0 where it is off
+        sign = np.where(on, -1.0, 1.0)
+        G = np.vstack([piece.G, (sign[:, None] * A)[split]])
+        h = np.concatenate([piece.h, (-sign * b)[split]])
+        yield from _pieces(rest, _Affine(A * on[:, None], b * on, G, h), low, high)
+
+
+def _over_box(rows: Array, constants: Array, low: Array, high: Array) -> Array:
+    """Return the maximum of each ``row·x + constant`` over the box."""
+    return np.sum(np.where(rows > 0, rows * high, rows * low), axis=1) + constants
+
+
+def _maxima_over(rows: Array, constants: Array, piece: _Affine, low: Array, high: Array) -> Array:
+    """Return the maximum of each ``row·x + constant`` over a piece, -inf where it is empty."""
+    count = constants.size
+    if not (count and piece.h.size):
+        return _over_box(rows, constants, low, high)
+    # one program of independent copies costs little more than one copy
+    result = linprog(
+        -rows.reshape(-1),
+        A_ub=np.kron(np.eye(count), piece.G),
+        b_ub=np.tile(piece.h, count),
+        bounds=np.tile(np.column_stack([low, high]), (count, 1)),
+        options=_EXACT,
+    )
+    assert result.status in (0, 2), result.message
+    if result.status == 2:
+        return np.full(count, -np.inf)
+    return np.sum(rows * result.x.reshape(count, -1), axis=1) + constants
