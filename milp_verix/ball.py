@@ -39,7 +39,8 @@ class Ball:
 
     def __post_init__(self) -> None:
         x = self.centre.astype(np.float64)
-        below, above = _exact_sum(x, -self.epsilon), _exact_sum(x, self.epsilon)
+        with np.errstate(over="ignore", invalid="ignore"):  # make_ball sees where it matters
+            below, above = _exact_sum(x, -self.epsilon), _exact_sum(x, self.epsilon)
         outer = Interval(
             np.maximum(_rounded(below, -np.inf), self.domain_lower),
             np.minimum(_rounded(above, np.inf), self.domain_upper),
@@ -72,7 +73,8 @@ class Ball:
         ``point`` has shape (d,); coordinates outside ``free`` are those of the centre.
         """
         witness = self.centre.copy()
-        rounded = point[free].astype(self.centre.dtype)
+        with np.errstate(over="ignore"):  # infinity is clipped like any number
+            rounded = point[free].astype(self.centre.dtype)
         witness[free] = np.clip(rounded, self.inner_lower[free], self.inner_upper[free])
         return witness
 
@@ -119,6 +121,14 @@ def make_ball(
             f"the input is {flat[where]} at coordinate {where}, outside its domain "
             f"[{lower[where]:g}, {upper[where]:g}] ({outside.size} of {flat.size} coordinates are "
             "outside): rescale the input, or give the domain it lives in"
+        )
+    wide = flat.astype(np.float64)
+    with np.errstate(over="ignore"):
+        ends = np.maximum(wide - epsilon, lower), np.minimum(wide + epsilon, upper)
+    if not np.isfinite(ends).all():
+        raise InputError(
+            f"epsilon {epsilon} reaches beyond the numbers of float64 from this input; "
+            "give a smaller one, or a finite domain"
         )
     return Ball(flat, epsilon, norm, lower, upper)
 
