@@ -80,7 +80,7 @@ def test_one_hidden_layer_with_the_upper_relaxation_equals_its_linear_program(se
     lines = output[0] * slope
     solved = linprog(-(lines @ first), bounds=[(0, 1)] * 4)
     expected = -solved.fun + lines @ bias + output[0] @ intercept
-    assert upper_bounds(network, bounds, 3, np.eye(1))[0] == pytest.approx(expected, abs=1e-9)
+    assert upper_bounds(network, box, bounds, 3, np.eye(1))[0] == pytest.approx(expected, abs=1e-9)
 
 
 def test_coefficients_that_overflow_leave_the_known_bounds() -> None:

@@ -1,7 +1,10 @@
-"""Interval arithmetic: an enclosure of every value of a network over a box of inputs.
+"""Interval arithmetic: an enclosure of every value of a network over a set of inputs.
 
     z = Σ_k M_k v_k + b,  v_k ∈ [m_k − r_k, m_k + r_k]   ⇒   z ∈ Σ_k M_k m_k + b ± Σ_k |M_k| r_k
     a = max(z, 0),  z ∈ [l, u]                            ⇒   a ∈ [max(l, 0), max(u, 0)]
+
+Where ``v_0``, the input, lies in a norm ball, ``M_0 v_0`` is bounded over the ball itself
+(:mod:`~verix_encodings.norm_ball`) and not over the box around it.
 
 Every step is widened by the rounding error that float64 can make in it (the bound ``γ_n |M||v|``
 of Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1), so that the enclosures hold in
@@ -10,12 +13,23 @@ real arithmetic and the big-Ms taken from them are valid.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, frozen
+from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, frozen
 from verix_encodings.network import Affine, Network, Node
+
+
+class Region(Protocol):
+    """A set of inputs: a box, or a norm ball in a box."""
+
+    @property
+    def box(self) -> "Interval":
+        """The smallest box known around the set."""
+
+    def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
+        """Bound ``M x`` over the set, rounded outward: (lower, upper), one for each row of M."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,33 +60,46 @@ class Interval:
         """The largest absolute value in each coordinate."""
         return np.maximum(np.abs(self.lower), np.abs(self.upper))
 
+    @property
+    def box(self) -> "Interval":
+        """The interval itself."""
+        return self
+
+    def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
+        """Bound ``M v`` over the box, rounded outward: (lower, upper), one for each row of M."""
+        middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+        weight = abs(matrix)
+        centre, radius = matrix @ middle, weight @ half
+        error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))
+        return centre - radius - error, centre + radius + error
+
 
 Bounds: TypeAlias = tuple[Interval, ...]
 """One interval for each value of a network, the input first."""
 
-BoundMethod: TypeAlias = Callable[[Network, Interval], Bounds]
-"""What tightens bounds: a function from a network and a box of inputs to bounds on every value."""
+BoundMethod: TypeAlias = Callable[[Network, Region], Bounds]
+"""What tightens bounds: a function from a network and a set of inputs to bounds on every value."""
 
 
-def interval_bounds(network: Network, box: Interval) -> Bounds:
-    """Bound every value of ``network`` over the inputs in ``box`` by interval arithmetic.
+def interval_bounds(network: Network, region: Region) -> Bounds:
+    """Bound every value of ``network`` over the inputs in ``region`` by interval arithmetic.
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
-    bounds = [box]
+    bounds = [region.box]
     for value, node in enumerate(network.nodes, start=1):
-        bounds.append(forward_interval(node, bounds, value))
+        bounds.append(forward_interval(node, region, bounds, value))
     return tuple(bounds)
 
 
-def forward_interval(node: Node, bounds: list[Interval], value: int) -> Interval:
+def forward_interval(node: Node, region: Region, bounds: list[Interval], value: int) -> Interval:
     """Bound the value of ``node``, numbered ``value``, given those of all values before it.
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
     if isinstance(node, Affine):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as an error below
-            lower, upper = _affine(node, bounds)
+            lower, upper = _affine(node, region, bounds)
     else:
         source = bounds[node.source]
         lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)
@@ -81,18 +108,17 @@ def forward_interval(node: Node, bounds: list[Interval], value: int) -> Interval
     return Interval(lower, upper)
 
 
-def _affine(node: Affine, bounds: list[Interval]) -> tuple[FloatArray, FloatArray]:
-    centre = node.bias.copy()
-    radius = np.zeros_like(centre)
-    error = np.abs(centre)
-    operations = 4
+def relative_error(terms: int) -> float:
+    """Bound the relative rounding error of a sum of ``terms`` products and what is done with it."""
+    return 4 * (terms + 4) * UNIT_ROUNDOFF
+
+
+def _affine(node: Affine, region: Region, bounds: list[Interval]) -> tuple[FloatArray, FloatArray]:
+    lower, upper, reach = node.bias.copy(), node.bias.copy(), np.abs(node.bias)
     for source, matrix in node.terms:
-        lower, upper = bounds[source].lower, bounds[source].upper
-        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
-        weight = abs(matrix)
-        centre += matrix @ middle
-        radius += weight @ half
-        error += weight @ (np.abs(middle) + half)
-        operations += matrix.shape[1]
-    error *= 4 * operations * UNIT_ROUNDOFF
-    return centre - radius - error, centre + radius + error
+        low, high = (region if source == 0 else bounds[source]).extremes(matrix)
+        lower += low
+        upper += high
+        reach += np.maximum(np.abs(low), np.abs(high))
+    error = relative_error(len(node.terms)) * reach
+    return lower - error, upper + error

@@ -8,7 +8,7 @@ the input is left:
         u ≤ 0:      λ = β = α = 0
         l ≥ 0:      λ = α = 1, β = 0
         l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
-    v_0 = x ∈ [m − r, m + r]    c·x ≤ c·m + |c|·r
+    v_0 = x in the region       c·x ≤ the largest c·x there
 
 (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
 bound is minus an upper bound on ``−c·v_t``.
@@ -21,21 +21,21 @@ errors are summed and added, so that the enclosures hold in real arithmetic.
 import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
-from verix_encodings.bounds import Bounds, Interval, forward_interval
+from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
 from verix_encodings.network import Affine, Network, Relu
 
 
-def crown_bounds(network: Network, box: Interval) -> Bounds:
-    """Bound every value of ``network`` over the inputs in ``box``, inside interval arithmetic.
+def crown_bounds(network: Network, region: Region) -> Bounds:
+    """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
     Values that no ReLU reads, and neurons that interval arithmetic shows to be stable, keep its
     bounds, except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
     read_by_relu = {node.source for node in network.nodes if isinstance(node, Relu)}
     last = len(network.nodes)
-    bounds: list[Interval] = [box]
+    bounds: list[Interval] = [region.box]
     for value, node in enumerate(network.nodes, start=1):
-        interval = forward_interval(node, bounds, value)
+        interval = forward_interval(node, region, bounds, value)
         bounds.append(interval)
         if value == last:
             rows = np.arange(network.sizes[value])
@@ -45,15 +45,19 @@ def crown_bounds(network: Network, box: Interval) -> Bounds:
             continue
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
-            bounds[value] = _tightened(network, bounds, value, rows)
+            bounds[value] = _tightened(network, region, bounds, value, rows)
     return tuple(bounds)
 
 
-def _tightened(network: Network, bounds: list[Interval], value: int, rows: IntArray) -> Interval:
+def _tightened(
+    network: Network, region: Region, bounds: list[Interval], value: int, rows: IntArray
+) -> Interval:
     unit = np.zeros((rows.size, network.sizes[value]))
     unit[np.arange(rows.size), rows] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        extremes = upper_bounds(network, tuple(bounds), value, np.concatenate([unit, -unit]))
+        extremes = upper_bounds(
+            network, region, tuple(bounds), value, np.concatenate([unit, -unit])
+        )
     lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
     # a NaN, from coefficients that overflowed, is no bound: the known one stays
     upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
@@ -62,7 +66,7 @@ def _tightened(network: Network, bounds: list[Interval], value: int, rows: IntAr
 
 
 def upper_bounds(
-    network: Network, bounds: Bounds, value: int, coefficients: FloatArray
+    network: Network, region: Region, bounds: Bounds, value: int, coefficients: FloatArray
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 
@@ -79,30 +83,27 @@ def upper_bounds(
         weight = np.abs(c)
         if isinstance(node, Affine):
             constant += c @ node.bias
-            error += _relative(node.bias.size) * (weight @ np.abs(node.bias))
+            error += relative_error(node.bias.size) * (weight @ np.abs(node.bias))
             products = [(source, c @ matrix) for source, matrix in node.terms]
             for source, matrix in node.terms:
                 reach = abs(matrix) @ bounds[source].magnitude
-                error += _relative(node.bias.size) * (weight @ reach)
+                error += relative_error(node.bias.size) * (weight @ reach)
         else:
             interval = bounds[node.source]
             slope, intercept, floor = _relaxation(interval)
             constant += np.maximum(c, 0.0) @ intercept
             products = [(node.source, np.maximum(c, 0.0) * slope + np.minimum(c, 0.0) * floor)]
             reach = intercept + interval.magnitude
-            error += _relative(reach.size) * (weight @ reach)
+            error += relative_error(reach.size) * (weight @ reach)
         for source, product in products:
             known = pending.get(source)
             pending[source] = product if known is None else known + product
             if known is not None:
                 total = np.abs(known) + np.abs(product)
-                error += _relative(1) * (total @ bounds[source].magnitude)
+                error += relative_error(1) * (total @ bounds[source].magnitude)
     c = pending.get(0)
     if c is not None:
-        lower, upper = bounds[0].lower, bounds[0].upper
-        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
-        constant += c @ middle + np.abs(c) @ half
-        error += _relative(middle.size) * (np.abs(c) @ (np.abs(middle) + half))
+        constant += region.extremes(c)[1]
     return constant + error + 8 * UNIT_ROUNDOFF * np.abs(constant)
 
 
@@ -117,7 +118,3 @@ def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]
     intercept = np.where(unstable, ends * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF * u, 0.0)
     floor = np.where(unstable, (u > -l).astype(np.float64), slope)
     return slope, intercept, floor
-
-
-def _relative(terms: int) -> float:
-    return 4 * (terms + 4) * UNIT_ROUNDOFF
