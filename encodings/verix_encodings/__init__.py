@@ -5,11 +5,12 @@ bounds are a function of a network and a box (:mod:`~verix_encodings.bounds`), a
 function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
-from verix_encodings.bounds import BoundMethod, Bounds, Interval, interval_bounds
+from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import Encoding, encode
 from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Network, Node, Relu
+from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 
@@ -22,8 +23,10 @@ __all__ = [
     "Interval",
     "Network",
     "Node",
+    "NormBall",
     "Program",
     "ProgramBuilder",
+    "Region",
     "Relu",
     "big_m_relu",
     "crown_bounds",
