@@ -275,7 +275,10 @@ def seconds_of(limit: float | None, name: str) -> float:
 
 
 def _feature_indices(free: Sequence[int], count: int) -> list[int]:
-    given = np.asarray(free)
+    try:
+        given = np.asarray(free)
+    except ValueError as error:  # rows of different lengths
+        raise InputError("free lists features by their integer indices") from error
     if given.size == 0:
         return []
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):

@@ -47,15 +47,14 @@ def image_layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
     inner = shape
     while len(inner) > _IMAGE_RANK and inner[0] == 1:
         inner = inner[1:]
+    readings = []
     if len(inner) == _IMAGE_RANK and inner[-1] in _CHANNEL_COUNTS:
-        height, width, axis = inner[0], inner[1], 2
-    elif len(inner) == _IMAGE_RANK and inner[0] in _CHANNEL_COUNTS:
-        height, width, axis = inner[1], inner[2], 0
-    elif len(inner) == 2:
-        height, width, axis = inner[0], inner[1], -1
-    else:
-        return None
-    return (height, width, axis) if min(height, width) >= 4 else None
+        readings.append((inner[0], inner[1], 2))
+    if len(inner) == _IMAGE_RANK and inner[0] in _CHANNEL_COUNTS:
+        readings.append((inner[1], inner[2], 0))
+    if len(inner) == 2:
+        readings.append((inner[0], inner[1], -1))
+    return next((image for image in readings if min(image[:2]) >= 4), None)
 
 
 def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features:
@@ -89,8 +88,15 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
         )
         return Features(tuple(pixels), shape)
     if isinstance(given, np.ndarray) and given.ndim and given.size == size:
-        return _labelled(given, input_shape)
+        # a table of another shape in which each coordinate stands once is a list of groups
+        table = given.ndim == 2 and _inner(given.shape) != _inner(input_shape)
+        if not (table and np.array_equal(np.sort(given, axis=None), np.arange(size))):
+            return _labelled(given, input_shape)
     return _listed(given, size)
+
+
+def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dim for dim in shape if dim != 1)
 
 
 def _labelled(labels: NDArray[Any], input_shape: tuple[int, ...]) -> Features:

@@ -77,7 +77,8 @@ class OnnxNetwork:
         flat = array.shape == (self.input_size,)
         if not flat and _without_ones(array.shape) != _without_ones(self.input_shape):
             raise InputError(f"the input has shape {array.shape}, expected {self.input_shape}")
-        return array.astype(self.dtype).reshape(self.input_shape)
+        with np.errstate(over="ignore"):  # too large for the dtype is infinite
+            return array.astype(self.dtype).reshape(self.input_shape)
 
     def __repr__(self) -> str:
         return (

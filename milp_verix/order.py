@@ -92,7 +92,10 @@ def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArra
 
 
 def _permutation(order: Sequence[int] | NDArray[Any], count: int) -> tuple[int, ...]:
-    given = np.asarray(order)
+    try:
+        given = np.asarray(order)
+    except ValueError:  # rows of different lengths
+        given = np.array(None)
     if not np.issubdtype(given.dtype, np.integer) or not np.array_equal(
         np.sort(given, axis=None), np.arange(count)
     ):

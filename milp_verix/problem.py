@@ -65,7 +65,10 @@ def _converted(network: OnnxNetwork, x: ArrayLike, domain: Domain) -> NDArray[An
     Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above
     0.1); such a value moves to the next number inside.
     """
-    given = np.asarray(x)
+    try:
+        given = np.asarray(x)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"the input is not an array: {error}") from error
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     rounded = network.as_input(given)
