@@ -24,6 +24,8 @@ from milp_verix.verdict import Answer, Effort, Verdict
 from verix_encodings import BoundMethod, Encoding, Network, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
 
+_BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
+
 
 @dataclass(frozen=True, slots=True)
 class _Margin:
@@ -163,7 +165,9 @@ class Oracle:
         result: SolveResult,
     ) -> Verdict:
         """Turn what the solver said of ``margin`` into a verdict."""
-        proven = margin.constant - result.bound
+        # the centre is always feasible, so a bound of +∞ is as broken as no number at all
+        broken = result.status in _BROKEN or not result.bound < np.inf
+        proven = np.inf if broken else margin.constant - result.bound
         point = None if result.point is None else encoding.input.at(result.point)
         if proven < -margin.needed:
             limit = min(session.largest_big_m, self.tolerances.largest_big_m)
@@ -175,7 +179,7 @@ class Oracle:
                 return Verdict(Answer.UNKNOWN, reason=reason)
             if point is not None:
                 reached = self._margins.evaluate(point)[margin.index]
-                if reached > proven + margin.needed:
+                if not reached <= proven + margin.needed:
                     reason = f"{session.name} claims a bound that a point of its own exceeds"
                     return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
@@ -294,8 +298,10 @@ def _feature_indices(free: Sequence[int], count: int) -> list[int]:
 def _reason(result: SolveResult, proven: float, needed: float) -> str:
     if result.status is SolveStatus.TIME_LIMIT:
         return "time limit"
-    if result.status in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+    if result.status in _BROKEN:
         return f"numerical trouble: {result.detail or result.status.value}"
     if abs(proven) <= needed:
         return f"the worst margin, {proven:.2e}, is within the tolerance {needed:.2e} of zero"
+    if result.point is None:
+        return f"numerical trouble: a bound of {result.bound:g} and no point"
     return "the solver's point does not change the prediction in onnxruntime"
