@@ -111,7 +111,10 @@ class HighsSession:
         self._holds_above = targets.holds_above
         self._late = False
         with deferred_interrupt() as self._interrupt:
-            highs.run()
+            if highs.run() == self._highspy.HighsStatus.kError:
+                # another session of this process had another number of threads, and left them
+                highs.resetGlobalScheduler(True)
+                highs.run()
         return self._result()
 
     def _result(self) -> SolveResult:
@@ -119,6 +122,7 @@ class HighsSession:
         native = highs.getModelStatus()
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,
+            status_of.kModelEmpty: SolveStatus.OPTIMAL,
             status_of.kObjectiveTarget: SolveStatus.TARGET,
             status_of.kInterrupt: SolveStatus.TIME_LIMIT if self._late else SolveStatus.TARGET,
             status_of.kTimeLimit: SolveStatus.TIME_LIMIT,
@@ -126,15 +130,13 @@ class HighsSession:
         }.get(native, SolveStatus.FAILED)
         detail = highs.modelStatusToString(native)
         info = highs.getInfo()
-        if self._integer:
+        nodes = max(int(info.mip_node_count), 0) if self._integer else 0
+        bound = -np.inf
+        if self._integer and status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
             bound = float(info.mip_dual_bound)
-            nodes = max(int(info.mip_node_count), 0)
-        else:
+        elif status is SolveStatus.OPTIMAL:
             # a linear program has a dual bound only once it is solved
-            bound = (
-                float(info.objective_function_value) if native == status_of.kOptimal else -np.inf
-            )
-            nodes = 0
+            bound = float(info.objective_function_value)
         feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
         point = None
         if info.primal_solution_status == feasible:
