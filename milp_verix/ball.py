@@ -7,22 +7,29 @@ tolerance. Both are computed with error-free transformations, not with a safety 
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
-from verix_encodings import Interval
+from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 
 Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Lower and upper end of the input domain: scalars, or arrays of the input's shape."""
 
+NORMS = ("linf", "l1", "l2")
+_ORDERS = {"l1": 1, "l2": 2}
+
+_SHRINKS = (1.0, *(1.0 - 2.0**-k for k in (50, 40, 30, 26, 22, 18, 14, 10, 6, 3)))
+"""Rounding to the network's dtype may carry a point out of the ball; then it moves inwards."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ball:
-    """The L∞ ball of radius ``epsilon`` around ``centre``, intersected with the input domain.
+    """The ball of radius ``epsilon`` around ``centre`` in ``norm``, inside the input domain.
 
     ``centre`` is flat, shape (d,), in the network's own dtype; ``domain_lower``, ``domain_upper``
     are float64, shape (d,), infinite where the input is not limited. Built by :func:`make_ball`.
@@ -67,11 +74,42 @@ class Ball:
         upper[free] = self.outer.upper[free]
         return Interval(lower, upper)
 
+    def region(self, free: IntArray) -> Interval | NormBall:
+        """Return the inputs that the claim is about, with the coordinates ``free`` free."""
+        box = self.box(free)
+        if self.norm == "linf":
+            return box
+        return NormBall(box, self.centre.astype(np.float64), self.epsilon, _ORDERS[self.norm])
+
     def nearest_witness(self, point: FloatArray, free: IntArray) -> NDArray[Any]:
         """Return the array of the network's dtype next to ``point`` that lies in the ball.
 
         ``point`` has shape (d,); coordinates outside ``free`` are those of the centre.
         """
+        if self.norm == "linf":
+            return self._rounded_into_the_box(point, free)
+        centre = self.centre.astype(np.float64)
+        moved = np.zeros_like(centre)
+        moved[free] = point[free] - centre[free]
+        length = float(np.linalg.norm(moved, ord=_ORDERS[self.norm]))
+        scale = self.epsilon / length if length > self.epsilon else 1.0
+        for shrink in _SHRINKS:
+            witness = self._rounded_into_the_box(centre + shrink * scale * moved, free)
+            if self._in_the_norm(witness, free):
+                return witness
+        return self.centre.copy()
+
+    def _in_the_norm(self, witness: NDArray[Any], free: IntArray) -> bool:
+        """Whether ``‖witness − centre‖_p ≤ ε``, in exact arithmetic."""
+        if self.norm == "linf":
+            return True  # its box is the ball
+        pairs = zip(witness[free], self.centre[free], strict=True)
+        moves = [abs(Fraction(float(w)) - Fraction(float(c))) for w, c in pairs if w != c]
+        if self.norm == "l1":
+            return sum(moves, Fraction()) <= Fraction(self.epsilon)
+        return sum((m * m for m in moves), Fraction()) <= Fraction(self.epsilon) ** 2
+
+    def _rounded_into_the_box(self, point: FloatArray, free: IntArray) -> NDArray[Any]:
         witness = self.centre.copy()
         with np.errstate(over="ignore"):  # infinity is clipped like any number
             rounded = point[free].astype(self.centre.dtype)
@@ -90,6 +128,7 @@ class Ball:
             and np.array_equal(witness[fixed], self.centre[fixed])
             and np.all(witness[free] >= self.inner_lower[free])
             and np.all(witness[free] <= self.inner_upper[free])
+            and self._in_the_norm(witness, free)
         )
 
 
@@ -101,8 +140,8 @@ def make_ball(
     Raises ``InputError`` for an ``x`` that is not finite or outside the domain, an ``epsilon``
     that is negative or not finite, an unknown norm, an empty domain.
     """
-    if norm != "linf":
-        raise InputError(f"norm {norm!r} is not supported; the norm is 'linf'")
+    if norm not in NORMS:
+        raise InputError(f"unknown norm {norm!r}; choose one of {', '.join(NORMS)}")
     try:
         epsilon = float(epsilon)
     except (TypeError, ValueError) as error:

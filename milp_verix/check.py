@@ -7,21 +7,36 @@ onnxruntime was run on; everything else is UNKNOWN, with the reason.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.ball import Domain
-from milp_verix.errors import InputError, SolverError
+from milp_verix.errors import InputError, LicenceLimitError, SolverError
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
-from verix_encodings import BoundMethod, Encoding, Network, crown_bounds, encode
+from verix_encodings import (
+    BallEncoding,
+    BoundMethod,
+    Bounds,
+    Encoding,
+    Interval,
+    Network,
+    NormBall,
+    crown_bounds,
+    encode,
+    l1_ball,
+    l2_ball,
+    l2_tangents,
+    tangent_gaps,
+)
 from verix_encodings.arrays import FloatArray, IntArray
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
@@ -35,6 +50,52 @@ class _Margin:
     row: FloatArray
     constant: float
     needed: float
+
+
+@dataclass(slots=True)
+class _Claim:
+    """The work on one check: its region, its program, and the tangents that its ball has so far.
+
+    ``native`` says that the session takes the quadratic row of an L2 ball as it is.
+    """
+
+    session: Session
+    free: IntArray
+    region: Interval | NormBall
+    bounds: Bounds
+    deadline: float
+    native: bool = False
+    points: list[FloatArray] = field(default_factory=list)
+    encoding: Encoding | None = None
+
+    def outside(self, point: FloatArray) -> bool:
+        """Whether ``point`` is in the outer approximation of an L2 ball, but not in the ball."""
+        return self._approximate and tangent_gaps(self._ball, self.points, point)[0] > _OUTSIDE
+
+    def refine(self, point: FloatArray) -> bool:
+        """Add the tangents that cut ``point`` off; return whether there are any."""
+        if not self._approximate or len(self.points) >= _MOST_REFINEMENTS:
+            return False
+        excess, gaps = tangent_gaps(self._ball, self.points, point)
+        needed = gaps > 0.1 * excess / gaps.size
+        if excess <= _OUTSIDE or not needed.any():
+            return False
+        self.points.append(np.where(needed, point, self._ball.centre))
+        self.encoding = None
+        return True
+
+    @property
+    def _approximate(self) -> bool:
+        return isinstance(self.region, NormBall) and self.region.norm == 2 and not self.native
+
+    @property
+    def _ball(self) -> NormBall:
+        assert isinstance(self.region, NormBall)
+        return self.region
+
+
+_OUTSIDE = 1e-6
+_MOST_REFINEMENTS = 200
 
 
 class Oracle:
@@ -59,6 +120,7 @@ class Oracle:
         self._solver = solver
         self._threads = threads
         self._bound_method = bounds
+        self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
         self._session: Session | None = self._open()
         self.solver = self._session.name
@@ -99,7 +161,8 @@ class Oracle:
         return open_session(self._solver, threads=self._threads, tolerances=self.tolerances)
 
     def _check(self, free: IntArray, deadline: float) -> Verdict:
-        bounds = self._bound_method(self._margins, self.problem.ball.box(free))
+        region = self.problem.ball.region(free)
+        bounds = self._bound_method(self._margins, region)
         upper, magnitude = bounds[-1].upper, bounds[-1].magnitude
         needed = np.array([self.tolerances.decisive(m) for m in magnitude])
         settled = upper < -needed
@@ -108,16 +171,14 @@ class Oracle:
         if settled.all():
             return Verdict(Answer.HOLDS, bound=worst, effort=effort)
 
-        encoding = encode(self._margins, bounds)
         if self._session is None:
             self._session = self._open()
-        self._session.load(encoding.program)
+        native = self._quadratic and "quadratic" in self._session.features
+        claim = _Claim(self._session, free, region, bounds, deadline, native)
         unknown: Verdict | None = None
         most_promising_first = np.argsort(-upper, kind="stable")
         for index in most_promising_first[~settled[most_promising_first]]:
-            row, constant = encoding.output.row(int(index), encoding.program.columns)
-            margin = _Margin(int(index), row, constant, float(needed[index]))
-            verdict = self._maximise(self._session, encoding, margin, free, deadline)
+            verdict = self._decide(claim, int(index), float(needed[index]))
             effort += verdict.effort
             if verdict.violated:
                 return replace(verdict, effort=effort)
@@ -129,15 +190,51 @@ class Oracle:
             return replace(unknown, effort=effort)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort)
 
+    def _decide(self, claim: "_Claim", index: int, needed: float) -> Verdict:
+        """Decide one margin, adding tangents to a ball's outer approximation while they help."""
+        effort = Effort()
+        while True:
+            encoding = self._loaded(claim)
+            row, constant = encoding.output.row(index, encoding.program.columns)
+            margin = _Margin(index, row, constant, needed)
+            try:
+                verdict, point = self._maximise(claim, encoding, margin)
+            except LicenceLimitError:
+                if not claim.native:
+                    raise
+                # the licence is smaller for quadratic programs: go on with tangents
+                self._quadratic = claim.native = False
+                claim.encoding = None
+                continue
+            effort += verdict.effort
+            if verdict.answer is not Answer.UNKNOWN or point is None or not claim.refine(point):
+                return replace(verdict, effort=effort)
+
+    def _loaded(self, claim: "_Claim") -> Encoding:
+        """Return the encoding of the claim, loaded into the session."""
+        if claim.encoding is None:
+            encoding = encode(self._margins, claim.bounds, ball=self._ball_encoding(claim))
+            claim.session.load(encoding.program)
+            claim.encoding = encoding
+        return claim.encoding
+
+    def _ball_encoding(self, claim: "_Claim") -> BallEncoding | None:
+        region = claim.region
+        if isinstance(region, Interval):
+            return None
+        if region.norm == 1:
+            return partial(l1_ball, ball=region)
+        if claim.native:
+            return partial(l2_ball, ball=region)
+        return partial(l2_tangents, ball=region, points=claim.points)
+
     def _maximise(
-        self,
-        session: Session,
-        encoding: Encoding,
-        margin: "_Margin",
-        free: IntArray,
-        deadline: float,
-    ) -> Verdict:
-        """Decide one margin: first with early stops, then, if that leaves it open, without."""
+        self, claim: "_Claim", encoding: Encoding, margin: "_Margin"
+    ) -> tuple[Verdict, FloatArray | None]:
+        """Decide one margin: first with early stops, then, if that leaves it open, without.
+
+        Also returns the input that the solver ended at, if any.
+        """
         goal = Targets(
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
@@ -145,30 +242,32 @@ class Oracle:
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
+        point: FloatArray | None = None
         for targets in (goal, Targets()):
-            seconds = deadline - time.monotonic()
+            seconds = claim.deadline - time.monotonic()
             if seconds <= 0:
                 break
-            result = session.minimise(-margin.row, replace(targets, seconds=seconds))
+            result = claim.session.minimise(-margin.row, replace(targets, seconds=seconds))
             effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
-            verdict = self._judge(session, encoding, margin, free, result)
+            point = None if result.point is None else encoding.input.at(result.point)
+            verdict = self._judge(claim, encoding, margin, result, point)
             if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
                 break
-        return replace(verdict, effort=effort)
+            if point is not None and claim.outside(point):
+                break  # a tangent first: the optimum of a loose approximation says little
+        return replace(verdict, effort=effort), point
 
     def _judge(
         self,
-        session: Session,
+        claim: "_Claim",
         encoding: Encoding,
         margin: "_Margin",
-        free: IntArray,
         result: SolveResult,
+        point: FloatArray | None,
     ) -> Verdict:
-        """Turn what the solver said of ``margin`` into a verdict."""
-        # the centre is always feasible, so a bound of +∞ is as broken as no number at all
-        broken = result.status in _BROKEN or not result.bound < np.inf
-        proven = np.inf if broken else margin.constant - result.bound
-        point = None if result.point is None else encoding.input.at(result.point)
+        """Turn what the solver said of ``margin`` into a verdict; ``point`` is its input."""
+        session = claim.session
+        proven = margin.constant - result.bound
         if proven < -margin.needed:
             limit = min(session.largest_big_m, self.tolerances.largest_big_m)
             if encoding.largest_big_m > limit:
@@ -183,7 +282,7 @@ class Oracle:
                     reason = f"{session.name} claims a bound that a point of its own exceeds"
                     return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
-        counterfactual = None if point is None else self._replay(point, free)
+        counterfactual = None if point is None else self._replay(point, claim.free)
         if counterfactual is not None:
             return counterfactual
         return Verdict(Answer.UNKNOWN, reason=_reason(result, proven, margin.needed))
@@ -223,15 +322,15 @@ def check(
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
 
     The claim: for every ``x'`` in ``domain`` that equals ``x`` outside ``free`` and has
-    ``‖x' − x‖∞ ≤ epsilon``, the predicted class is the same, or, if ``delta`` is given, every
-    output (or the one numbered ``output``) moves by at most ``delta``.
+    ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
+    every output (or the one numbered ``output``) moves by at most ``delta``.
 
     Args:
         network: an :class:`OnnxNetwork`, or the path of an ONNX file.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
         free: indices of the features that may change; see ``features``.
         epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: groups of coordinates, see :func:`milp_verix.features.make_features`.

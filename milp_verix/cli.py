@@ -20,6 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from milp_verix.ball import NORMS
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Explanation
@@ -87,7 +88,7 @@ def _explain(
     epsilon: Annotated[
         float, typer.Option(help="Radius of the ball, in the units of the network's input.")
     ],
-    norm: Annotated[str, typer.Option(help="Norm of the ball: linf.")] = "linf",
+    norm: Annotated[str, typer.Option(metavar="|".join(NORMS), help="Norm of the ball.")] = "linf",
     delta: Annotated[
         float | None,
         typer.Option(help="Regression: the change of an output that counts. [classification]"),

@@ -70,7 +70,7 @@ def explain(
         network: an :class:`OnnxNetwork`, or the path of an ONNX file.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
         epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer

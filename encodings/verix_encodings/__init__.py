@@ -5,9 +5,10 @@ bounds are a function of a network and a box (:mod:`~verix_encodings.bounds`), a
 function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
+from verix_encodings.ball import l1_ball, l2_ball, l2_tangents, linf_ball, tangent_gaps
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
-from verix_encodings.encode import Encoding, encode
+from verix_encodings.encode import BallEncoding, Encoding, encode
 from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Network, Node, Relu
 from verix_encodings.norm_ball import NormBall
@@ -16,6 +17,7 @@ from verix_encodings.relu import big_m_relu
 
 __all__ = [
     "Affine",
+    "BallEncoding",
     "BoundMethod",
     "Bounds",
     "Encoding",
@@ -32,5 +34,10 @@ __all__ = [
     "crown_bounds",
     "encode",
     "interval_bounds",
+    "l1_ball",
+    "l2_ball",
+    "l2_tangents",
+    "linf_ball",
+    "tangent_gaps",
     "write_mps",
 ]

@@ -1,16 +1,27 @@
-"""The L∞ ball as columns.
+"""The balls as columns: the input ``x`` over ``{ x : ‖x − x₀‖_p ≤ ε } ∩ [l, u]``.
 
-    x'_i ∈ [x_i − ε, x_i + ε] ∩ [domain_i]   for i free       one column with these bounds
-    x'_i = x_i                               for i fixed      a constant, no column
+    p = ∞   x_i ∈ [max(l_i, x₀_i − ε), min(u_i, x₀_i + ε)]      one column with these bounds
 
-The intersection is a box; it arrives here as an :class:`~verix_encodings.bounds.Interval` whose
-two ends coincide where the coordinate is fixed.
+    p = 1   x_i = x₀_i + p_i − n_i,   0 ≤ p_i ≤ u_i − x₀_i,   0 ≤ n_i ≤ x₀_i − l_i
+            Σ_i p_i + n_i ≤ ε                                   split variables
+
+    p = 2   x_i = x₀_i + e_i,   l_i − x₀_i ≤ e_i ≤ u_i − x₀_i
+            Σ_i e_i² ≤ ε²                                       where the solver takes it
+       or   Σ_i s_i ≤ n,   s_i ≥ 2 (q/r) e_i − q²,   r = ε/√n   for tangents at points q
+
+The last one is an outer approximation, disaggregated and scaled: ``s_i`` stands for ``(e_i/r)²``,
+and each tangent is below that parabola. What is proven over it holds over the ball, a point of it
+may lie outside. Coordinates whose bounds coincide are constants, with no column.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import Interval
+from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, ProgramBuilder
 
 
@@ -24,3 +35,106 @@ def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:
     constant = box.lower.copy()
     constant[free] = 0.0
     return Expressions(columns, selection, constant)
+
+
+def l1_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
+    """Add the columns ``p_i`` and ``n_i`` and the row of the norm; return the input."""
+    down, up = _room(ball)
+    above, below = np.flatnonzero(up > 0), np.flatnonzero(down > 0)
+    positive = builder.add_columns("p", above, 0.0, up[above])
+    negative = builder.add_columns("n", below, 0.0, down[below])
+    columns = np.concatenate([positive, negative])
+    ones = sp.csr_array(np.ones((1, columns.size)))
+    builder.add_rows("norm", np.array([1]), [(ones, columns)], -np.inf, ball.radius)
+    signs = np.concatenate([np.ones(above.size), -np.ones(below.size)])
+    return _shifted(ball, np.concatenate([above, below]), columns, signs)
+
+
+def l2_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
+    """Add the columns ``e_i`` and the quadratic row of the norm; return the input."""
+    free, columns = _deviations(builder, ball)
+    if free.size:
+        builder.add_quadratic_row(columns, ball.radius)
+    return _shifted(ball, free, columns, np.ones(free.size))
+
+
+def l2_tangents(
+    builder: ProgramBuilder, ball: NormBall, points: Sequence[FloatArray] = ()
+) -> Expressions:
+    """Add ``e_i``, ``s_i`` and the tangents of the outer approximation; return the input.
+
+    Each coordinate gets tangents at ``q = ±½, ±1, ±2, ±4``, as far as its bounds reach, and one at
+    its value in each of ``points``, inputs of shape (d,).
+    """
+    free, columns = _deviations(builder, ball)
+    expressions = _shifted(ball, free, columns, np.ones(free.size))
+    if not free.size or not ball.radius:
+        return expressions
+    down, up = _room(ball)
+    unit = ball.radius / np.sqrt(free.size)
+    largest = np.maximum(down, up)[free] / unit
+    # the sum is rounded up: what is proven must hold for all of the ball
+    squares = builder.add_columns("s", free, 0.0, np.square(largest) * (1 + 1e-9))
+    row = sp.csr_array(np.ones((1, free.size)))
+    builder.add_rows("norm", np.array([2]), [(row, squares)], -np.inf, free.size * (1 + 1e-12))
+    starts = [sign * q for q in _TANGENTS for sign in (1.0, -1.0)]
+    given = [(point - ball.centre)[free] / unit for point in points]
+    for number, q in enumerate([*(np.full(free.size, q) for q in starts), *given]):
+        reached = np.clip(q, -down[free] / unit, up[free] / unit)
+        useful = np.flatnonzero(reached)
+        slope = sp.diags_array(-2.0 * reached[useful] / unit, format="csr")
+        one = sp.eye_array(useful.size, format="csr")
+        terms = [(one, squares[useful]), (slope, columns[useful])]
+        label = f"tangent_{number}"
+        # below the parabola by rounding, not above it
+        lower = -np.square(reached[useful]) * (1 + 1e-12) - 1e-300
+        builder.add_rows(label, free[useful], terms, lower, np.inf)
+    return expressions
+
+
+def tangent_gaps(
+    ball: NormBall, points: Sequence[FloatArray], point: FloatArray
+) -> tuple[float, FloatArray]:
+    """Return by how much ``point`` is outside the ball, and where the tangents are too low for it.
+
+    In scaled units: ``Σ u_i² − n`` for ``u = e/r``, and for each coordinate, shape (d,), ``u_i²``
+    less the highest of its tangents there. Points beyond that need another tangent.
+    """
+    free = ball.box.lower < ball.box.upper
+    unit = ball.radius / np.sqrt(np.count_nonzero(free))
+    u = np.where(free, (point - ball.centre) / unit, 0.0)
+    starts = [sign * q for q in _TANGENTS for sign in (1.0, -1.0)]
+    down, up = _room(ball)
+    highest = np.zeros_like(u)
+    for q in [*starts, *((known - ball.centre) / unit for known in points)]:
+        reached = np.clip(q, -down / unit, up / unit)
+        highest = np.maximum(highest, 2.0 * reached * u - reached**2)
+    return float(np.sum(u**2) - np.count_nonzero(free)), u**2 - highest
+
+
+_TANGENTS = (0.5, 1.0, 2.0, 4.0)
+
+
+def _room(ball: NormBall) -> tuple[FloatArray, FloatArray]:
+    """Return how far each coordinate may go below and above the centre, rounded outward."""
+    down = np.nextafter(ball.centre - ball.box.lower, np.inf)
+    up = np.nextafter(ball.box.upper - ball.centre, np.inf)
+    return (
+        np.where(ball.box.lower < ball.centre, down, 0.0),
+        np.where(ball.box.upper > ball.centre, up, 0.0),
+    )
+
+
+def _deviations(builder: ProgramBuilder, ball: NormBall) -> tuple[IntArray, IntArray]:
+    down, up = _room(ball)
+    free = np.flatnonzero(ball.box.lower < ball.box.upper)
+    return free, builder.add_columns("e", free, -down[free], up[free])
+
+
+def _shifted(
+    ball: NormBall, coordinates: IntArray, columns: IntArray, signs: FloatArray
+) -> Expressions:
+    """Return ``x = x₀ + Σ ± column``, each column moving one of ``coordinates``."""
+    entries = (signs, (coordinates, np.arange(columns.size)))
+    matrix = sp.csr_array(entries, shape=(ball.centre.size, columns.size))
+    return Expressions(columns, matrix, ball.centre.copy())

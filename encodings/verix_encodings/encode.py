@@ -14,6 +14,7 @@ from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 
 ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
+BallEncoding: TypeAlias = Callable[[ProgramBuilder], Expressions]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,13 +31,19 @@ class Encoding:
     largest_big_m: float
 
 
-def encode(network: Network, bounds: Bounds, relu: ReluEncoding = big_m_relu) -> Encoding:
-    """Encode ``network`` over the box ``bounds[0]``, with ``bounds`` valid for every value.
+def encode(
+    network: Network,
+    bounds: Bounds,
+    relu: ReluEncoding = big_m_relu,
+    ball: BallEncoding | None = None,
+) -> Encoding:
+    """Encode ``network`` with ``bounds`` valid for every value.
 
-    ``relu`` is the formulation of a ReLU layer; another one is another function.
+    ``relu`` is the formulation of a ReLU layer, ``ball`` that of the set of inputs, by default the
+    box ``bounds[0]``; another one is another function.
     """
     builder = ProgramBuilder()
-    values = [linf_ball(builder, bounds[0])]
+    values = [linf_ball(builder, bounds[0]) if ball is None else ball(builder)]
     largest = 0.0
     for index, node in enumerate(network.nodes):
         if isinstance(node, Affine):

@@ -14,7 +14,12 @@ from verix_encodings.program import Program
 
 
 def write_mps(program: Program, cost: FloatArray, path: Path) -> None:
-    """Write ``minimise cost·v`` over ``program`` to ``path``."""
+    """Write ``minimise cost·v`` over ``program`` to ``path``.
+
+    Raises ``ValueError`` for a program with quadratic rows.
+    """
+    if program.features:
+        raise ValueError(f"MPS files here are linear; the program has {sorted(program.features)}")
     path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
 
 

@@ -5,8 +5,8 @@
 With ``d = x − x₀`` and ``h_i`` the room on the side that helps (``u_i − x₀_i`` if ``c_i > 0``, else
 ``x₀_i − l_i``), ``max c·x`` over ``X`` is ``c·x₀`` plus
 
-    p = 1:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i ≤ ε }    = min_{λ ≥ 0} λ ε  + Σ max(|c_i| − λ, 0) h_i
-    p = 2:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i² ≤ ε² }  = min_{λ ≥ 0} λ ε² + Σ φ_λ(|c_i|, h_i)
+    p = 1:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i ≤ ε }   = min_{λ ≥ 0} λ ε + Σ max(|c_i| − λ, 0) h_i
+    p = 2:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i² ≤ ε² } = min_{λ ≥ 0} λ ε² + Σ φ_λ(|c_i|, h_i)
 
     φ_λ(w, h) = w² / (4 λ)  where w ≤ 2 λ h,  else  w h − λ h²
 

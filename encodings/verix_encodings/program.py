@@ -1,6 +1,7 @@
 """A mixed-integer program as data, and the builder that encodings add their rows and columns to.
 
-    minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set
+    minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set,
+                                 Σ_{j ∈ J} v_j² ≤ r²  for each quadratic row (J, r)
 
 There is always a minimisation and never a constant in the objective: solvers and file formats
 disagree about both. The cost ``c`` is not part of the program, since one program serves many.
@@ -16,8 +17,16 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QuadraticRow:
+    """``Σ_{j ∈ columns} v_j² ≤ radius²``."""
+
+    columns: IntArray
+    radius: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """The feasible set of a mixed-integer linear program.
+    """The feasible set of a mixed-integer program, linear but for its quadratic rows.
 
     ``matrix`` is CSR, shape (rows, columns); ``row_lower``, ``row_upper`` shape (rows,);
     ``column_lower``, ``column_upper`` and ``integer`` shape (columns,). ``row_labels`` and
@@ -32,6 +41,12 @@ class Program:
     integer: BoolArray
     row_labels: tuple[tuple[str, IntArray], ...]
     column_labels: tuple[tuple[str, IntArray], ...]
+    quadratic_rows: tuple[QuadraticRow, ...] = ()
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What a solver must take beyond linear rows and integer columns: ``"quadratic"``."""
+        return frozenset({"quadratic"} if self.quadratic_rows else ())
 
     @property
     def rows(self) -> int:
@@ -94,6 +109,7 @@ class ProgramBuilder:
     _columns: list[tuple[str, IntArray, FloatArray, FloatArray, bool]] = field(default_factory=list)
     _rows: list[tuple[str, IntArray, FloatArray, FloatArray]] = field(default_factory=list)
     _entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
+    _quadratic_rows: list[QuadraticRow] = field(default_factory=list)
     _column_count: int = 0
     _row_count: int = 0
 
@@ -128,6 +144,10 @@ class ProgramBuilder:
             self._entries.append((block.row + self._row_count, columns[block.col], block.data))
         self._row_count += size
 
+    def add_quadratic_row(self, columns: IntArray, radius: float) -> None:
+        """Add the row ``Σ v_j² ≤ radius²`` over ``columns``."""
+        self._quadratic_rows.append(QuadraticRow(columns, radius))
+
     def build(self) -> Program:
         """Return what was added as a :class:`Program`."""
         empty = np.zeros(0, dtype=np.intp)
@@ -151,6 +171,7 @@ class ProgramBuilder:
             ),
             row_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._rows),
             column_labels=tuple((prefix, numbers) for prefix, numbers, _, _, _ in self._columns),
+            quadratic_rows=tuple(self._quadratic_rows),
         )
 
 

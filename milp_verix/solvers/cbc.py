@@ -76,6 +76,7 @@ class CbcSession:
 
     name = name
     largest_big_m = 50.0
+    features: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, threads: int, tolerances: Tolerances) -> None:

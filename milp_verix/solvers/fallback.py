@@ -39,6 +39,11 @@ class LicenceFallback:
         return self._current.largest_big_m
 
     @property
+    def features(self) -> frozenset[str]:
+        """What the solver that was asked for takes."""
+        return self._primary.features
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about who solved what."""
         if self._other is None:
@@ -71,9 +76,12 @@ class LicenceFallback:
             self._other.close()
 
     def _hand_over(self, error: LicenceLimitError) -> None:
+        """Move the program to the other solver; raise ``error`` if that does not take it."""
         if self._other is None:
             self._other = self._open_other()
         assert self._program is not None
+        if not self._program.features <= self._other.features:
+            raise error
         self._other.load(self._program)
         self._current = self._other
         self._reason = str(error)

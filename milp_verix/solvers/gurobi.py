@@ -43,6 +43,7 @@ class GurobiSession:
 
     name = name
     largest_big_m = 1e4
+    features = frozenset({"quadratic"})
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
@@ -81,6 +82,12 @@ class GurobiSession:
                 if rows.size:
                     matrix = program.matrix[rows, :]
                     model.addMConstr(matrix, self._variables, sense, rhs[rows])
+            for row in program.quadratic_rows:
+                part = self._variables[row.columns]
+                model.addConstr(part @ part <= row.radius**2)
+            if program.quadratic_rows and not program.integer.any():
+                # without integers it would use its barrier method, whose objective is no bound
+                model.addVar(vtype=grb.BINARY)
             self._model = model
         except gp.GurobiError as error:
             raise self._translated(error) from error
@@ -162,5 +169,7 @@ def _options(threads: int, tolerances: Tolerances) -> dict[str, float | int]:
         "MIPGapAbs": 0.0,
         "FeasibilityTol": max(tolerances.feasibility, 1e-9),
         "OptimalityTol": max(tolerances.feasibility, 1e-9),
+        # by linear cuts: its bounds are those of linear programs
+        "MIQCPMethod": 1,
         "IntFeasTol": max(tolerances.integrality, 1e-9),
     }

@@ -42,6 +42,7 @@ class HighsSession:
 
     name = name
     largest_big_m = 1e4
+    features: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:

@@ -73,6 +73,10 @@ class Session(Protocol):
         """The big-M up to which the solver's proofs are trusted."""
 
     @property
+    def features(self) -> frozenset[str]:
+        """What a program may have beyond linear rows, see ``Program.features``."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about the session, in words."""
 
