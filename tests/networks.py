@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.onnx_network import OnnxNetwork
 from tests.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
-from verix_encodings import Affine, Interval, Network, Node, Relu
+from verix_encodings import Affine, Interval, Max, Network, Node, Relu
 
 Layer: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A matrix, shape (outputs, inputs), and a bias; a ReLU stands between one layer and the next."""
@@ -104,11 +104,17 @@ def residual(folder: Path, seed: int = 0, elem: int = DOUBLE) -> OnnxNetwork:
 
 
 def random_graph(rng: np.random.Generator, size: int = 3, nodes: int = 7) -> Network:
-    """Return a random graph: ReLUs and affine maps of one to three earlier values, some sparse."""
+    """Return a random graph: ReLUs, maxima, affine maps of one to three values, some sparse."""
     made: list[Node] = []
     sizes = [size]
     for index in range(nodes):
-        if rng.random() < 0.4 and index < nodes - 1:
+        kind = rng.random()
+        if kind < 0.2 and index < nodes - 1:
+            source = int(rng.integers(len(sizes)))
+            made.append(random_maximum(rng, source, sizes[source]))
+            sizes.append(made[-1].starts.size)
+            continue
+        if kind < 0.5 and index < nodes - 1:
             source = int(rng.integers(len(sizes)))
             made.append(Relu(source))
             sizes.append(sizes[source])
@@ -119,6 +125,13 @@ def random_graph(rng: np.random.Generator, size: int = 3, nodes: int = 7) -> Net
         made.append(Affine(terms, rng.normal(size=rows)))
         sizes.append(rows)
     return Network((size,), tuple(made))
+
+
+def random_maximum(rng: np.random.Generator, source: int, size: int) -> Max:
+    """Return maxima of one to three random groups, which may overlap and repeat an entry."""
+    lengths = rng.integers(1, 5, int(rng.integers(1, 4)))
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    return Max(source, rng.integers(size, size=lengths.sum()), starts)
 
 
 def _random_matrix(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.networks import as_layers, network_of, random_box, random_graph, random_layers
-from verix_encodings import Affine, BoundMethod, Interval, Network, Relu, interval_bounds
+from verix_encodings import Affine, BoundMethod, Interval, Max, Network, Relu, interval_bounds
 from verix_encodings.arrays import dense
 
 seeds = st.integers(0, 2**32 - 1)
@@ -23,6 +23,10 @@ def exact_values(network: Network, x: list[Fraction]) -> list[list[Fraction]]:
     for node in network.nodes:
         if isinstance(node, Relu):
             values.append([max(z, Fraction(0)) for z in values[node.source]])
+            continue
+        if isinstance(node, Max):
+            groups = np.split(node.indices, node.starts[1:])
+            values.append([max(values[node.source][j] for j in group) for group in groups])
             continue
         result = [Fraction(float(b)) for b in node.bias]
         for source, matrix in node.terms:

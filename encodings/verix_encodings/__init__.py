@@ -9,8 +9,9 @@ from verix_encodings.ball import l1_ball, l2_ball, l2_tangents, linf_ball, tange
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import BallEncoding, Encoding, encode
+from verix_encodings.maxpool import big_m_max
 from verix_encodings.mps import write_mps
-from verix_encodings.network import Affine, Network, Node, Relu
+from verix_encodings.network import Affine, Max, Network, Node, Relu
 from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
@@ -23,6 +24,7 @@ __all__ = [
     "Encoding",
     "Expressions",
     "Interval",
+    "Max",
     "Network",
     "Node",
     "NormBall",
@@ -30,6 +32,7 @@ __all__ = [
     "ProgramBuilder",
     "Region",
     "Relu",
+    "big_m_max",
     "big_m_relu",
     "crown_bounds",
     "encode",

@@ -25,6 +25,13 @@ def frozen(values: ArrayLike) -> FloatArray:
     return array
 
 
+def frozen_indices(values: ArrayLike) -> IntArray:
+    """Return ``values`` as a read-only array of indices, copied so that no caller can change it."""
+    array = np.array(values, dtype=np.intp)
+    array.flags.writeable = False
+    return array
+
+
 def dense(matrix: Matrix) -> FloatArray:
     """Return ``matrix`` as an ndarray."""
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())

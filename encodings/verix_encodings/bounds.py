@@ -2,6 +2,7 @@
 
     z = Σ_k M_k v_k + b,  v_k ∈ [m_k − r_k, m_k + r_k]   ⇒   z ∈ Σ_k M_k m_k + b ± Σ_k |M_k| r_k
     a = max(z, 0),  z ∈ [l, u]                            ⇒   a ∈ [max(l, 0), max(u, 0)]
+    a = max_j z_j,  z_j ∈ [l_j, u_j]                      ⇒   a ∈ [max_j l_j, max_j u_j]
 
 Where ``v_0``, the input, lies in a norm ball, ``M_0 v_0`` is bounded over the ball itself
 (:mod:`~verix_encodings.norm_ball`) and not over the box around it.
@@ -18,7 +19,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, frozen
-from verix_encodings.network import Affine, Network, Node
+from verix_encodings.network import Affine, Max, Network, Node
 
 
 class Region(Protocol):
@@ -100,6 +101,10 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
     if isinstance(node, Affine):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as an error below
             lower, upper = _affine(node, region, bounds)
+    elif isinstance(node, Max):
+        source = bounds[node.source]
+        lower = node.reduce(source.lower[node.indices])
+        upper = node.reduce(source.upper[node.indices])
     else:
         source = bounds[node.source]
         lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)

@@ -8,6 +8,9 @@ the input is left:
         u ≤ 0:      λ = β = α = 0
         l ≥ 0:      λ = α = 1, β = 0
         l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
+    v = max_j z_j, z_j ∈ [l_j, u_j], b = argmax_j l_j                               per group
+        u_j ≤ l_b for all j ≠ b:   v = z_b
+        otherwise:                 c·v ≤ c⁺·max_j u_j + c⁻·z_b
     v_0 = x in the region       c·x ≤ the largest c·x there
 
 (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
@@ -19,19 +22,24 @@ errors are summed and added, so that the enclosures hold in real arithmetic.
 """
 
 import numpy as np
+import scipy.sparse as sp
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
 from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
-from verix_encodings.network import Affine, Network, Relu
+from verix_encodings.candidates import candidates
+from verix_encodings.network import Affine, Max, Network, Relu
 
 
 def crown_bounds(network: Network, region: Region) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
-    Values that no ReLU reads, and neurons that interval arithmetic shows to be stable, keep its
+    Values that no ReLU or maximum reads, and neurons that interval arithmetic decides, keep its
     bounds, except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    read_by_relu = {node.source for node in network.nodes if isinstance(node, Relu)}
+    readers: dict[int, list[Relu | Max]] = {}
+    for reader in network.nodes:
+        if isinstance(reader, Relu | Max):
+            readers.setdefault(reader.source, []).append(reader)
     last = len(network.nodes)
     bounds: list[Interval] = [region.box]
     for value, node in enumerate(network.nodes, start=1):
@@ -39,14 +47,23 @@ def crown_bounds(network: Network, region: Region) -> Bounds:
         bounds.append(interval)
         if value == last:
             rows = np.arange(network.sizes[value])
-        elif value in read_by_relu:
-            rows = np.flatnonzero((interval.lower < 0) & (interval.upper > 0))
         else:
-            continue
+            rows = _undecided(readers.get(value, []), interval)
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
             bounds[value] = _tightened(network, region, bounds, value, rows)
     return tuple(bounds)
+
+
+def _undecided(readers: list[Relu | Max], interval: Interval) -> IntArray:
+    """Return the neurons on which a ReLU's phase, or which entry is a maximum, still depends."""
+    undecided = np.zeros(interval.lower.size, dtype=bool)
+    for reader in readers:
+        if isinstance(reader, Max):
+            undecided[reader.indices[candidates(reader, interval).open]] = True
+        else:
+            undecided |= (interval.lower < 0) & (interval.upper > 0)
+    return np.flatnonzero(undecided)
 
 
 def _tightened(
@@ -88,6 +105,13 @@ def upper_bounds(
             for source, matrix in node.terms:
                 reach = abs(matrix) @ bounds[source].magnitude
                 error += relative_error(node.bias.size) * (weight @ reach)
+        elif isinstance(node, Max):
+            interval = bounds[node.source]
+            above, ceiling, below = _max_relaxation(node, interval)
+            constant += np.maximum(c, 0.0) @ ceiling
+            products = [(node.source, np.maximum(c, 0.0) @ above + np.minimum(c, 0.0) @ below)]
+            reach = np.abs(ceiling) + below @ interval.magnitude
+            error += relative_error(reach.size) * (weight @ reach)
         else:
             interval = bounds[node.source]
             slope, intercept, floor = _relaxation(interval)
@@ -118,3 +142,15 @@ def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]
     intercept = np.where(unstable, ends * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF * u, 0.0)
     floor = np.where(unstable, (u > -l).astype(np.float64), slope)
     return slope, intercept, floor
+
+
+def _max_relaxation(node: Max, interval: Interval) -> tuple[sp.csr_array, FloatArray, sp.csr_array]:
+    """Return S, β and B with ``B z ≤ max_j z_j ≤ S z + β``; a row of S is that of B, or zero."""
+    found = candidates(node, interval)
+    decided = np.ones(node.starts.size)
+    decided[node.groups[found.open]] = 0.0
+    ceiling = np.where(decided == 1.0, 0.0, node.reduce(interval.upper[node.indices]))
+    best = (np.arange(node.starts.size), node.indices[found.best])
+    shape = (node.starts.size, interval.lower.size)
+    above = sp.csr_array((decided, best), shape)
+    return above, ceiling, sp.csr_array((np.ones(node.starts.size), best), shape)

@@ -9,7 +9,8 @@ import numpy as np
 from verix_encodings.affine import substitute
 from verix_encodings.ball import linf_ball
 from verix_encodings.bounds import Bounds, Interval
-from verix_encodings.network import Affine, Network
+from verix_encodings.maxpool import big_m_max, largest_big_m
+from verix_encodings.network import Affine, Max, Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 
@@ -50,6 +51,10 @@ def encode(
             values.append(substitute(node, values))
             continue
         interval = bounds[node.source]
+        if isinstance(node, Max):
+            values.append(big_m_max(builder, str(index), node, values[node.source], interval))
+            largest = max(largest, largest_big_m(node, interval))
+            continue
         values.append(relu(builder, str(index), values[node.source], interval))
         unstable = (interval.lower < 0) & (interval.upper > 0)
         largest = max(largest, float(np.max(interval.magnitude[unstable], initial=0.0)))

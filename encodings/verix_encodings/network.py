@@ -1,4 +1,4 @@
-"""The network as data: a directed acyclic graph of affine maps and ReLUs on flat vectors.
+"""The network as data: a directed acyclic graph of affine maps, ReLUs and maxima on flat vectors.
 
 Value ``v_0`` is the input; value ``v_{k+1}`` is what node ``k`` computes; the last value is the
 output. A node refers to values by index and only to earlier ones, so the order of the nodes is
@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verix_encodings.arrays import FloatArray, Matrix, compact, frozen
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, compact, frozen, frozen_indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,48 @@ class Relu:
         return (self.source,)
 
 
-Node: TypeAlias = Affine | Relu
+@dataclass(frozen=True, slots=True, eq=False)
+class Max:
+    """``a_i = max_{j ∈ J_i} z_j`` of the value ``source``: max-pooling, and all that is like it.
+
+    The groups ``J_i`` stand one after the other in ``indices``, group ``i`` from ``starts[i]`` on;
+    none is empty, and they may overlap.
+    """
+
+    source: int
+    indices: IntArray
+    starts: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indices", frozen_indices(self.indices))
+        object.__setattr__(self, "starts", frozen_indices(self.starts))
+        ends = np.append(self.starts, self.indices.size)
+        if self.indices.ndim != 1 or self.starts.ndim != 1 or ends[0] != 0:
+            raise ValueError("the groups of a maximum are a vector of indices that starts at 0")
+        if np.any(np.diff(ends) < 1):
+            raise ValueError("a maximum needs groups of one or more indices")
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+    @property
+    def groups(self) -> IntArray:
+        """The number of the group of each entry of ``indices``."""
+        return np.repeat(
+            np.arange(self.starts.size), np.diff(self.starts, append=self.indices.size)
+        )
+
+    def reduce(self, entries: FloatArray) -> FloatArray:
+        """Return the greatest of the ``entries`` of each group, one for each of ``indices``."""
+        if not entries.size:
+            return entries
+        greatest: FloatArray = np.maximum.reduceat(entries, self.starts)
+        return greatest
+
+
+Node: TypeAlias = Affine | Relu | Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +127,13 @@ class Network:
                             f"by a matrix with {matrix.shape[1]} columns"
                         )
                 sizes.append(node.bias.size)
+            elif isinstance(node, Max):
+                if np.any((node.indices < 0) | (node.indices >= sizes[node.source])):
+                    raise ValueError(
+                        f"node {index} takes maxima of entries that value {node.source} of size "
+                        f"{sizes[node.source]} does not have"
+                    )
+                sizes.append(node.starts.size)
             else:
                 sizes.append(sizes[node.source])
         object.__setattr__(self, "sizes", tuple(sizes))
@@ -103,11 +151,12 @@ class Network:
     @property
     def relu_count(self) -> int:
         """Number of ReLU neurons."""
-        return sum(
-            size
-            for node, size in zip(self.nodes, self.sizes[1:], strict=True)
-            if isinstance(node, Relu)
-        )
+        return self._count(Relu)
+
+    @property
+    def max_count(self) -> int:
+        """Number of maxima: the outputs of max-pools."""
+        return self._count(Max)
 
     def values(self, x: ArrayLike) -> list[FloatArray]:
         """Evaluate every value of the graph at ``x`` (any shape of ``d`` entries), in float64."""
@@ -120,6 +169,8 @@ class Network:
                 result = node.bias.copy()
                 for source, matrix in node.terms:
                     result += matrix @ values[source]
+            elif isinstance(node, Max):
+                result = node.reduce(values[node.source][node.indices])
             else:
                 result = np.maximum(values[node.source], 0.0)
             values.append(result)
@@ -144,3 +195,7 @@ class Network:
             weight @ last.bias + shift,
         )
         return Network(self.input_shape, (*self.nodes[:-1], folded))
+
+    def _count(self, kind: type[Node]) -> int:
+        sizes = zip(self.nodes, self.sizes[1:], strict=True)
+        return sum(size for node, size in sizes if isinstance(node, kind))
