@@ -52,7 +52,10 @@ def pinned(program: Program, columns: NDArray[np.intp], values: NDArray[np.float
 
 
 def violation(program: Program, point: NDArray[np.float64]) -> float:
-    """Return by how much ``point`` fails the rows, bounds and integrality of ``program``."""
+    """Return by how much ``point`` fails the rows, bounds and integrality of ``program``.
+
+    Relative to its largest coordinate, since some solvers print eight digits.
+    """
     rows = program.matrix @ point
     whole = point[program.integer]
     gaps = [
@@ -62,4 +65,5 @@ def violation(program: Program, point: NDArray[np.float64]) -> float:
         point - program.column_upper,
         np.abs(whole - np.round(whole)),
     ]
-    return float(max(np.max(gap, initial=0.0) for gap in gaps))
+    worst = max(np.max(gap, initial=0.0) for gap in gaps)
+    return float(worst / np.max(np.abs(point), initial=1.0))
