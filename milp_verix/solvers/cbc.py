@@ -172,15 +172,14 @@ class CbcSession:
         if status is not SolveStatus.OPTIMAL:
             return SolveResult(status, nodes=nodes, iterations=iterations, detail=detail)
         assert self._program is not None
-        rows = self._program.rows
-        point = np.full(cost.size, np.nan)
-        for line in lines[1 + rows : 1 + rows + cost.size]:
-            # lines that violate a tolerance are marked by two asterisks in front
-            index, _column, value, *_ = line.replace("**", " ").split()
-            point[int(index)] = float(value)
+        first = 1 + self._program.rows
+        try:
+            point = _point(lines[first : first + cost.size], cost.size)
+            objective = float(detail.split("objective value")[1])
+        except (ValueError, IndexError) as error:
+            raise SolverError(f"CBC's solution file is garbled: {error}") from error
         if not np.isfinite(point).all():
             raise SolverError("CBC's solution file lacks columns")
-        objective = _objective(detail)
         bound = objective - _BOUND_SLACK - _PRINTED * abs(objective)
         return SolveResult(status, bound, point, nodes, iterations, detail)
 
@@ -194,8 +193,10 @@ def _number(pattern: str, log: str) -> int:
     return int(found.group(1)) if found else 0
 
 
-def _objective(detail: str) -> float:
-    found = re.search(r"objective value\s+(\S+)", detail)
-    if found is None:
-        raise SolverError(f"CBC's solution file has no objective: {detail}")
-    return float(found.group(1))
+def _point(lines: list[str], size: int) -> FloatArray:
+    point = np.full(size, np.nan)
+    for line in lines:
+        # lines that violate a tolerance are marked by two asterisks in front
+        index, _column, value, *_ = line.replace("**", " ").split()
+        point[int(index)] = float(value)
+    return point
