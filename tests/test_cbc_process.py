@@ -1,0 +1,179 @@
+"""CBC is a process of its own: whatever it does, it ends with a result or one kind of error."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers import SolveStatus, Targets, cbc, open_session
+from tests.each_solver import needs
+from tests.mip import over
+from tests.networks import cube, dense_network, network_of, random_layers
+from verix_encodings import Program
+
+
+def program() -> Program:
+    return over(network_of(random_layers(np.random.default_rng(0), (3, 4, 2))), cube(3)).program
+
+
+FakeBinary = Callable[[str], None]
+
+
+@pytest.fixture
+def fake_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBinary:
+    """Return what puts a shell script in CBC's place; ``$solution`` is the file to write."""
+
+    def install(script: str) -> None:
+        path = tmp_path / "cbc"
+        path.write_text(
+            "#!/bin/sh\n"
+            'if [ "$1" = "-quit" ]; then echo "Version: 0.0"; exit 0; fi\n'
+            'for solution in "$@"; do :; done\n' + script
+        )
+        path.chmod(0o755)
+        monkeypatch.setattr(cbc, "binary", lambda: str(path))
+
+    return install
+
+
+def solve(seconds: float = np.inf) -> SolveStatus:
+    session = open_session("cbc")
+    try:
+        loaded = program()
+        session.load(loaded)
+        return session.minimise(np.ones(loaded.columns), Targets(seconds=seconds)).status
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("exit 3", "exit code 3"),
+        ("kill -SEGV $$", "exit code -11"),
+        ("echo 'segmentation violation'", "wrote no solution: segmentation violation"),
+        ("exit 0", "wrote no solution: no output"),
+    ],
+)
+def test_a_process_that_fails_is_a_solver_error(
+    script: str, message: str, fake_binary: FakeBinary
+) -> None:
+    fake_binary(script)
+    with pytest.raises(SolverError, match=message):
+        solve()
+
+
+@pytest.mark.parametrize(
+    ("first", "line"),
+    [
+        ("Optimal - objective value 1.5", ""),
+        ("Optimal - objective value 1.5", "{i} name"),
+        ("Optimal - objective value 1.5", "{i} name one 0"),
+        ("Optimal - objective value 1.5", "{i} name nan 0"),
+        ("Optimal - objective value 1.5", "9{i} name 1.5 0"),
+        ("Optimal - objective value 1.5", "0 name 1.5 0"),
+        ("Optimal - objective value lots", "{i} name 1.5 0"),
+        ("Optimal", "{i} name 1.5 0"),
+    ],
+)
+def test_a_solution_that_makes_no_sense_is_a_solver_error(
+    first: str, line: str, fake_binary: FakeBinary, tmp_path: Path
+) -> None:
+    rows, columns = program().rows, program().columns
+    lines = [first, *(f"{i} row 0 0" for i in range(rows))]
+    lines += [line.format(i=i) for i in range(columns) if line]
+    (tmp_path / "written").write_text("\n".join(lines))
+    fake_binary(f"cp {tmp_path}/written $solution")
+    with pytest.raises(SolverError, match="CBC's solution file"):
+        solve()
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("Stopped on time - objective value 1.5", SolveStatus.TIME_LIMIT),
+        ("Stopped on iterations - objective value 1.5", SolveStatus.FAILED),
+        ("Infeasible - objective value 3", SolveStatus.INFEASIBLE),
+        ("Integer infeasible - objective value 3", SolveStatus.INFEASIBLE),
+        ("Unbounded - objective value 3", SolveStatus.FAILED),
+        ("Optimistic - objective value 3", SolveStatus.FAILED),
+        ("", SolveStatus.FAILED),
+    ],
+)
+def test_every_other_status_is_told_apart(
+    line: str, status: SolveStatus, fake_binary: FakeBinary
+) -> None:
+    fake_binary(f"echo '{line}' > $solution")
+    assert solve() is status
+
+
+def test_a_process_that_hangs_is_killed_at_its_limit(
+    fake_binary: FakeBinary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cbc, "_GRACE_SECONDS", 0.2)
+    fake_binary("sleep 600")
+    assert solve(seconds=0.1) is SolveStatus.TIME_LIMIT
+
+
+def test_a_binary_that_does_not_run_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_program = tmp_path / "cbc"
+    no_program.write_text("neither a script nor a binary")
+    no_program.chmod(0o755)
+    monkeypatch.setattr(cbc, "binary", lambda: str(no_program))
+    with pytest.raises(SolverUnavailableError, match="does not run"):
+        open_session("cbc")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder where all temporary files go."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@needs("cbc")
+def test_no_files_are_left_behind(scratch: Path) -> None:
+    session = open_session("cbc")
+    loaded = program()
+    session.load(loaded)
+    session.minimise(np.ones(loaded.columns), Targets())
+    assert len(list(scratch.iterdir())) == 1
+    session.close()
+    assert list(scratch.iterdir()) == []
+
+
+@needs("cbc")
+def test_no_files_are_left_behind_by_an_interrupted_explanation(
+    scratch: Path, tmp_path: Path
+) -> None:
+    seen = []
+
+    def interrupt(_progress: object) -> None:
+        seen.extend(scratch.iterdir())
+        raise KeyboardInterrupt
+
+    network = dense_network(random_layers(np.random.default_rng(0), (3, 4, 2)), tmp_path)
+    explanation = milp_verix.explain(
+        network, np.full(3, 0.5), epsilon=0.5, solver="cbc", progress=interrupt
+    )
+    assert explanation.statistics.stopped == "interrupted"
+    assert seen
+    assert list(scratch.iterdir()) == []
+
+
+def test_no_files_are_left_behind_by_a_failure(
+    scratch: Path, tmp_path: Path, fake_binary: FakeBinary
+) -> None:
+    fake_binary("exit 3")
+    network = dense_network(random_layers(np.random.default_rng(0), (3, 4, 2)), tmp_path)
+    verdict = milp_verix.check(network, np.full(3, 0.5), [0, 1, 2], epsilon=0.5, solver="cbc")
+    assert verdict.reason == "cbc failed: CBC ended with exit code 3"
+    assert list(scratch.iterdir()) == []
