@@ -56,7 +56,8 @@ class _Margin:
 class _Claim:
     """The work on one check: its region, its program, and the tangents that its ball has so far.
 
-    ``native`` says that the session takes the quadratic row of an L2 ball as it is.
+    ``native`` says that the session takes the quadratic row of an L2 ball as it is; ``failed``
+    that its last solve ended in numerical trouble.
     """
 
     session: Session
@@ -65,8 +66,13 @@ class _Claim:
     bounds: Bounds
     deadline: float
     native: bool = False
+    failed: bool = False
     points: list[FloatArray] = field(default_factory=list)
     encoding: Encoding | None = None
+
+    def approximate(self) -> None:
+        """Go on with tangents where the session does not manage the quadratic row."""
+        self.native, self.encoding = False, None
 
     def outside(self, point: FloatArray) -> bool:
         """Whether ``point`` is in the outer approximation of an L2 ball, but not in the ball."""
@@ -202,11 +208,14 @@ class Oracle:
             except LicenceLimitError:
                 if not claim.native:
                     raise
-                # the licence is smaller for quadratic programs: go on with tangents
-                self._quadratic = claim.native = False
-                claim.encoding = None
+                # the licence is smaller for quadratic programs
+                self._quadratic = False
+                claim.approximate()
                 continue
             effort += verdict.effort
+            if verdict.answer is Answer.UNKNOWN and claim.native and claim.failed:
+                claim.approximate()
+                continue
             if verdict.answer is not Answer.UNKNOWN or point is None or not claim.refine(point):
                 return replace(verdict, effort=effort)
 
@@ -249,6 +258,7 @@ class Oracle:
                 break
             result = claim.session.minimise(-margin.row, replace(targets, seconds=seconds))
             effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+            claim.failed = result.status is SolveStatus.FAILED
             point = None if result.point is None else encoding.input.at(result.point)
             verdict = self._judge(claim, encoding, margin, result, point)
             if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
