@@ -20,6 +20,7 @@ from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
+from milp_verix.tightening import bounds_within, resolve_bounds
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
 from verix_encodings import (
@@ -30,7 +31,6 @@ from verix_encodings import (
     Interval,
     Network,
     NormBall,
-    crown_bounds,
     encode,
     l1_ball,
     l2_ball,
@@ -117,7 +117,7 @@ class Oracle:
         problem: Problem,
         solver: str = "auto",
         *,
-        bounds: BoundMethod = crown_bounds,
+        bounds: BoundMethod | str = "crown",
         threads: int = 1,
         tolerances: Tolerances | None = None,
     ) -> None:
@@ -125,7 +125,7 @@ class Oracle:
         self.tolerances = tolerances or Tolerances()
         self._solver = solver
         self._threads = threads
-        self._bound_method = bounds
+        self.bounds, self._bound_method = resolve_bounds(bounds)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
         self._session: Session | None = self._open()
@@ -167,8 +167,8 @@ class Oracle:
         return open_session(self._solver, threads=self._threads, tolerances=self.tolerances)
 
     def _check(self, free: IntArray, deadline: float) -> Verdict:
-        region = self.problem.ball.region(free)
-        bounds = self._bound_method(self._margins, region)
+        region, seconds = self.problem.ball.region(free), deadline - time.monotonic()
+        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
         upper, magnitude = bounds[-1].upper, bounds[-1].magnitude
         needed = np.array([self.tolerances.decisive(m) for m in magnitude])
         settled = upper < -needed
@@ -326,7 +326,7 @@ def check(
     solver: str = "auto",
     time_limit: float | None = 300.0,
     threads: int = 1,
-    bounds: BoundMethod = crown_bounds,
+    bounds: BoundMethod | str = "crown",
     tolerances: Tolerances | None = None,
 ) -> Verdict:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
@@ -349,7 +349,8 @@ def check(
         solver: ``"auto"``, ``"highs"``, ``"cbc"`` or ``"gurobi"``.
         time_limit: seconds for the check; None for no limit.
         threads: threads that the solver may use.
-        bounds: how bounds on the neurons are found.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
+            ``"milp"``, each tighter and slower than the one before, or a function.
         tolerances: what separates a proof from noise.
 
     Raises:

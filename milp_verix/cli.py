@@ -32,6 +32,7 @@ from milp_verix.plotting import plot_format
 from milp_verix.progress import Autosave, progress_bar
 from milp_verix.report import summary
 from milp_verix.solvers import SOLVERS
+from milp_verix.tightening import BOUNDS
 
 UNUSABLE = 2
 UNDECIDED = 3
@@ -125,6 +126,13 @@ def _explain(
     solver: Annotated[
         str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
     ] = "auto",
+    bounds: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(BOUNDS),
+            help="How neurons are bounded: each tighter and slower than the one before.",
+        ),
+    ] = "crown",
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the explanation. [none]")
@@ -183,6 +191,7 @@ def _explain(
                 label=label,
                 output=output,
                 solver=solver,
+                bounds=bounds,
                 threads=threads,
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,

@@ -21,7 +21,7 @@ from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal import Traversal, traverse
-from verix_encodings import BoundMethod, crown_bounds
+from verix_encodings import BoundMethod
 from verix_encodings.arrays import FloatArray
 
 
@@ -56,7 +56,7 @@ def explain(
     check_time_limit: float | None = 300.0,
     seed: int = 0,
     threads: int = 1,
-    bounds: BoundMethod = crown_bounds,
+    bounds: BoundMethod | str = "crown",
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Explanation:
@@ -84,7 +84,8 @@ def explain(
         check_time_limit: seconds for each check; None for no limit.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use.
-        bounds: how bounds on the neurons are found.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
+            ``"milp"``, each tighter and slower than the one before, or a function.
         tolerances: what separates a proof from noise.
         progress: called after each check.
 
@@ -176,6 +177,7 @@ def _explanation(
         notes=oracle.notes,
         versions={**_versions(), oracle.solver: oracle.solver_version},
         output=problem.output,
+        bounds=oracle.bounds,
     )
 
 

@@ -74,7 +74,8 @@ class Explanation:
     ``traversal`` lists the features in it; ``sensitivity`` is the score per feature behind it, or
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
     that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
-    one that a regression is about, None for all. Raises ``ValueError`` where parts contradict.
+    one that a regression is about, None for all; ``bounds`` names how neurons were
+    bounded. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -98,6 +99,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     output: int | None = None
+    bounds: str | None = None
 
     def __post_init__(self) -> None:
         self._check()

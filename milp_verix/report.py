@@ -73,6 +73,7 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         ("counterfactuals", _counterfactuals(explanation)),
         ("order", explanation.order),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
+        *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
         (
             "effort",
             f"{counted(statistics.checks, 'check')}: {counted(statistics.solves, 'solve')}, "

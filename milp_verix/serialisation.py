@@ -62,6 +62,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "traversal": e.traversal,
         "sensitivity": e.sensitivity,
         "solver": e.solver,
+        "bounds": e.bounds,
         "explanation": e.explanation,
         "irrelevant": e.irrelevant,
         "unknown": e.unknown,
@@ -161,6 +162,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         statistics=Statistics(**data["statistics"]),
         notes=tuple(data["notes"]),
         versions=data["versions"],
+        bounds=data.get("bounds"),
     )
 
 

@@ -30,40 +30,49 @@ from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Max, Network, Relu
 
 
-def crown_bounds(network: Network, region: Region) -> Bounds:
+def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
-    Values that no ReLU or maximum reads, and neurons that interval arithmetic decides, keep its
-    bounds, except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    ``known`` are bounds proven already for the first values; they are returned as they are. Values
+    that no ReLU or maximum reads, and neurons that interval arithmetic decides, keep its bounds,
+    except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    readers: dict[int, list[Relu | Max]] = {}
-    for reader in network.nodes:
-        if isinstance(reader, Relu | Max):
-            readers.setdefault(reader.source, []).append(reader)
+    readers = readers_of(network)
     last = len(network.nodes)
-    bounds: list[Interval] = [region.box]
+    bounds: list[Interval] = list(known) or [region.box]
     for value, node in enumerate(network.nodes, start=1):
+        if value < len(known):
+            continue
         interval = forward_interval(node, region, bounds, value)
         bounds.append(interval)
         if value == last:
             rows = np.arange(network.sizes[value])
         else:
-            rows = _undecided(readers.get(value, []), interval)
+            rows = undecided(readers.get(value, []), interval)
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
             bounds[value] = _tightened(network, region, bounds, value, rows)
     return tuple(bounds)
 
 
-def _undecided(readers: list[Relu | Max], interval: Interval) -> IntArray:
+def readers_of(network: Network) -> dict[int, list[Relu | Max]]:
+    """Return the activations that read each value, for the values that one reads."""
+    readers: dict[int, list[Relu | Max]] = {}
+    for node in network.nodes:
+        if isinstance(node, Relu | Max):
+            readers.setdefault(node.source, []).append(node)
+    return readers
+
+
+def undecided(readers: list[Relu | Max], interval: Interval) -> IntArray:
     """Return the neurons on which a ReLU's phase, or which entry is a maximum, still depends."""
-    undecided = np.zeros(interval.lower.size, dtype=bool)
+    open_ = np.zeros(interval.lower.size, dtype=bool)
     for reader in readers:
         if isinstance(reader, Max):
-            undecided[reader.indices[candidates(reader, interval).open]] = True
+            open_[reader.indices[candidates(reader, interval).open]] = True
         else:
-            undecided |= (interval.lower < 0) & (interval.upper > 0)
-    return np.flatnonzero(undecided)
+            open_ |= (interval.lower < 0) & (interval.upper > 0)
+    return np.flatnonzero(open_)
 
 
 def _tightened(

@@ -180,6 +180,12 @@ class Network:
         """Return ``f(x)``, shape (m,), in float64."""
         return self.values(x)[-1]
 
+    def up_to(self, value: int) -> "Network":
+        """Return the network that ends with the value numbered ``value``, at least 1."""
+        if not 1 <= value <= len(self.nodes):
+            raise ValueError(f"there is no value {value}: a network ends with one of its nodes")
+        return Network(self.input_shape, self.nodes[:value])
+
     def then(self, matrix: ArrayLike, bias: ArrayLike) -> "Network":
         """Return the network ``x ↦ W f(x) + c``, folded into the last node where that is affine.
 

@@ -7,7 +7,7 @@ There is always a minimisation and never a constant in the objective: solvers an
 disagree about both. The cost ``c`` is not part of the program, since one program serves many.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,6 +62,11 @@ class Program:
     def binaries(self) -> int:
         """Number of integer columns; every integer column of an encoding is binary."""
         return int(np.count_nonzero(self.integer))
+
+    @property
+    def relaxed(self) -> "Program":
+        """The linear relaxation: the same rows and bounds, no integrality."""
+        return replace(self, integer=np.zeros(self.columns, dtype=bool))
 
     @property
     def row_names(self) -> list[str]:

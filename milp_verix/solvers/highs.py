@@ -139,11 +139,14 @@ class HighsSession:
             # a linear program has a dual bound only once it is solved
             bound = float(info.objective_function_value)
         feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
-        point = None
+        point, duals = None, None
+        solution = highs.getSolution()
         if info.primal_solution_status == feasible:
-            point = np.array(highs.getSolution().col_value, dtype=np.float64)
+            point = np.array(solution.col_value, dtype=np.float64)
+        if not self._integer and solution.dual_valid:
+            duals = np.array(solution.row_dual, dtype=np.float64)
         iterations = max(int(info.simplex_iteration_count), 0)
-        return SolveResult(status, bound, point, nodes, iterations, detail)
+        return SolveResult(status, bound, point, nodes, iterations, detail, duals)
 
     def close(self) -> None:
         """Free the model."""

@@ -46,7 +46,8 @@ class SolveResult:
 
     ``bound`` is a proven lower bound on the cost over the program (-inf where there is none);
     ``point`` the best point found, one value per column, or None; ``detail`` the solver's own
-    words for the status.
+    words for the status. ``duals`` are the row duals of a linear program, if the solver gave them:
+    ``c − Aᵀy`` are then the reduced costs.
     """
 
     status: SolveStatus
@@ -55,6 +56,7 @@ class SolveResult:
     nodes: int = 0
     iterations: int = 0
     detail: str = ""
+    duals: FloatArray | None = None
 
 
 class Session(Protocol):

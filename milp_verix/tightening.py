@@ -1,0 +1,252 @@
+"""Bounds by linear and mixed-integer programs (OBBT), and the bound methods by name.
+
+For a neuron ``z_i`` that is still unstable, the network up to ``z`` is encoded with the bounds
+known so far, and ``z_i`` is minimised and maximised: over the linear relaxation (``lp``) or over
+the program itself (``milp``). The layers go in order, so each profits from those before it (Tjeng,
+Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CROWN, LP, MILP.
+
+What a bound rests on:
+
+- LP: the row duals alone, evaluated with rounding errors accounted for
+  (:mod:`~verix_encodings.safe_bound`), so that no tolerance of the solver enters. A solver that
+  gives no duals counts as a MILP solver does.
+- MILP: the solver's dual bound, widened by what separates a proof from noise everywhere else
+  (:meth:`~milp_verix.tolerances.Tolerances.decisive`), and only where the big-Ms can be trusted.
+
+A solver that fails, and one that runs out of the time budget, leaves the bounds already proven.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from milp_verix.errors import InputError, SolverError
+from milp_verix.solvers import Session, Targets, open_session, resolve_solver
+from milp_verix.tolerances import Tolerances
+from verix_encodings import (
+    BallEncoding,
+    BoundMethod,
+    Bounds,
+    Encoding,
+    Interval,
+    Network,
+    NormBall,
+    Region,
+    crown_bounds,
+    encode,
+    interval_bounds,
+    l1_ball,
+    l2_tangents,
+)
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.crown import readers_of, undecided
+from verix_encodings.safe_bound import encoding_error, safe_lower_bound
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBounds:
+    """A bound method that tightens CROWN's bounds by programs, within ``seconds`` for each call."""
+
+    solver: str
+    integer: bool
+    seconds: float
+    neurons: int | None
+    threads: int
+    tolerances: Tolerances
+
+    def __call__(self, network: Network, region: Region, seconds: float = np.inf) -> Bounds:
+        """Bound every value of ``network`` over ``region`` within ``seconds`` and the budget."""
+        deadline = time.monotonic() + min(self.seconds, seconds)
+        session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
+        try:
+            return _tighten(network, region, _Programs(self, session, deadline))
+        finally:
+            session.close()
+
+
+def lp_bounds(
+    solver: str = "highs",
+    *,
+    seconds: float = 10.0,
+    neurons: int | None = None,
+    threads: int = 1,
+    tolerances: Tolerances | None = None,
+) -> ProgramBounds:
+    """Return the bound method that tightens CROWN's bounds by linear relaxations.
+
+    ``seconds`` is the budget for one network and ball, ``neurons`` how many of each layer are
+    tightened, the widest first (all by default). The outputs are tightened as well. Raises as
+    :func:`~milp_verix.solvers.resolve_solver` does.
+    """
+    name = resolve_solver(solver).name
+    return ProgramBounds(name, False, seconds, neurons, threads, tolerances or Tolerances())
+
+
+def milp_bounds(
+    solver: str = "highs",
+    *,
+    seconds: float = 30.0,
+    neurons: int | None = None,
+    threads: int = 1,
+    tolerances: Tolerances | None = None,
+) -> ProgramBounds:
+    """Return the bound method that tightens CROWN's bounds by mixed-integer programs.
+
+    Arguments and errors are those of :func:`lp_bounds`. The outputs are bounded by the linear
+    relaxation only: to maximise them over the program is what a check does anyway.
+    """
+    name = resolve_solver(solver).name
+    return ProgramBounds(name, True, seconds, neurons, threads, tolerances or Tolerances())
+
+
+BOUNDS: dict[str, Callable[[], BoundMethod]] = {
+    "interval": lambda: interval_bounds,
+    "crown": lambda: crown_bounds,
+    "lp": lp_bounds,
+    "milp": milp_bounds,
+}
+"""The bound methods that have a name, the widest first."""
+
+
+def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
+    """Return the name of a bound method and the method; ``InputError`` for an unknown name."""
+    if isinstance(bounds, str):
+        if bounds not in BOUNDS:
+            raise InputError(f"unknown bounds {bounds!r}; choose one of {', '.join(BOUNDS)}")
+        return bounds, BOUNDS[bounds]()
+    if not callable(bounds):
+        raise InputError(f"bounds is a name or a function, got {bounds!r}")
+    if isinstance(bounds, ProgramBounds):
+        return "milp" if bounds.integer else "lp", bounds
+    return getattr(bounds, "__name__", type(bounds).__name__).removesuffix("_bounds"), bounds
+
+
+def bounds_within(method: BoundMethod, network: Network, region: Region, seconds: float) -> Bounds:
+    """Call ``method``, with a limit in seconds if it is one that may take long."""
+    if isinstance(method, ProgramBounds):
+        return method(network, region, seconds)
+    return method(network, region)
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """A live session, when it must end, and what one solve proves."""
+
+    method: ProgramBounds
+    session: Session
+    deadline: float
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.deadline - time.monotonic()
+
+    def load(self, encoding: Encoding, *, integer: bool) -> bool:
+        """Load the program or its relaxation; return whether its proofs count."""
+        self.session.load(encoding.program if integer else encoding.program.relaxed)
+        limit = min(self.session.largest_big_m, self.method.tolerances.largest_big_m)
+        return not integer or encoding.largest_big_m <= limit
+
+    def least(self, encoding: Encoding, cost: FloatArray, magnitude: float, error: float) -> float:
+        """Bound ``cost·v`` over the program loaded from below; -inf where nothing is proven.
+
+        ``magnitude`` is the size of the values in question, ``error`` that of the rounding in rows
+        and cost.
+        """
+        result = self.session.minimise(cost, Targets(seconds=max(self.left, 0.0)))
+        if result.duals is not None:
+            return safe_lower_bound(encoding.program, cost, result.duals, error)
+        return result.bound - self.method.tolerances.decisive(magnitude) - error
+
+
+def _tighten(network: Network, region: Region, programs: _Programs) -> Bounds:
+    bounds = crown_bounds(network, region)
+    # the relaxation first: it settles many neurons at a small part of the cost
+    for integer in (False, True) if programs.method.integer else (False,):
+        try:
+            for stage in _layer_by_layer(network, region, programs, bounds, integer=integer):
+                bounds = stage
+        except SolverError:
+            break  # what was proven until then stays
+    return bounds
+
+
+def _layer_by_layer(
+    network: Network, region: Region, programs: _Programs, bounds: Bounds, *, integer: bool
+) -> Iterator[Bounds]:
+    last, settled, readers = len(network.nodes), 0, readers_of(network)
+    for value in sorted({*readers, last} - {0}):
+        if programs.left <= 0:
+            return
+        part = network.up_to(value)
+        if settled:
+            # what was tightened so far tightens what comes after it
+            again = crown_bounds(part, region, bounds[: settled + 1])
+            bounds = (*_intersections(bounds, again), *bounds[value + 1 :])
+        known = bounds[value]
+        rows = _all(known) if value == last else undecided(readers[value], known)
+        # over the input alone the bounds known are exact
+        if rows.size and any(source != 0 for source in network.nodes[value - 1].sources):
+            whole = integer and value != last
+            encoding = encode(part, bounds[: value + 1], ball=_ball_encoding(region))
+            widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
+            chosen = rows[widest_first][: programs.method.neurons]
+            error = encoding_error(part, bounds[: value + 1])
+            tight = _over_program(encoding, known, programs, chosen, error, integer=whole)
+            bounds = (*bounds[:value], tight, *bounds[value + 1 :])
+        settled = value
+        yield bounds
+
+
+def _all(interval: Interval) -> IntArray:
+    return np.flatnonzero(interval.lower < interval.upper)
+
+
+def _ball_encoding(region: Region) -> BallEncoding | None:
+    if not isinstance(region, NormBall):
+        return None
+    return partial(l1_ball if region.norm == 1 else l2_tangents, ball=region)
+
+
+def _over_program(
+    encoding: Encoding,
+    known: Interval,
+    programs: _Programs,
+    rows: IntArray,
+    error: float,
+    *,
+    integer: bool,
+) -> Interval:
+    """Tighten the outputs ``rows`` of a program until the budget is spent.
+
+    ``error`` is that of the rounding in any row.
+    """
+    lower, upper = known.lower.copy(), known.upper.copy()
+    if not (encoding.program.columns and programs.load(encoding, integer=integer)):
+        return known
+    for row in rows:
+        cost, constant = encoding.output.row(int(row), encoding.program.columns)
+        magnitude = float(known.magnitude[row])
+        # the expression of the neuron is rounded as the rows are, and so are the sums below
+        slack = error + 1e-15 * (magnitude + abs(constant))
+        try:
+            low = constant + programs.least(encoding, cost, magnitude, error) - slack
+            high = constant - programs.least(encoding, -cost, magnitude, error) + slack
+        except SolverError:
+            break
+        low, high = max(low, known.lower[row]), min(high, known.upper[row])
+        if low <= high:
+            lower[row], upper[row] = low, high
+        if programs.left <= 0:
+            break
+    return Interval(lower, upper)
+
+
+def _intersections(known: Bounds, again: Bounds) -> list[Interval]:
+    return [
+        Interval(np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper))
+        for a, b in zip(known[: len(again)], again, strict=True)
+    ]
