@@ -112,10 +112,11 @@ class GurobiSession:
                 model.optimize(stop_on_interrupt)
         except gp.GurobiError as error:
             raise self._translated(error) from error
+        if model.Status == grb.INTERRUPTED:
+            raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
         status = {
             grb.OPTIMAL: SolveStatus.OPTIMAL,
             grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
-            grb.INTERRUPTED: SolveStatus.TARGET,
             grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
