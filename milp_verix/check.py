@@ -277,7 +277,9 @@ class Oracle:
     ) -> Verdict:
         """Turn what the solver said of ``margin`` into a verdict; ``point`` is its input."""
         session = claim.session
-        proven = margin.constant - result.bound
+        # the centre is always feasible, so a bound of +∞ is as broken as no number at all
+        broken = result.status in _BROKEN or not result.bound < np.inf
+        proven = np.inf if broken else margin.constant - result.bound
         if proven < -margin.needed:
             limit = min(session.largest_big_m, self.tolerances.largest_big_m)
             if encoding.largest_big_m > limit:
