@@ -115,6 +115,8 @@ def test_an_infeasible_program_proves_nothing(session: Session, integer: bool) -
     session.load(builder.build())
     result = session.minimise(np.ones(2), Targets())
     assert result.status is SolveStatus.INFEASIBLE
+    # a bound of ∞ would be right, and a trap: the programs of checks are always feasible
+    assert result.bound == -INF
     assert result.point is None
     feasible = program_of(0)
     session.load(feasible)

@@ -122,8 +122,9 @@ class GurobiSession:
         }.get(model.Status, SolveStatus.FAILED)
         found = model.SolCount > 0
         bound = -np.inf
-        if model.IsMIP or status is SolveStatus.OPTIMAL:
-            bound = max(float(model.ObjBound), -np.inf)
+        sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
+        if status is SolveStatus.OPTIMAL or (model.IsMIP and sound):
+            bound = float(model.ObjBound)
         return SolveResult(
             status,
             bound if bound > -grb.INFINITY else -np.inf,
