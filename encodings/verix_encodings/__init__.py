@@ -15,6 +15,7 @@ from verix_encodings.network import Affine, Max, Network, Node, Relu
 from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
+from verix_encodings.slopes import slope_bounds
 
 __all__ = [
     "Affine",
@@ -41,6 +42,7 @@ __all__ = [
     "l2_ball",
     "l2_tangents",
     "linf_ball",
+    "slope_bounds",
     "tangent_gaps",
     "write_mps",
 ]

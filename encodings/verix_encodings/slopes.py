@@ -1,0 +1,84 @@
+"""Bounds on the derivatives of a network: interval arithmetic, backward through its phases.
+
+    v = Σ_k M_k v_k + b        ∂f/∂v_k += ∂f/∂v · M_k
+    v = max(z, 0), z ∈ [l, u]   ∂f/∂z   += ∂f/∂v · [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
+    v = max_j z_j               ∂f/∂z_j += ∂f/∂v · [0, 1], or [1, 1] for the only candidate
+
+A network is piecewise affine, so along a line its values change by no more than these bounds times
+the way (the mean value theorem on each piece): a known bound on ``f`` over a set of inputs becomes
+one over a larger set.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.bounds import Bounds, relative_error
+from verix_encodings.candidates import candidates
+from verix_encodings.network import Affine, Network, Node, Relu
+
+Slopes: TypeAlias = tuple[FloatArray, FloatArray]
+"""Lower and upper bounds on derivatives, each of shape (outputs, size of a value)."""
+
+
+def slope_bounds(network: Network, bounds: Bounds) -> Slopes:
+    """Bound every ``∂f_j/∂x_i`` where ``bounds`` hold: (lower, upper), each of shape (m, d)."""
+    size = network.output_size
+    zero = np.zeros((size, network.input_size))
+    pending: dict[int, Slopes] = {0: (zero, zero)}
+    pending[len(network.nodes)] = (np.eye(size), np.eye(size))
+    for value in range(len(network.nodes), 0, -1):
+        if value not in pending:
+            continue
+        lower, upper = pending.pop(value)
+        node = network.nodes[value - 1]
+        for source, found in _sources(node, bounds, lower, upper):
+            known = pending.get(source)
+            pending[source] = found if known is None else _sum(known, found)
+    return pending[0]
+
+
+def _sources(
+    node: Node, bounds: Bounds, lower: FloatArray, upper: FloatArray
+) -> Iterator[tuple[int, Slopes]]:
+    """Yield what each source of ``node`` gets of the slopes of its value."""
+    if isinstance(node, Affine):
+        for source, matrix in node.terms:
+            middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+            weight = abs(matrix)
+            centre, radius = middle @ matrix, half @ weight
+            radius += relative_error(node.bias.size) * ((np.abs(middle) + half) @ weight)
+            yield source, (centre - radius, centre + radius)
+    elif isinstance(node, Relu):
+        interval = bounds[node.source]
+        always, ever = interval.lower >= 0, (interval.lower >= 0) | (interval.upper > 0)
+        yield node.source, _scaled(lower, upper, always, ever)
+    else:
+        found = candidates(node, bounds[node.source])
+        decided = np.ones(node.starts.size, dtype=bool)
+        decided[node.groups[found.open]] = False
+        entries = np.concatenate([np.flatnonzero(found.open), found.best[decided]])
+        group, source = node.groups[entries], node.indices[entries]
+        part = _scaled(lower[:, group], upper[:, group], decided[group], np.True_)
+        size = bounds[node.source].lower.size
+        ones = (np.ones(source.size), (np.arange(source.size), source))
+        spread = sp.csr_array(ones, shape=(source.size, size))
+        yield node.source, (part[0] @ spread, part[1] @ spread)
+
+
+def _scaled(
+    lower: FloatArray, upper: FloatArray, always: BoolArray, ever: BoolArray | np.bool_
+) -> Slopes:
+    """Multiply slopes by the derivative of an activation: 1 if ``always``, 0 unless ``ever``."""
+    least = np.where(always, lower, np.minimum(lower, 0.0))
+    most = np.where(always, upper, np.maximum(upper, 0.0))
+    return np.where(ever, least, 0.0), np.where(ever, most, 0.0)
+
+
+def _sum(first: Slopes, second: Slopes) -> Slopes:
+    low, high = first[0] + second[0], first[1] + second[1]
+    error = relative_error(1) * (np.abs(low) + np.abs(high) + np.abs(first[0]) + np.abs(first[1]))
+    return low - error, high + error
