@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from milp_verix.ball import Domain
 from milp_verix.errors import InputError, LicenceLimitError, SolverError
 from milp_verix.features import FeaturesLike
+from milp_verix.memory import Memory
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
@@ -32,6 +33,7 @@ from verix_encodings import (
     Network,
     NormBall,
     encode,
+    interval_bounds,
     l1_ball,
     l2_ball,
     l2_tangents,
@@ -120,6 +122,7 @@ class Oracle:
         bounds: BoundMethod | str = "crown",
         threads: int = 1,
         tolerances: Tolerances | None = None,
+        reuse: bool = True,
     ) -> None:
         self.problem = problem
         self.tolerances = tolerances or Tolerances()
@@ -128,6 +131,7 @@ class Oracle:
         self.bounds, self._bound_method = resolve_bounds(bounds)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
+        self.memory = self._started() if reuse else None
         self._session: Session | None = self._open()
         self.solver = self._session.name
         self.solver_version = self._session.version
@@ -168,35 +172,77 @@ class Oracle:
 
     def _check(self, free: IntArray, deadline: float) -> Verdict:
         region, seconds = self.problem.ball.region(free), deadline - time.monotonic()
-        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
-        upper, magnitude = bounds[-1].upper, bounds[-1].magnitude
-        needed = np.array([self.tolerances.decisive(m) for m in magnitude])
-        settled = upper < -needed
-        effort = Effort(bounded=int(np.count_nonzero(settled)))
-        worst = float(np.max(upper[settled], initial=-np.inf))
-        if settled.all():
-            return Verdict(Answer.HOLDS, bound=worst, effort=effort)
+        extra = None if self.memory is None else self.memory.extra(free)
+        flips = self._flips(region, extra)
+        for _, point, value in flips:
+            found = self._replay(point, free) if value > 0 else None
+            if found is not None:
+                return replace(found, effort=Effort(flips=1))
 
-        if self._session is None:
-            self._session = self._open()
-        native = self._quadratic and "quadratic" in self._session.features
-        claim = _Claim(self._session, free, region, bounds, deadline, native)
+        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
+        upper, magnitude = bounds[-1].upper.copy(), bounds[-1].magnitude
+        if self.memory is not None and extra is not None:
+            upper = np.minimum(upper, self.memory.grown(extra, bounds))
+        needed = np.array([self.tolerances.decisive(m) for m in magnitude])
+        open_ = np.flatnonzero(upper >= -needed)
+        effort = Effort(bounded=upper.size - open_.size)
+        points = {margin: point for margin, point, _ in flips}
         unknown: Verdict | None = None
-        most_promising_first = np.argsort(-upper, kind="stable")
-        for index in most_promising_first[~settled[most_promising_first]]:
-            verdict = self._decide(claim, int(index), float(needed[index]))
-            effort += verdict.effort
-            if verdict.violated:
-                return replace(verdict, effort=effort)
-            if verdict.holds:
-                worst = max(worst, verdict.bound or -np.inf)
-            elif unknown is None:
-                unknown = verdict
+        if open_.size:
+            if self._session is None:
+                self._session = self._open()
+            native = self._quadratic and "quadratic" in self._session.features
+            claim = _Claim(self._session, free, region, bounds, deadline, native)
+            for index in open_[np.argsort(-upper[open_], kind="stable")]:
+                verdict, worst_point = self._decide(claim, int(index), float(needed[index]))
+                effort += verdict.effort
+                if verdict.violated:
+                    return replace(verdict, effort=effort)
+                if verdict.bound is not None:
+                    upper[index] = min(upper[index], verdict.bound)
+                    if worst_point is not None:
+                        points[int(index)] = worst_point
+                elif unknown is None:
+                    unknown = verdict
         if unknown is not None:
             return replace(unknown, effort=effort)
-        return Verdict(Answer.HOLDS, bound=worst, effort=effort)
+        self._remember(free, upper, points)
+        return Verdict(Answer.HOLDS, bound=float(np.max(upper, initial=-np.inf)), effort=effort)
 
-    def _decide(self, claim: "_Claim", index: int, needed: float) -> Verdict:
+    def _started(self) -> Memory:
+        """Return what is known with nothing free: the margins at the input itself."""
+        centre = self.problem.x.astype(np.float64)
+        at_centre = interval_bounds(self._margins, Interval(centre, centre))[-1].upper
+        size = at_centre.size
+        return Memory(
+            self._margins,
+            centre,
+            np.zeros(0, dtype=np.intp),
+            at_centre,
+            np.tile(centre, (size, 1)),
+            self._margins.evaluate(centre),
+        )
+
+    def _flips(
+        self, region: Interval | NormBall, extra: IntArray | None
+    ) -> list[tuple[int, FloatArray, float]]:
+        """Return the worst points known, moved where the new coordinates may go; L∞ only."""
+        if self.memory is None or extra is None or not isinstance(region, Interval):
+            return []
+        return list(self.memory.flips(extra, region))
+
+    def _remember(self, free: IntArray, upper: FloatArray, points: dict[int, FloatArray]) -> None:
+        if self.memory is None:
+            return
+        worst = self.memory.points.copy()
+        for margin, point in points.items():
+            worst[margin] = point
+        reached = np.array([self._margins.evaluate(p)[k] for k, p in enumerate(worst)])
+        self.memory = replace(self.memory, free=free, upper=upper, points=worst, reached=reached)
+
+    def _decide(
+        self, claim: "_Claim", index: int, needed: float
+    ) -> tuple[Verdict, FloatArray | None]:
         """Decide one margin, adding tangents to a ball's outer approximation while they help."""
         effort = Effort()
         while True:
@@ -217,7 +263,7 @@ class Oracle:
                 claim.approximate()
                 continue
             if verdict.answer is not Answer.UNKNOWN or point is None or not claim.refine(point):
-                return replace(verdict, effort=effort)
+                return replace(verdict, effort=effort), point
 
     def _loaded(self, claim: "_Claim") -> Encoding:
         """Return the encoding of the claim, loaded into the session."""

@@ -57,6 +57,7 @@ def explain(
     seed: int = 0,
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
+    reuse: bool = True,
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Explanation:
@@ -86,6 +87,8 @@ def explain(
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
+        reuse: whether a check builds on what the ones before it found; the explanation is the
+            same without, and slower.
         tolerances: what separates a proof from noise.
         progress: called after each check.
 
@@ -110,7 +113,14 @@ def explain(
     )
     chosen = make_order(problem, order, transformation=transformation, seed=seed)
     traversal = Traversal(chosen.permutation)
-    with Oracle(problem, solver, bounds=bounds, threads=threads, tolerances=tolerances) as oracle:
+    with Oracle(
+        problem,
+        solver,
+        bounds=bounds,
+        threads=threads,
+        tolerances=tolerances,
+        reuse=reuse,
+    ) as oracle:
 
         def result() -> Explanation:
             return _explanation(problem, chosen, traversal, oracle, time.monotonic() - started)
@@ -166,6 +176,7 @@ def _explanation(
         },
         statistics=Statistics(
             checks=traversal.done,
+            flips=effort.flips,
             solves=effort.solves,
             bounded=effort.bounded,
             nodes=effort.nodes,

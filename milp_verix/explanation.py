@@ -46,13 +46,15 @@ class ModelInfo:
 class Statistics:
     """What an explanation took.
 
-    ``checks`` are features decided, ``solves`` programs solved, ``bounded`` margins settled by
-    bounds alone; ``nodes`` and ``iterations`` are the solver's own counts; ``seconds`` is the whole
+    ``checks`` are features decided, ``flips`` those of them decided by moving a point known from
+    an earlier check, ``solves`` programs solved, ``bounded`` margins settled by bounds alone;
+    ``nodes`` and ``iterations`` are the solver's own counts; ``seconds`` is the whole
     wall-clock time and ``check_seconds`` the part spent in checks. ``stopped`` says what ended the
     traversal early: ``"interrupted"``, ``"time limit"``, or None.
     """
 
     checks: int = 0
+    flips: int = 0
     solves: int = 0
     bounded: int = 0
     nodes: int = 0

@@ -77,6 +77,7 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         (
             "effort",
             f"{counted(statistics.checks, 'check')}: {counted(statistics.solves, 'solve')}, "
+            f"{counted(statistics.flips, 'check')} by known points, "
             f"{counted(statistics.bounded, 'margin')} settled by bounds",
         ),
         ("time", _time(explanation)),

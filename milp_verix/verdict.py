@@ -17,10 +17,15 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What an answer took. ``bounded`` counts the margins settled by bounds alone."""
+    """What an answer took.
+
+    ``bounded`` counts the margins settled by bounds alone, ``flips`` the checks settled by moving
+    a point known from an earlier one.
+    """
 
     solves: int = 0
     bounded: int = 0
+    flips: int = 0
     nodes: int = 0
     iterations: int = 0
     seconds: float = 0.0
@@ -29,6 +34,7 @@ class Effort:
         return Effort(
             self.solves + other.solves,
             self.bounded + other.bounded,
+            self.flips + other.flips,
             self.nodes + other.nodes,
             self.iterations + other.iterations,
             self.seconds + other.seconds,
