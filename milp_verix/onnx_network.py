@@ -20,9 +20,10 @@ from verix_encodings.network import Network
 class OnnxNetwork:
     """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
-    ``ir`` computes the scores in real arithmetic, without the final Softmax that the file may have
-    (``softmax_stripped``). ``sha256`` is that of the file at ``path``; weights stored beside it are
-    not covered. ``input_shape`` has 1 for the batch; ``dtype`` is the type of the input.
+    ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
+    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``sha256`` is that of the file at
+    ``path``; weights stored beside it are not covered. ``input_shape`` has 1 for the batch;
+    ``dtype`` is the type of the input.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class OnnxNetwork:
     input_shape: tuple[int, ...]
     dtype: np.dtype[np.floating]
     softmax_stripped: bool
+    sigmoid_stripped: bool
     session: Any
 
     @property
@@ -81,9 +83,10 @@ class OnnxNetwork:
             return array.astype(self.dtype).reshape(self.input_shape)
 
     def __repr__(self) -> str:
+        maxima = f", {self.ir.max_count} maxima" if self.ir.max_count else ""
         return (
             f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
-            f"{self.output_size} scores, {self.ir.relu_count} ReLUs)"
+            f"{self.output_size} scores, {self.ir.relu_count} ReLUs{maxima})"
         )
 
 
@@ -113,7 +116,8 @@ def load_network(
         output_name=signature.output_name,
         input_shape=signature.input_shape,
         dtype=signature.dtype,
-        softmax_stripped=traced.softmax_stripped,
+        softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
+        sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path),
     )
 

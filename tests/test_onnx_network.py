@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from milp_verix import InputError, ModelError, UnsupportedOperatorError, load_network
+from milp_verix import InputError, ModelError, check, load_network
 from milp_verix.onnx_reader import read_signature
 from tests.onnx_models import (
     DOUBLE,
@@ -40,9 +40,15 @@ def test_a_published_network_equals_onnxruntime(name: str) -> None:
     assert_agrees(network, tolerance=1e-5)
 
 
-def test_a_max_pool_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedOperatorError, match="MaxPool"):
-        load_network(shared_file("models/marabou-cnn_max_mninst2.onnx"))
+def test_a_published_network_with_max_pools_is_checked() -> None:
+    network = load_network(shared_file("models/marabou-cnn_max_mninst2.onnx"))
+    assert network.ir.max_count > 0
+    assert "maxima" in repr(network)
+    assert_agrees(network, tolerance=1e-5)
+    images = np.load(shared_file("data/mnist_test.npz"))["images"]
+    image = images[0] / np.float32(255)
+    assert network.evaluate(image).argmax() == 7
+    assert check(network, image, range(300, 340), epsilon=0.3).holds
 
 
 @pytest.mark.parametrize("shape", [(1, 3), ("batch", 3), (None, 3), (3,)])

@@ -1,11 +1,14 @@
-"""Activation functions, and the Softmax that may end a network."""
+"""Piecewise linear activation functions, all of them affine maps of ReLUs.
 
-from dataclasses import replace
-from math import prod
+The chains are chosen so that what is between two ReLUs keeps the bounds that the function has:
+interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``.
+"""
+
+import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Tensor, as_symbol
+from milp_verix.onnx_reader.symbol import Constant, Symbol, Tensor, add, as_symbol, scale, times
 
 
 @operator("Relu")
@@ -14,21 +17,84 @@ def relu(node: NodeContext, x: Tensor) -> Tensor:
     return node.builder.relu(as_symbol(x))
 
 
-@operator("Softmax", "LogSoftmax", attributes=("axis",))
-def softmax(node: NodeContext, x: Tensor) -> Tensor:
-    """The scores themselves, marked: the largest stays the largest, so nothing else may follow."""
-    x = as_symbol(x)
-    default = 1 if node.opset < 13 else -1
-    axis = node.integer("axis", default)
-    if not -x.ndim <= axis < max(x.ndim, 1):
-        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
-    # Before opset 13 the tensor is seen as a matrix whose rows are normalised, split at the axis.
-    normalised = prod(x.shape[axis:]) if node.opset < 13 else x.shape[axis]
-    if normalised != x.size:
-        raise node.unsupported(
-            f"it normalises {normalised} of the {x.size} values of a tensor of shape {x.shape}; "
-            "it can only be left out where it covers all the class scores"
-        )
-    if normalised == 1:
-        raise node.unsupported("over a single score it is constant")
-    return replace(x, softmax=str(node))
+@operator("LeakyRelu", attributes=("alpha",))
+def leaky_relu(node: NodeContext, x: Tensor) -> Tensor:
+    """``x`` where it is positive, ``alpha x`` elsewhere: ``alpha x + (1 − alpha) relu(x)``."""
+    return _sloped(node, as_symbol(x), np.array(node.number("alpha", 0.01)))
+
+
+@operator("PRelu")
+def prelu(node: NodeContext, x: Tensor, slope: Tensor) -> Tensor:
+    """``x`` where it is positive, ``slope x`` elsewhere, with a slope for each element."""
+    if isinstance(slope, Symbol):
+        raise node.unsupported("its slope depends on the network's input")
+    result = _sloped(node, as_symbol(x), slope)
+    if result.shape != x.shape:
+        raise node.malformed(f"a slope of shape {slope.shape} does not fit an input {x.shape}")
+    return result
+
+
+@operator("Abs")
+def abs_(node: NodeContext, x: Tensor) -> Tensor:
+    """``|x| = 2 relu(x) − x``."""
+    return _sloped(node, as_symbol(x), np.array(-1.0))
+
+
+@operator("Clip", attributes=("min", "max"))
+def clip(
+    node: NodeContext, x: Tensor, low: Tensor | None = None, high: Tensor | None = None
+) -> Tensor:
+    """``min(max(x, low), high)``; an end that is not given does not limit."""
+    ends = []
+    for name, given in (("min", low), ("max", high)):
+        end = given
+        if given is None and name in node.attributes:
+            end = np.array(node.number(name, 0.0))
+        if isinstance(end, Symbol) or (end is not None and end.size != 1):
+            raise node.unsupported(f"its {name} is not one constant number")
+        ends.append(None if end is None else float(end.reshape(-1)[0]))
+    return _clipped(node, as_symbol(x), *ends)
+
+
+@operator("HardSigmoid", attributes=("alpha", "beta"))
+def hard_sigmoid(node: NodeContext, x: Tensor) -> Tensor:
+    """``min(max(alpha x + beta, 0), 1)``."""
+    line = scale(as_symbol(x), node.number("alpha", 0.2))
+    return _clipped(node, add(line, as_symbol(np.array(node.number("beta", 0.5)))), 0.0, 1.0)
+
+
+@operator("Shrink", attributes=("lambd", "bias"))
+def shrink(node: NodeContext, x: Tensor) -> Tensor:
+    """``x`` drawn towards zero by ``lambd``: ``relu(x − lambd) − relu(−x − lambd)``."""
+    threshold = node.number("lambd", 0.5)
+    if node.number("bias", 0.0) != threshold or threshold < 0:
+        raise node.unsupported("it jumps where bias is not lambd")
+    shift = as_symbol(np.array(-threshold))
+    above = node.builder.relu(add(as_symbol(x), shift))
+    below = node.builder.relu(add(scale(as_symbol(x), -1.0), shift))
+    return add(above, scale(below, -1.0))
+
+
+def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
+    slope = slope.astype(np.float64)
+    return add(times(x, slope), times(node.builder.relu(x), 1.0 - slope))
+
+
+def _clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None) -> Symbol:
+    if low is not None and high is not None and low > high:
+        # ONNX takes the maximum first
+        return add(scale(x, 0.0), as_symbol(np.array(high)))
+    if low is not None:
+        x = at_least(node, x, np.array(low))
+    return x if high is None else at_most(node, x, np.array(high))
+
+
+def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
+    """Return ``max(x, low) = low + relu(x − low)``, broadcast."""
+    return add(as_symbol(low), node.builder.relu(add(x, as_symbol(-low.astype(np.float64)))))
+
+
+def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
+    """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
+    gap = node.builder.relu(add(as_symbol(high), scale(x, -1.0)))
+    return add(as_symbol(high), scale(gap, -1.0))

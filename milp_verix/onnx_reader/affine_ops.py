@@ -1,10 +1,23 @@
 """Affine operators: sums and products with constants."""
 
+from functools import reduce
+
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, dot, rearrange, scale
+from milp_verix.onnx_reader.symbol import (
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    divide,
+    dot,
+    rearrange,
+    scale,
+    times,
+)
+from milp_verix.onnx_reader.tails import complement
 
 
 @operator("Add")
@@ -13,10 +26,46 @@ def add_(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     return add(as_symbol(a), as_symbol(b))
 
 
-@operator("Sub")
+@operator("Sub", of_scores=complement)
 def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a - b``, broadcast."""
     return add(as_symbol(a), scale(as_symbol(b), -1.0))
+
+
+@operator("Neg")
+def neg(node: NodeContext, x: Tensor) -> Tensor:
+    """``-x``."""
+    return scale(as_symbol(x), -1.0)
+
+
+@operator("Mul")
+def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """``a * b``, broadcast, one of them constant."""
+    if isinstance(b, Symbol):
+        a, b = b, a
+    if isinstance(b, Symbol):
+        raise node.unsupported("it multiplies two tensors that both depend on the input")
+    return times(as_symbol(a), b)
+
+
+@operator("Div")
+def div(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """``a / b``, broadcast, with ``b`` constant."""
+    if isinstance(b, Symbol):
+        raise node.unsupported("it divides by a tensor that depends on the input")
+    return divide(as_symbol(a), b)
+
+
+@operator("Sum")
+def sum_(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The sum of any number of tensors, broadcast."""
+    return reduce(add, map(as_symbol, xs))
+
+
+@operator("Mean")
+def mean(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The mean of any number of tensors, broadcast."""
+    return divide(reduce(add, map(as_symbol, xs)), np.array(len(xs)))
 
 
 @operator("MatMul")

@@ -1,7 +1,12 @@
 """The network under construction: nonlinear operators append to it, affine ones need not."""
 
-from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, value_symbol
-from verix_encodings.network import Affine, Network, Node, Relu
+from math import prod
+
+import numpy as np
+
+from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
+from verix_encodings.arrays import IntArray
+from verix_encodings.network import Affine, Max, Network, Node, Relu
 
 
 class Builder:
@@ -20,6 +25,21 @@ class Builder:
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
         return value_symbol(self._append(Relu(self.value(x))), x.shape)
+
+    def maximum(self, x: Symbol, columns: IntArray) -> Symbol:
+        """Append the maxima of elements of ``x``; return them, in the shape of ``columns[..., 0]``.
+
+        ``columns`` holds flat indices into ``x``, or -1 for an element that is not there (padding).
+        Raises ``ValueError`` for a maximum of nothing.
+        """
+        shape, flat = columns.shape[:-1], columns.reshape(prod(columns.shape[:-1]), -1)
+        there = flat >= 0
+        if not there.any(axis=1).all():
+            raise ValueError("it takes the maximum of nothing")
+        if flat.shape[1] == 1:
+            return rearrange(x, lambda _: columns[..., 0])
+        starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))[:-1]])
+        return value_symbol(self._append(Max(self.value(x), flat[there], starts)), shape)
 
     def network(self, output: Symbol) -> Network:
         """Return the network that computes ``output``: its last node is affine, always."""

@@ -2,9 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader.builder import Builder
+
+_Item = TypeVar("_Item", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,28 @@ class NodeContext:
 
         Raises ``ModelError`` where it has another type.
         """
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
-            raise self._mistyped(name, "a list of integers")
-        return value
+        return self._list(name, int, "a list of integers")
+
+    def numbers(self, name: str) -> list[float] | None:
+        """Return an attribute that is a list of floats, ``None`` where the node has none.
+
+        Raises ``ModelError`` where it has another type.
+        """
+        return self._list(name, float, "a list of numbers")
+
+    def constant_integers(self, name: str, tensor: object) -> list[int] | None:
+        """Return a list of integers given as an input or, in older opsets, as an attribute.
+
+        ``tensor`` is the input, None where the node has none. Raises ``UnsupportedOperatorError``
+        where it is computed from the network's input, ``ModelError`` where it is no such list.
+        """
+        if tensor is None:
+            return self.integers(name)
+        if not isinstance(tensor, np.ndarray):
+            raise self.unsupported(f"its {name} depends on the network's input")
+        if tensor.dtype.kind not in "iu" or tensor.ndim > 1:
+            raise self.malformed(f"its {name} is not a list of integers")
+        return [int(item) for item in tensor.reshape(-1)]
 
     def unsupported(self, reason: str) -> UnsupportedOperatorError:
         """Return the error to raise where this node cannot be encoded exactly."""
@@ -71,3 +92,11 @@ class NodeContext:
 
     def _mistyped(self, name: str, expected: str) -> ModelError:
         return self.malformed(f"attribute {name!r} is not {expected}")
+
+    def _list(self, name: str, kind: type[_Item], expected: str) -> list[_Item] | None:
+        value = self.attributes.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
+            raise self._mistyped(name, expected)
+        return value

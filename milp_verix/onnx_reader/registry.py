@@ -3,15 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter, signature
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.symbol import Symbol, Tensor
+from milp_verix.onnx_reader.refusals import refusals
+from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor
 
-OperatorFunction: TypeAlias = Callable[..., Tensor]
+OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
+TailFunction: TypeAlias = Callable[..., Symbol | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,67 +23,88 @@ class Operator:
 
     ``required`` and ``accepted`` count its inputs; ``attributes`` are those it understands;
     ``keeps_scores`` says that it moves neither the order nor the values of class scores, so that
-    it may follow a Softmax.
+    it may follow a Softmax; ``of_scores`` is what it does otherwise with scores whose Softmax or
+    Sigmoid was left out, if anything.
     """
 
     function: OperatorFunction
     required: int
-    accepted: int
+    accepted: float
     attributes: frozenset[str]
     keeps_scores: bool
+    of_scores: TailFunction | None
 
 
 operators: dict[str, Operator] = {}
 
 
 def operator(
-    *names: str, attributes: Sequence[str] = (), keeps_scores: bool = False
+    *names: str,
+    attributes: Sequence[str] = (),
+    keeps_scores: bool = False,
+    of_scores: TailFunction | None = None,
 ) -> Callable[[OperatorFunction], OperatorFunction]:
     """Register a function as the meaning of the ONNX operators ``names``.
 
     The function takes the :class:`NodeContext` and one parameter for each input, with ``None`` as
-    the default of an optional one. At least one of the inputs is a :class:`Symbol`. It returns the
-    first output; a model that uses another output is refused.
+    the default of an optional one; ``*inputs`` takes any number. At least one of the inputs is a
+    :class:`Symbol`. It returns the first output, or a tuple of all that it computes; a model that
+    uses another output is refused. ``of_scores`` is called like the function, instead of it, where
+    a Softmax or Sigmoid was left out of an input; it returns None where nothing can follow.
     """
 
     def register(function: OperatorFunction) -> OperatorFunction:
         inputs = list(signature(function).parameters.values())[1:]
         required = sum(parameter.default is Parameter.empty for parameter in inputs)
-        entry = Operator(function, required, len(inputs), frozenset(attributes), keeps_scores)
+        variadic = any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in inputs)
+        accepted = inf if variadic else len(inputs)
+        understood = frozenset(attributes)
+        entry = Operator(function, required, accepted, understood, keeps_scores, of_scores)
         operators.update(dict.fromkeys(names, entry))
         return function
 
     return register
 
 
-def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> Tensor:
-    """Compute the first output of ``node``, of whose ``inputs`` at least one is a symbol.
+def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+    """Compute the outputs of ``node``, of whose ``inputs`` at least one is a symbol.
 
     Raises ``UnsupportedOperatorError`` where the operator, one of its attributes or its place
     after a Softmax is not supported, ``ModelError`` where the node is malformed.
     """
     entry = operators.get(node.operator)
     if entry is None:
+        if node.operator in refusals:
+            raise node.unsupported(refusals[node.operator])
         raise UnsupportedOperatorError(
             f"{node} is not supported; supported operators are {', '.join(sorted(operators))}"
         )
-    softmax = next((x.softmax for x in inputs if isinstance(x, Symbol) and x.softmax), None)
-    if softmax and not entry.keeps_scores:
-        raise UnsupportedOperatorError(
-            f"{softmax} is not supported before {node}: a Softmax can only end the network, "
-            "where it is left out because it does not change the predicted class"
-        )
     _check_form(entry, node, inputs)
+    tail = next((x.tail for x in inputs if isinstance(x, Symbol) and x.tail), None)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # refused below, for sparse ones too
-            result = entry.function(node, *inputs)
+            if tail is None or entry.keeps_scores:
+                results = entry.function(node, *inputs)
+            else:
+                results = _of_scores(entry, node, inputs, tail)
     except (ValueError, IndexError, ArithmeticError) as error:
         raise ModelError(f"{node}: {error}") from error
-    if not isinstance(result, Symbol):
-        return result
-    if not result.finite:
+    outputs = results if isinstance(results, tuple) else (results,)
+    if not all(x.finite for x in outputs if isinstance(x, Symbol)):
         raise ModelError(f"{node}: its weights overflow, combined with those of the nodes before")
-    return replace(result, softmax=softmax) if softmax else result
+    return tuple(replace(x, tail=x.tail or tail) if isinstance(x, Symbol) else x for x in outputs)
+
+
+def _of_scores(
+    entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None], tail: Tail
+) -> Symbol:
+    result = None if entry.of_scores is None else entry.of_scores(node, *inputs)
+    if result is None:
+        raise UnsupportedOperatorError(
+            f"{tail.label} is not supported before {node}: a {tail.operator} can only end the "
+            "network, where it is left out because it does not change the predicted class"
+        )
+    return result
 
 
 def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None]) -> None:
@@ -89,9 +113,8 @@ def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | No
         raise node.unsupported(f"attribute {unknown[0]!r} of opset {node.opset} is not understood")
     given = [x is not None for x in inputs]
     if len(given) > entry.accepted or sum(given[: entry.required]) < entry.required:
-        raise node.malformed(
-            f"it has the inputs {node.inputs}, expected {entry.required} to {entry.accepted}"
-        )
+        most = f"to {entry.accepted}" if entry.accepted < inf else "or more"
+        raise node.malformed(f"it has the inputs {node.inputs}, expected {entry.required} {most}")
     for name, x in zip(node.inputs, inputs, strict=True):
         if isinstance(x, np.ndarray) and not np.isfinite(x).all():
             raise ModelError(f"{name!r}, an input of {node}, holds NaN or infinite values")

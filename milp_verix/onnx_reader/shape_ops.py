@@ -58,7 +58,7 @@ def flatten(node: NodeContext, x: Tensor) -> Tensor:
 @operator("Reshape", attributes=("shape", "allowzero"), keeps_scores=True)
 def reshape(node: NodeContext, x: Tensor, shape: Tensor | None = None) -> Tensor:
     """The same elements in another shape: 0 keeps a dimension, -1 takes what is left."""
-    dims = _list(node, "shape", shape)
+    dims = node.constant_integers("shape", shape)
     if dims is None or any(dim < -1 for dim in dims):
         raise node.malformed(f"its shape is {dims}")
     if not node.integer("allowzero", 0):
@@ -75,25 +75,14 @@ def transpose(node: NodeContext, x: Tensor) -> Tensor:
 @operator("Squeeze", attributes=("axes",), keeps_scores=True)
 def squeeze(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The tensor without the dimensions ``axes``, by default all that are 1."""
-    dropped: Shape | None = tuple(_list(node, "axes", axes) or ()) or None
+    dropped: Shape | None = tuple(node.constant_integers("axes", axes) or ()) or None
     return rearrange(as_symbol(x), lambda index: np.squeeze(index, dropped))
 
 
 @operator("Unsqueeze", attributes=("axes",), keeps_scores=True)
 def unsqueeze(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The tensor with dimensions of 1 put in at ``axes`` of the result."""
-    added = _list(node, "axes", axes)
+    added = node.constant_integers("axes", axes)
     if added is None:
         raise node.malformed("it has no axes")
     return rearrange(as_symbol(x), lambda index: np.expand_dims(index, tuple(added)))
-
-
-def _list(node: NodeContext, name: str, tensor: Tensor | None) -> list[int] | None:
-    """Return a list of integers given as an input or, in older opsets, as an attribute."""
-    if isinstance(tensor, Symbol):
-        raise node.unsupported(f"its {name} depends on the network's input")
-    if tensor is None:
-        return node.integers(name)
-    if tensor.dtype.kind not in "iu" or tensor.ndim > 1:
-        raise node.malformed(f"its {name} is not a list of integers")
-    return [int(item) for item in tensor.reshape(-1)]

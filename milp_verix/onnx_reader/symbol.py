@@ -7,7 +7,7 @@ The functions here raise ``ValueError`` where shapes do not fit or the result wo
 the tracer turns that into a ``ModelError`` that names the node.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeAlias
@@ -25,19 +25,30 @@ MAX_ELEMENTS = 10**7
 MAX_NONZEROS = 2 * 10**8
 
 
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """A node that was left out because it keeps the order of the class scores.
+
+    ``operator`` is its ONNX operator, ``label`` tells it apart from others in messages.
+    """
+
+    operator: str
+    label: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Symbol:
     """A tensor of ``shape`` whose flat elements are ``Σ_k terms[k] @ v_k + bias``.
 
-    ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``softmax`` labels the
-    Softmax node that was left out on the way here, if any: the elements are then scores in the
-    order of the real ones, not the real ones.
+    ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``tail`` is the Softmax
+    or Sigmoid that was left out on the way here, if any: the elements are then scores in the order
+    of the real ones, not the real ones.
     """
 
     shape: Shape
     terms: Mapping[int, sp.csr_array]
     bias: FloatArray
-    softmax: str | None = field(default=None, kw_only=True)
+    tail: Tail | None = field(default=None, kw_only=True)
 
     @property
     def size(self) -> int:
@@ -106,6 +117,31 @@ def scale(x: Symbol, factor: float) -> Symbol:
     return replace(x, terms=terms, bias=x.bias * factor)
 
 
+def times(x: Symbol, factors: Constant) -> Symbol:
+    """Return ``factors * x``, element by element, broadcast by numpy's rules."""
+    return _elementwise(x, factors, np.multiply)
+
+
+def divide(x: Symbol, divisors: Constant) -> Symbol:
+    """Return ``x / divisors``, element by element, broadcast by numpy's rules."""
+    if not np.all(divisors):
+        raise ValueError("it divides by zero")
+    return _elementwise(x, divisors, np.divide)
+
+
+def _elementwise(
+    x: Symbol, constants: Constant, operation: Callable[[FloatArray, FloatArray], FloatArray]
+) -> Symbol:
+    shape = np.broadcast_shapes(x.shape, constants.shape)
+    x = broadcast(x, shape)
+    values = np.broadcast_to(constants.astype(np.float64), shape).reshape(-1)
+    terms = {}
+    for value, matrix in x.terms.items():
+        data = operation(matrix.data, np.repeat(values, np.diff(matrix.indptr)))
+        terms[value] = sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
+    return replace(x, terms=terms, bias=operation(x.bias, values))
+
+
 def add(x: Symbol, y: Symbol) -> Symbol:
     """Return ``x + y``, broadcast by numpy's rules."""
     shape = np.broadcast_shapes(x.shape, y.shape)
@@ -114,6 +150,24 @@ def add(x: Symbol, y: Symbol) -> Symbol:
     for value, matrix in y.terms.items():
         terms[value] = terms[value] + matrix if value in terms else matrix
     return Symbol(shape, terms, x.bias + y.bias)
+
+
+def join(xs: Sequence[Symbol], operation: Callable[[list[IntArray]], IntArray]) -> Symbol:
+    """Return the symbol whose elements are picked from all of ``xs``, as numpy picks indices.
+
+    ``operation`` gets an array of indices for each symbol, in its shape: a concatenation, a stack.
+    """
+    sizes = [x.size for x in xs]
+    check_elements((sum(sizes),))
+    starts = np.cumsum([0, *sizes[:-1]])
+    index = operation([x.indices + start for x, start in zip(xs, starts, strict=True)])
+    widths = {value: matrix.shape[1] for x in xs for value, matrix in x.terms.items()}
+    terms = {}
+    for value, width in widths.items():
+        blocks = [x.terms[value] if value in x.terms else sp.csr_array((x.size, width)) for x in xs]
+        terms[value] = sp.csr_array(sp.vstack(blocks, format="csr"))
+    flat = Symbol((sum(sizes),), terms, np.concatenate([x.bias for x in xs]))
+    return rearrange(flat, lambda _: index)
 
 
 def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) -> Symbol:
@@ -137,6 +191,11 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
     kept = (picked >= 0) & (factors != 0)
     starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
+    return linear(x, matrix, shape)
+
+
+def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
+    """Return ``matrix`` times the flat elements of ``x``, in ``shape``."""
     terms = {value: _product(matrix, term) for value, term in x.terms.items()}
     return Symbol(shape, terms, matrix @ x.bias)
 

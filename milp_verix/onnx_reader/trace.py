@@ -8,12 +8,25 @@ import numpy as np
 import onnx
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
-from milp_verix.onnx_reader import activations, affine_ops, conv, shape_ops  # noqa: F401 (register)
+from milp_verix.onnx_reader import (  # noqa: F401 (they register their operators)
+    activations,
+    affine_ops,
+    conv,
+    conv_transpose,
+    maxima,
+    normalisation,
+    pooling,
+    reductions,
+    resize,
+    selection,
+    shape_ops,
+    tails,
+)
 from milp_verix.onnx_reader.builder import Builder
 from milp_verix.onnx_reader.constants import fold, stored
 from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.registry import apply
+from milp_verix.onnx_reader.registry import apply, operators
 from milp_verix.onnx_reader.signature import Signature
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
 from verix_encodings.network import Network
@@ -21,10 +34,10 @@ from verix_encodings.network import Network
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The network read from a graph, and whether a final Softmax was left out of it."""
+    """The network read from a graph, and the operator that was left out at its end, if any."""
 
     network: Network
-    softmax_stripped: bool
+    stripped: str | None
 
 
 def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
@@ -40,14 +53,16 @@ def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
     functions = {(function.domain, function.name) for function in model.functions}
     for proto in _needed(model.graph, signature.output_name, tensors.producers):
         node = _context(proto, opset, builder)
-        if proto.domain not in ("", "ai.onnx") or (proto.domain, proto.op_type) in functions:
+        standard = proto.domain in ("", "ai.onnx") or node.operator in operators
+        if not standard or (proto.domain, proto.op_type) in functions:
             raise node.unsupported(
                 f"it belongs to the domain {proto.domain!r} or is defined in the model itself; "
                 "export with standard ONNX operators only"
             )
         inputs = [tensors.read(name, f"{node} reads") if name else None for name in proto.input]
         if any(isinstance(x, Symbol) for x in inputs):
-            tensors.known[node.outputs[0]] = apply(node, inputs)
+            # an operator may compute more outputs than the node names, or fewer
+            tensors.known.update(zip(node.outputs, apply(node, inputs), strict=False))
         else:
             constants = dict(zip(proto.input, inputs, strict=True))
             known = {name: x for name, x in constants.items() if isinstance(x, np.ndarray)}
@@ -86,7 +101,7 @@ class _Tensors:
         if producer.output[0] in self.known:
             return UnsupportedOperatorError(
                 f"{reader} {name!r}, the output {list(producer.output).index(name) + 1} of "
-                f"{producer.op_type} {producer.name!r}; only its first output is supported"
+                f"{producer.op_type} {producer.name!r}, which is not supported"
             )
         return ModelError(
             f"{reader} {name!r} before it is computed: the nodes form a cycle or are out of order"
@@ -103,7 +118,7 @@ def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
             f"{signature.input_shape}; expected one vector of scores. Where the model fixes its "
             "batch size, export it with batch size 1"
         )
-    return Trace(builder.network(output), output.softmax is not None)
+    return Trace(builder.network(output), output.tail.operator if output.tail else None)
 
 
 def _opset(model: onnx.ModelProto) -> int:
@@ -155,8 +170,9 @@ def _context(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext
                 f"{first_line(error)}"
             ) from error
         attributes[attribute.name] = _plain(value)
+    standard = proto.domain in ("", "ai.onnx")
     return NodeContext(
-        proto.op_type,
+        proto.op_type if standard else f"{proto.domain}.{proto.op_type}",
         proto.name,
         opset,
         attributes,

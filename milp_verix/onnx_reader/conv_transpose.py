@@ -1,0 +1,109 @@
+"""Transposed convolution: the transpose of the matrix of a convolution."""
+
+from math import prod
+
+import numpy as np
+import scipy.sparse as sp
+
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.registry import operator
+from milp_verix.onnx_reader.symbol import (
+    Shape,
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    check_elements,
+    check_nonzeros,
+    linear,
+)
+from milp_verix.onnx_reader.windows import WINDOW_ATTRIBUTES, positive, split
+from verix_encodings.arrays import IntArray
+
+
+@operator(
+    "ConvTranspose", attributes=(*WINDOW_ATTRIBUTES, "group", "output_padding", "output_shape")
+)
+def conv_transpose(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    """Spread ``x`` (N, C, *D) by ``w`` (C, M / group, *K) and add ``b`` (M,)."""
+    if not isinstance(x, Symbol) or isinstance(w, Symbol) or isinstance(b, Symbol):
+        raise node.unsupported("its weights are not constants")
+    group, kernel, spatial = node.integer("group", 1), w.shape[2:], x.ndim - 2
+    if spatial < 1 or w.ndim != x.ndim or w.shape[0] != x.shape[1]:
+        raise node.malformed(f"weights of shape {w.shape} do not fit an input {x.shape}")
+    if group < 1 or x.shape[1] % group:
+        raise node.malformed(f"{group} groups do not fit an input {x.shape}")
+    if tuple(node.integers("kernel_shape") or kernel) != kernel:
+        raise node.malformed(f"kernel_shape disagrees with weights of shape {w.shape}")
+    channels = w.shape[1] * group
+    positions, sizes = _positions(node, x.shape[2:], kernel)
+    shape = (x.shape[0], channels, *sizes)
+    check_elements(shape)
+    check_nonzeros(prod(x.shape) * w.shape[1] * prod(kernel))
+    result = linear(x, _matrix(x, w, group, positions, shape), shape)
+    if b is None:
+        return result
+    if b.shape != (channels,):
+        raise node.malformed(f"a bias of shape {b.shape} does not fit weights {w.shape}")
+    return add(result, as_symbol(b.reshape(-1, *(1,) * spatial)))
+
+
+def _matrix(
+    x: Symbol, w: np.ndarray, group: int, positions: IntArray, shape: Shape
+) -> sp.csr_array:
+    """Return the matrix from flat ``x`` to the flat result: a weight for each (source, target)."""
+    n, c, m = x.shape[0], x.shape[1], w.shape[1]
+    d, k = positions.shape
+    area = prod(shape[2:])
+    # Axes: image, channel of x, position in x, channel of the result in its group, kernel entry.
+    source = x.indices.reshape(n, c, d, 1, 1)
+    channel = (np.arange(c) // (c // group) * m)[:, None] + np.arange(m)
+    plane = np.arange(n)[:, None, None] * shape[1] + channel
+    target = plane[:, :, None, :, None] * area + positions[None, None, :, None, :]
+    weight = w.astype(np.float64).reshape(1, c, 1, m, k)
+    inside = np.broadcast_to(positions[None, None, :, None, :] >= 0, target.shape)
+    rows, columns, values = (
+        np.broadcast_to(part, target.shape)[inside] for part in (target, source, weight)
+    )
+    return sp.csr_array((values, (rows, columns)), shape=(prod(shape), x.size))
+
+
+def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray, Shape]:
+    """Return where each kernel entry lands from each position, -1 for what is cut, and the sizes.
+
+    The positions have shape (product of sizes, product of kernel), flat in the output.
+    """
+    count = len(kernel)
+    strides, dilations = positive(node, "strides", count), positive(node, "dilations", count)
+    extra = node.integers("output_padding") or [0] * count
+    wanted, mode = node.integers("output_shape"), node.text("auto_pad", "NOTSET")
+    pads = node.integers("pads") or [0] * 2 * count
+    if len(extra) != count or min(extra) < 0 or len(pads) != 2 * count or min(pads) < 0:
+        raise node.malformed(f"pads {pads} and output_padding {extra} do not fit {sizes}")
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise node.malformed(f"auto_pad is {mode!r}")
+    if wanted is not None and len(wanted) != count:
+        raise node.malformed(f"output_shape {wanted} does not fit {sizes}")
+    outputs, landing = [], []
+    for axis, (size, k) in enumerate(zip(sizes, kernel, strict=True)):
+        stride, dilation = strides[axis], dilations[axis]
+        full = (size - 1) * stride + (k - 1) * dilation + 1 + extra[axis]
+        before, after = pads[axis], pads[count + axis]
+        if wanted is not None or mode.startswith("SAME"):
+            output = wanted[axis] if wanted is not None else size * stride
+            before, after = split(
+                full - output, "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER"
+            )
+        output = full - before - after
+        if output < 1:
+            raise node.malformed(f"pads {pads} leave nothing of an input {sizes}")
+        check_elements((output,))
+        place = np.arange(size)[:, None] * stride + np.arange(k) * dilation - before
+        landing.append(np.where((place >= 0) & (place < output), place, -1))
+        outputs.append(output)
+    flat = np.zeros((1, 1), dtype=np.intp)
+    for output, place in zip(outputs, landing, strict=True):
+        both = flat[:, None, :, None] * output + place[None, :, None, :]
+        cut = (flat[:, None, :, None] < 0) | (place[None, :, None, :] < 0)
+        flat = np.where(cut, -1, both).reshape(flat.shape[0] * place.shape[0], -1)
+    return flat, tuple(outputs)

@@ -1,0 +1,68 @@
+"""Sums, means, maxima and minima over some dimensions of a tensor."""
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.registry import operator
+from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, dot, scale
+from verix_encodings.arrays import IntArray
+
+_ATTRIBUTES = ("axes", "keepdims", "noop_with_empty_axes")
+
+
+@operator("ReduceSum", attributes=_ATTRIBUTES)
+def reduce_sum(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The sum over ``axes``."""
+    return _reduced(node, x, axes, lambda x, columns: dot(x, columns, np.ones(columns.shape[-1])))
+
+
+@operator("ReduceMean", attributes=_ATTRIBUTES)
+def reduce_mean(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The mean over ``axes``."""
+
+    def mean(x: Symbol, columns: IntArray) -> Symbol:
+        count = columns.shape[-1]
+        return dot(x, columns, np.full(count, 1 / count))
+
+    return _reduced(node, x, axes, mean)
+
+
+@operator("ReduceMax", attributes=_ATTRIBUTES)
+def reduce_max(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The greatest value over ``axes``."""
+    return _reduced(node, x, axes, node.builder.maximum)
+
+
+@operator("ReduceMin", attributes=_ATTRIBUTES)
+def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The least value over ``axes``."""
+    negative = scale(as_symbol(x), -1.0)
+    return scale(as_symbol(_reduced(node, negative, axes, node.builder.maximum)), -1.0)
+
+
+def _reduced(
+    node: NodeContext,
+    x: Tensor,
+    given: Tensor | None,
+    operation: Callable[[Symbol, IntArray], Symbol],
+) -> Symbol:
+    x = as_symbol(x)
+    listed = node.constant_integers("axes", given)
+    if not listed and node.integer("noop_with_empty_axes", 0):
+        return x
+    axes = listed or range(x.ndim)
+    if any(not -x.ndim <= axis < x.ndim for axis in axes):
+        raise node.malformed(f"axes {listed} are not those of a tensor of shape {x.shape}")
+    reduced = sorted({axis % x.ndim for axis in axes})
+    kept = [axis for axis in range(x.ndim) if axis not in reduced]
+    width = prod(x.shape[axis] for axis in reduced)
+    if not width:
+        raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
+    keep = node.integer("keepdims", 1)
+    shape = [
+        1 if axis in reduced else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept
+    ]
+    return operation(x, x.indices.transpose(*kept, *reduced).reshape(*shape, width))

@@ -1,0 +1,71 @@
+"""What may end a network and be left out, because it keeps the order of the class scores.
+
+The scores go on, marked with what was left out: nothing may follow but what keeps their order too.
+"""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.registry import operator
+from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor, as_symbol, join, scale
+
+
+@operator("Softmax", "LogSoftmax", attributes=("axis",))
+def softmax(node: NodeContext, x: Tensor) -> Tensor:
+    """The scores themselves, marked: the largest stays the largest, so nothing else may follow."""
+    x = as_symbol(x)
+    default = 1 if node.opset < 13 else -1
+    axis = node.integer("axis", default)
+    if not -x.ndim <= axis < max(x.ndim, 1):
+        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
+    # Before opset 13 the tensor is seen as a matrix whose rows are normalised, split at the axis.
+    normalised = prod(x.shape[axis:]) if node.opset < 13 else x.shape[axis]
+    if normalised != x.size:
+        raise node.unsupported(
+            f"it normalises {normalised} of the {x.size} values of a tensor of shape {x.shape}; "
+            "it can only be left out where it covers all the class scores"
+        )
+    if normalised == 1:
+        raise node.unsupported("over a single score it is constant")
+    return replace(x, tail=Tail(node.operator, str(node)))
+
+
+@operator("Sigmoid")
+def sigmoid(node: NodeContext, x: Tensor) -> Tensor:
+    """The scores themselves, marked: ``σ`` grows, so it keeps their order; ``σ(0) = ½``."""
+    return replace(as_symbol(x), tail=Tail(node.operator, str(node)))
+
+
+def complement(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
+    """``1 − σ(s) = σ(−s)``: what exporters compute for the other of two classes."""
+    if isinstance(a, Symbol) or not isinstance(b, Symbol) or not np.all(a == 1):
+        return None
+    same_shape = np.broadcast_shapes(a.shape, b.shape) == b.shape
+    return scale(b, -1.0) if _is_sigmoid(b) and same_shape else None
+
+
+def concatenated(node: NodeContext, *xs: Tensor) -> Symbol | None:
+    """``(σ(s), σ(t)) = σ((s, t))``: the scores of two classes side by side."""
+    symbols = [x for x in xs if isinstance(x, Symbol) and _is_sigmoid(x)]
+    if len(symbols) != len(xs):
+        return None
+    axis = node.integer("axis", 1)
+    return join(symbols, lambda indices: np.concatenate(indices, axis))
+
+
+def _is_sigmoid(x: Symbol) -> bool:
+    return x.tail is not None and x.tail.operator == "Sigmoid"
+
+
+def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
+    """Probabilities divided by their norm, a positive number: in the same order."""
+    return x if isinstance(x, Symbol) else None
+
+
+@operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)
+def normalizer(node: NodeContext, x: Tensor) -> Tensor:
+    """Refused where it is not among the scores at the end: a quotient is not piecewise linear."""
+    raise node.unsupported("it divides by a norm that depends on the network's input")
