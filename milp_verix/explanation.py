@@ -40,6 +40,7 @@ class ModelInfo:
     input_shape: tuple[int, ...]
     dtype: str
     softmax_stripped: bool
+    sigmoid_stripped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

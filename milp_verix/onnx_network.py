@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.onnx_reader import read_model, read_signature, trace
+from milp_verix.onnx_reader import Signature, cut, read_model, read_signature, trace
 from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.network import Network
 
@@ -23,7 +24,9 @@ class OnnxNetwork:
     ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
     file may have (``softmax_stripped``, ``sigmoid_stripped``). ``sha256`` is that of the file at
     ``path``; weights stored beside it are not covered. ``input_shape`` has 1 for the batch;
-    ``dtype`` is the type of the input.
+    ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
+    ``output_name``, unless that holds labels or a map of them; then it is what they are made from,
+    inside the file, and the file is run that far.
     """
 
     path: Path
@@ -31,11 +34,22 @@ class OnnxNetwork:
     ir: Network
     input_name: str
     output_name: str
+    scores_name: str
     input_shape: tuple[int, ...]
     dtype: np.dtype[np.floating]
     softmax_stripped: bool
     sigmoid_stripped: bool
     session: Any
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of a result should know about how the file was run."""
+        if self.scores_name == self.output_name:
+            return ()
+        return (
+            f"the output {self.output_name!r} holds labels or a map; the file was run as far as "
+            f"{self.scores_name!r}, the scores that they are made from",
+        )
 
     @property
     def input_size(self) -> int:
@@ -48,14 +62,14 @@ class OnnxNetwork:
         return self.ir.output_size
 
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Run the file in onnxruntime at ``x`` and return its output, shape (m,).
+        """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
 
         ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where onnxruntime
         fails.
         """
         point = self.as_input(x)
         try:
-            outputs = self.session.run([self.output_name], {self.input_name: point})
+            outputs = self.session.run([self.scores_name], {self.input_name: point})
         except Exception as error:  # onnxruntime's exceptions share no base class but this
             raise ModelError(f"onnxruntime cannot run {self.path}: {first_line(error)}") from error
         scores: NDArray[np.floating] = outputs[0].reshape(-1)
@@ -114,21 +128,27 @@ def load_network(
         ir=traced.network,
         input_name=signature.input_name,
         output_name=signature.output_name,
+        scores_name=signature.scores_name,
         input_shape=signature.input_shape,
         dtype=signature.dtype,
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path),
+        session=_session(path, model, signature),
     )
 
 
-def _session(path: Path) -> Any:
+def _session(path: Path, model: onnx.ModelProto, signature: Signature) -> Any:
     options = onnxruntime.SessionOptions()
     # One thread: single inputs are too small to share, and results must not depend on scheduling.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    source: Path | bytes = path
+    if signature.scores_name != signature.output_name:
+        source = cut(model, signature.scores_name).SerializeToString()
+        folder = "session.model_external_initializers_file_folder_path"
+        options.add_session_config_entry(folder, str(path.parent.absolute()))
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions share no base class but this
         raise ModelError(f"onnxruntime cannot load {path}: {first_line(error)}") from error
 

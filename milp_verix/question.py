@@ -1,13 +1,14 @@
 """What is asked about a prediction: a set of margins that must all stay below zero.
 
 Classification: the class ``c`` is kept if ``f_j(x') − f_c(x') < 0`` for every rival ``j ≠ c``.
+Two classes by one score: class 1 is kept if ``−s(x') < 0``, class 0 if ``s(x') < 0``.
 Regression: the outputs are kept if ``±(f_k(x') − f_k(x)) − δ ≤ 0`` for every output ``k``.
 
 Each margin is affine in the outputs, so the margins of a network are a network
 (:meth:`verix_encodings.Network.then`), and a check asks for the supremum of its outputs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,6 +74,41 @@ class Classification:
         return float(before[self.label]) - float(after[self.label])
 
 
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The one score stays on its side of the threshold: class 1 is above it, class 0 is not.
+
+    ``threshold`` is in the units of onnxruntime's output: 0 for a logit, ½ after a Sigmoid. The
+    network itself is without the Sigmoid, so there it is 0.
+    """
+
+    label: int
+    threshold: float
+
+    @property
+    def prediction(self) -> int:
+        """The class predicted: 0 or 1."""
+        return self.label
+
+    def margins(self, network: Network) -> Network:
+        """The margin of the other class: ``−s`` for class 1, ``s`` for class 0."""
+        return network.then([[-1.0 if self.label else 1.0]], [0.0])
+
+    def changed(self, outputs: NDArray[Any]) -> bool:
+        """Whether the score is on the other side."""
+        score = float(outputs[0])
+        return score < self.threshold if self.label else score > self.threshold
+
+    def predicted(self, outputs: NDArray[Any]) -> int:
+        """Return 1 if the score is above the threshold, else 0."""
+        return int(float(outputs[0]) > self.threshold)
+
+    def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """By how much the score has moved towards the other class, in the units of the output."""
+        drop = float(before[0]) - float(after[0])
+        return drop if self.label else -drop
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Regression:
     """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
@@ -125,8 +161,8 @@ def make_question(
 ) -> Question:
     """Return the question that the prediction at ``x`` poses.
 
-    Classification unless ``delta`` is given. ``label``, if given, must be the class predicted.
-    ``output`` is the one output a regression is about (all of them by default). Raises
+    Classification unless ``delta`` is given: of two classes where there is a single output
+    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``output`` is the one output a regression is about (all of them by default). Raises
     ``InputError`` for what does not fit the network.
     """
     scores = network.evaluate(x)
@@ -136,9 +172,10 @@ def make_question(
         return _classification(network, scores, label, output)
     if label is not None:
         raise InputError("label belongs to classification, delta to regression: give one of them")
-    if network.softmax_stripped:
+    if network.softmax_stripped or network.sigmoid_stripped:
+        stripped = "Softmax" if network.softmax_stripped else "Sigmoid"
         raise InputError(
-            "the network ends in a Softmax, so its outputs are not piecewise linear and delta "
+            f"the network ends in a {stripped}, so its outputs are not piecewise linear and delta "
             "cannot bound them; leave delta out to explain the predicted class"
         )
     try:
@@ -159,21 +196,22 @@ def make_question(
 
 def _classification(
     network: OnnxNetwork, scores: NDArray[Any], label: int | None, output: int | None
-) -> Classification:
-    if network.output_size == 1:
-        raise InputError(
-            "the network has a single output, so there are no classes to tell apart; "
-            "for a regression give delta, the change of the output that counts"
-        )
+) -> Classification | Threshold:
     if output is not None:
         raise InputError("output belongs to regression: give delta, or leave output out")
-    predicted = int(np.argmax(scores))
-    if label is not None and _index(label, network.output_size, "label") != predicted:
+    classes = max(network.output_size, 2)
+    question: Classification | Threshold
+    if network.output_size == 1:
+        side = Threshold(0, 0.5 if network.sigmoid_stripped else 0.0)
+        question = replace(side, label=side.predicted(scores))
+    else:
+        question = Classification(int(np.argmax(scores)), classes)
+    if label is not None and _index(label, classes, "label") != question.label:
         raise InputError(
-            f"the network predicts class {predicted}, not {label}; an explanation is of what "
+            f"the network predicts class {question.label}, not {label}; an explanation is of what "
             "the network predicts"
         )
-    return Classification(predicted, network.output_size)
+    return question
 
 
 def _index(value: int, size: int, what: str) -> int:

@@ -40,6 +40,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
             "input_shape": e.model.input_shape,
             "dtype": e.model.dtype,
             "softmax_stripped": e.model.softmax_stripped,
+            "sigmoid_stripped": e.model.sigmoid_stripped,
         },
         "input": {
             "sha256": array_hash(e.input),

@@ -132,17 +132,12 @@ def test_what_does_not_fit_the_network_is_refused(
         make_question(network, np.array([0.25, 0.5], np.float32), **options)
 
 
-def test_one_output_is_no_classification(tmp_path: Path) -> None:
-    network = dense_network(as_layers(([[1, 1]], [0])), tmp_path)
-    with pytest.raises(InputError, match="single output"):
-        make_question(network, np.zeros(2, np.float32))
-
-
-def test_a_softmax_is_no_regression(tmp_path: Path) -> None:
-    nodes = [node("Gemm", ["x", "W"], ["h"]), node("Softmax", ["h"], ["y"])]
+@pytest.mark.parametrize("operator", ["Softmax", "Sigmoid"])
+def test_a_softmax_or_sigmoid_is_no_regression(operator: str, tmp_path: Path) -> None:
+    nodes = [node("Gemm", ["x", "W"], ["h"]), node(operator, ["h"], ["y"])]
     model = build(nodes, inputs={"x": (1, 3)}, constants={"W": weights(3, 2)}, elem=FLOAT)
     network = loaded(model, tmp_path)
-    with pytest.raises(InputError, match="ends in a Softmax"):
+    with pytest.raises(InputError, match=f"ends in a {operator}"):
         make_question(network, np.zeros(3, np.float32), delta=0.1)
     assert make_question(network, np.zeros(3, np.float32)).prediction == 0
 

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 
 from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader.outputs import scores_of
 from milp_verix.onnx_reader.symbol import MAX_ELEMENTS, Shape
 
 _FLOAT_TYPES: dict[int, np.dtype[Any]] = {
@@ -21,12 +22,16 @@ _FLOAT_TYPES: dict[int, np.dtype[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The one input and the one output of a model that is read; ``input_shape`` is concrete."""
+    """The one input and the one output of a model that is read; ``input_shape`` is concrete.
+
+    ``scores_name`` is the tensor with the scores: the output, unless that holds labels or a map.
+    """
 
     input_name: str
     input_shape: Shape
     dtype: np.dtype[np.floating]
     output_name: str
+    scores_name: str
 
 
 def read_signature(
@@ -35,7 +40,7 @@ def read_signature(
     """Return the signature of ``graph``.
 
     ``input_shape`` fixes dynamic dimensions; without it, a single dynamic one is the batch and
-    becomes 1. ``output`` chooses among several outputs.
+    becomes 1. ``output`` chooses among several outputs; without it, labels do not count.
 
     Raises ``ModelError`` where the graph has not exactly one input of floating-point numbers and
     known shape, or several outputs and none is chosen; ``InputError`` where an argument does not
@@ -52,9 +57,7 @@ def read_signature(
         raise ModelError(
             f"input {source.name!r} of shape {shape} has more than {MAX_ELEMENTS:,} entries"
         )
-    return Signature(
-        source.name, shape, _FLOAT_TYPES[tensor.elem_type], _chosen_output(graph, output)
-    )
+    return Signature(source.name, shape, _FLOAT_TYPES[tensor.elem_type], *scores_of(graph, output))
 
 
 def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
@@ -109,15 +112,3 @@ def _given(name: str, declared: list[int | str] | None, given: Sequence[int]) ->
             f"({', '.join(map(str, declared or ()))})"
         )
     return shape
-
-
-def _chosen_output(graph: onnx.GraphProto, output: str | None) -> str:
-    names: list[str] = [value.name for value in graph.output]
-    listed = ", ".join(map(repr, names))
-    if output is None:
-        if len(names) > 1:
-            raise ModelError(f"the model has several outputs ({listed}); choose one with output=")
-        return names[0]
-    if output not in names:
-        raise InputError(f"the model has no output {output!r}, only {listed}")
-    return output

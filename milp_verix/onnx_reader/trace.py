@@ -41,7 +41,7 @@ class Trace:
 
 
 def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
-    """Return the network that computes ``signature.output_name``.
+    """Return the network that computes ``signature.scores_name``.
 
     Only what this output needs is read. ``folder`` is where weights outside the file are looked
     for. Raises ``UnsupportedOperatorError`` or another ``ModelError`` that names the node, the
@@ -51,7 +51,7 @@ def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
     tensors = _Tensors(model.graph, signature.input_name, builder.input, folder)
     opset = _opset(model)
     functions = {(function.domain, function.name) for function in model.functions}
-    for proto in _needed(model.graph, signature.output_name, tensors.producers):
+    for proto in _needed(model.graph, signature.scores_name, tensors.producers):
         node = _context(proto, opset, builder)
         standard = proto.domain in ("", "ai.onnx") or node.operator in operators
         if not standard or (proto.domain, proto.op_type) in functions:
@@ -67,7 +67,7 @@ def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
             constants = dict(zip(proto.input, inputs, strict=True))
             known = {name: x for name, x in constants.items() if isinstance(x, np.ndarray)}
             tensors.known[node.outputs[0]] = fold(node, proto, known)
-    return _finished(builder, signature, tensors.read(signature.output_name, "the model returns"))
+    return _finished(builder, signature, tensors.read(signature.scores_name, "the model returns"))
 
 
 class _Tensors:
@@ -109,7 +109,7 @@ class _Tensors:
 
 
 def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
-    name = signature.output_name
+    name = signature.scores_name
     if not isinstance(output, Symbol):
         raise ModelError(f"output {name!r} does not depend on the input")
     if sum(dim > 1 for dim in output.shape) > 1:
