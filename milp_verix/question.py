@@ -162,8 +162,9 @@ def make_question(
     """Return the question that the prediction at ``x`` poses.
 
     Classification unless ``delta`` is given: of two classes where there is a single output
-    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``output`` is the one output a regression is about (all of them by default). Raises
-    ``InputError`` for what does not fit the network.
+    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``output`` is the one
+    output a regression is about (all of them by default). Raises ``InputError`` for what does not
+    fit the network.
     """
     scores = network.evaluate(x)
     if not np.isfinite(scores).all():
