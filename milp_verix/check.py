@@ -182,9 +182,10 @@ class Oracle:
         bounds = bounds_within(self._bound_method, self._margins, region, seconds)
         upper, magnitude = bounds[-1].upper.copy(), bounds[-1].magnitude
         if self.memory is not None and extra is not None:
-            upper = np.minimum(upper, self.memory.grown(extra, bounds))
+            # slopes that overflow are no numbers, and no bounds
+            upper = np.fmin(upper, self.memory.grown(extra, bounds))
         needed = np.array([self.tolerances.decisive(m) for m in magnitude])
-        open_ = np.flatnonzero(upper >= -needed)
+        open_ = np.flatnonzero(~(upper < -needed))
         effort = Effort(bounded=upper.size - open_.size)
         points = {margin: point for margin, point, _ in flips}
         unknown: Verdict | None = None
@@ -209,10 +210,13 @@ class Oracle:
         self._remember(free, upper, points)
         return Verdict(Answer.HOLDS, bound=float(np.max(upper, initial=-np.inf)), effort=effort)
 
-    def _started(self) -> Memory:
+    def _started(self) -> Memory | None:
         """Return what is known with nothing free: the margins at the input itself."""
         centre = self.problem.x.astype(np.float64)
-        at_centre = interval_bounds(self._margins, Interval(centre, centre))[-1].upper
+        try:
+            at_centre = interval_bounds(self._margins, Interval(centre, centre))[-1].upper
+        except OverflowError:
+            return None
         size = at_centre.size
         return Memory(
             self._margins,
