@@ -42,15 +42,19 @@ class Memory:
         return np.setdiff1d(free, self.free)
 
     def grown(self, extra: IntArray, bounds: Bounds) -> FloatArray:
-        """Return proven bounds on the margins with ``extra`` free too; ``bounds`` hold there."""
+        """Return proven bounds on the margins with ``extra`` free too; ``bounds`` hold there.
+
+        Infinite or NaN where slopes overflow.
+        """
         low, high = slope_bounds(self.network, bounds)
         box, centre = bounds[0], self.centre
         up = np.nextafter(box.upper[extra] - centre[extra], np.inf)
         down = np.nextafter(centre[extra] - box.lower[extra], np.inf)
-        ways = np.maximum(np.maximum(high[:, extra] * up, -low[:, extra] * down), 0.0)
-        growth = np.sum(ways, axis=1) * (1.0 + relative_error(extra.size))
-        error = relative_error(1) * (np.abs(self.upper) + growth)
-        return np.asarray(self.upper + growth + error)
+        with np.errstate(over="ignore"):
+            ways = np.maximum(np.maximum(high[:, extra] * up, -low[:, extra] * down), 0.0)
+            growth = np.sum(ways, axis=1) * (1.0 + relative_error(extra.size))
+            error = relative_error(1) * (np.abs(self.upper) + growth)
+            return np.asarray(self.upper + growth + error)
 
     def flips(self, extra: IntArray, box: Interval) -> Iterator[tuple[int, FloatArray, float]]:
         """Yield (margin, input, value there), the new coordinates at the ends that are worse.

@@ -25,7 +25,10 @@ Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 def slope_bounds(network: Network, bounds: Bounds) -> Slopes:
-    """Bound every ``∂f_j/∂x_i`` where ``bounds`` hold: (lower, upper), each of shape (m, d)."""
+    """Bound every ``∂f_j/∂x_i`` where ``bounds`` hold: (lower, upper), each of shape (m, d).
+
+    A derivative whose bounds overflow has infinities or NaNs for them.
+    """
     size = network.output_size
     zero = np.zeros((size, network.input_size))
     pending: dict[int, Slopes] = {0: (zero, zero)}
@@ -35,9 +38,10 @@ def slope_bounds(network: Network, bounds: Bounds) -> Slopes:
             continue
         lower, upper = pending.pop(value)
         node = network.nodes[value - 1]
-        for source, found in _sources(node, bounds, lower, upper):
-            known = pending.get(source)
-            pending[source] = found if known is None else _sum(known, found)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for source, found in _sources(node, bounds, lower, upper):
+                known = pending.get(source)
+                pending[source] = found if known is None else _sum(known, found)
     return pending[0]
 
 
