@@ -31,6 +31,7 @@ name = "cbc"
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
 _PRINTED = 1e-7
+_LARGEST_COEFFICIENT = 1e9
 _GRACE_SECONDS = 5.0
 
 _STATUS = {
@@ -105,6 +106,10 @@ class CbcSession:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
+        numbers = (self._program.matrix.data, cost)
+        largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
+        if largest > _LARGEST_COEFFICIENT:
+            raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
         model = Path(self._folder.name) / "check.mps"
         solution = Path(self._folder.name) / "check.sol"
         solution.unlink(missing_ok=True)
