@@ -15,7 +15,8 @@ import pytest
 
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from milp_verix.solvers.interrupt import deferred_interrupt
-from tests.each_solver import each_solver, hard_cost, hard_program, needs
+from tests.each_solver import each_solver, needs
+from tests.hard import hard_cost, hard_program
 from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers
 
@@ -117,21 +118,17 @@ def test_solvers_run_outside_the_main_thread(solver: str) -> None:
 SCRIPT = """
 import json, os, signal, sys, threading
 from pathlib import Path
-import numpy as np
 import milp_verix
-from tests.networks import dense_network, random_layers
-
-layers = random_layers(np.random.default_rng(0), (20, 50, 50, 50, 3))
-network = dense_network(layers, Path(sys.argv[1]))
+from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 
 def ctrl_c_during_the_third_check(progress):
     if progress.done == 2:
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 explanation = milp_verix.explain(
-    network, np.full(20, 0.5), epsilon=0.1, solver=sys.argv[2], order="sequential",
-    # nobody decides the third of them in the second that it has
+    hard_network(Path(sys.argv[1])), HARD_X, solver=sys.argv[2], order="sequential",
     features=[[0], [1], list(range(2, 20))], progress=ctrl_c_during_the_third_check,
+    **HARD_OPTIONS,
 )
 print(json.dumps([explanation.statistics.stopped, explanation.statistics.checks,
                   explanation.explanation, explanation.irrelevant, explanation.unknown]))

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
-from tests.each_solver import each_solver, hard_cost, hard_program
+from tests.each_solver import each_solver
+from tests.hard import hard_cost, hard_program
 from tests.mip import optimum, over, violation
 from tests.networks import cube, network_of, random_layers
 from verix_encodings import Program, ProgramBuilder
