@@ -298,6 +298,7 @@ class Oracle:
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
+            probe=lambda v: self._replay(encoding.input.at(v), claim.free) is not None,
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
@@ -398,7 +399,7 @@ def check(
         features: groups of coordinates, see :func:`milp_verix.features.make_features`.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
-        solver: ``"auto"``, ``"highs"``, ``"cbc"`` or ``"gurobi"``.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"`` or ``"gurobi"``.
         time_limit: seconds for the check; None for no limit.
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or

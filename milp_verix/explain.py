@@ -80,7 +80,7 @@ def explain(
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
-        solver: ``"auto"``, ``"highs"``, ``"cbc"`` or ``"gurobi"``.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"`` or ``"gurobi"``.
         time_limit: seconds for the whole explanation; None for no limit.
         check_time_limit: seconds for each check; None for no limit.
         seed: seed of the order ``"random"``.

@@ -7,13 +7,13 @@ A solver is a module with ``name``, ``unavailable()`` and ``open()``, see
 from typing import cast
 
 from milp_verix.errors import InputError, SolverUnavailableError
-from milp_verix.solvers import cbc, gurobi, highs
+from milp_verix.solvers import cbc, gurobi, highs, phase
 from milp_verix.solvers.fallback import LicenceFallback
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
 
 SOLVERS: dict[str, Solver] = {
-    solver.name: cast("Solver", solver) for solver in (highs, cbc, gurobi)
+    solver.name: cast("Solver", solver) for solver in (highs, phase, cbc, gurobi)
 }
 
 AUTO_ORDER = ("highs", "cbc")

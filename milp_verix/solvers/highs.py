@@ -16,7 +16,7 @@ from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
 
@@ -102,6 +102,16 @@ class HighsSession:
             raise SolverError(
                 f"HiGHS refuses the model ({program.rows} rows, {program.columns} columns)"
             )
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the model loaded; the basis stays."""
+        indices = columns.astype(np.int32)
+        self._highs.changeColsBounds(indices.size, indices, lower, upper)
+
+    def dual_ray(self) -> FloatArray | None:
+        """Return multipliers that show the linear program last solved to be infeasible, if any."""
+        _, found, ray = self._highs.getDualRay()
+        return np.array(ray, dtype=np.float64) if found else None
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""

@@ -5,6 +5,7 @@ program and minimises nine costs. Whatever a solver reports becomes a :class:`So
 ``bound`` is the only thing a proof may rest on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -32,12 +33,15 @@ class Targets:
 
     ``seconds`` is a wall-clock limit. A point with cost below ``violated_below`` answers the
     question, and so does a proof that no point has a cost below ``holds_above``; a solver that
-    can stop there does, the others go on to the optimum.
+    can stop there does, the others go on to the optimum. ``probe`` is shown points of the linear
+    relaxation, which need not be integral; where it returns true, the question is answered by the
+    point shown last. Solvers that never hold such a point do not call it.
     """
 
     seconds: float = float("inf")
     violated_below: float = -np.inf
     holds_above: float = np.inf
+    probe: Callable[[FloatArray], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
