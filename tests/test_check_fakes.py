@@ -94,12 +94,13 @@ def test_a_failed_solve_proves_nothing_by_what_is_left_in_its_bound(
             assert verdict.reason == "numerical trouble: what it said"
 
 
-def test_a_bound_that_its_own_point_exceeds_proves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_bound_that_its_own_point_does_not_confirm_proves_nothing(
+    broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lie(program: Program, cost: Array, _targets: Targets) -> SolveResult:
         best, point = optimum(program, cost)
-        return SolveResult(SolveStatus.OPTIMAL, best + 1.0, point)
+        return SolveResult(SolveStatus.OPTIMAL, best + 1.0, point * np.nan if broken else point)
 
     install(monkeypatch, lie)
     verdict = checked(valley(tmp_path), VIOLATED)
