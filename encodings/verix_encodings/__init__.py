@@ -11,13 +11,15 @@ from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import BallEncoding, Encoding, encode
 from verix_encodings.maxpool import big_m_max
 from verix_encodings.mps import write_mps
-from verix_encodings.network import Affine, Max, Network, Node, Relu
+from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 from verix_encodings.slopes import slope_bounds
+from verix_encodings.smooth import SMOOTH_FUNCTIONS, SmoothFunction
 
 __all__ = [
+    "SMOOTH_FUNCTIONS",
     "Affine",
     "BallEncoding",
     "BoundMethod",
@@ -33,6 +35,8 @@ __all__ = [
     "ProgramBuilder",
     "Region",
     "Relu",
+    "Smooth",
+    "SmoothFunction",
     "big_m_max",
     "big_m_relu",
     "crown_bounds",

@@ -3,9 +3,11 @@
     z = Σ_k M_k v_k + b,  v_k ∈ [m_k − r_k, m_k + r_k]   ⇒   z ∈ Σ_k M_k m_k + b ± Σ_k |M_k| r_k
     a = max(z, 0),  z ∈ [l, u]                            ⇒   a ∈ [max(l, 0), max(u, 0)]
     a = max_j z_j,  z_j ∈ [l_j, u_j]                      ⇒   a ∈ [max_j l_j, max_j u_j]
+    a = σ(z),      z ∈ [l, u]                            ⇒   a between lines of slope 0
 
-Where ``v_0``, the input, lies in a norm ball, ``M_0 v_0`` is bounded over the ball itself
-(:mod:`~verix_encodings.norm_ball`) and not over the box around it.
+The last one is that of :mod:`~verix_encodings.strips`. Where ``v_0``, the input, lies in a norm
+ball, ``M_0 v_0`` is bounded over the ball itself (:mod:`~verix_encodings.norm_ball`) and not over
+the box around it.
 
 Every step is widened by the rounding error that float64 can make in it (the bound ``γ_n |M||v|``
 of Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1), so that the enclosures hold in
@@ -19,7 +21,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, frozen
-from verix_encodings.network import Affine, Max, Network, Node
+from verix_encodings.network import Affine, Max, Network, Node, Smooth
+from verix_encodings.strips import value_range
 
 
 class Region(Protocol):
@@ -105,6 +108,9 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
         source = bounds[node.source]
         lower = node.reduce(source.lower[node.indices])
         upper = node.reduce(source.upper[node.indices])
+    elif isinstance(node, Smooth):
+        source = bounds[node.source]
+        lower, upper = value_range(node.function, source.lower, source.upper)
     else:
         source = bounds[node.source]
         lower, upper = np.maximum(source.lower, 0.0), np.maximum(source.upper, 0.0)

@@ -11,6 +11,7 @@ the input is left:
     v = max_j z_j, z_j ∈ [l_j, u_j], b = argmax_j l_j                               per group
         u_j ≤ l_b for all j ≠ b:   v = z_b
         otherwise:                 c·v ≤ c⁺·max_j u_j + c⁻·z_b
+    v = σ(z), z ∈ [l, u]        c·v ≤ c⁺·(s⁺ z + b⁺) + c⁻·(s⁻ z + b⁻)               per neuron
     v_0 = x in the region       c·x ≤ the largest c·x there
 
 (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
@@ -27,14 +28,15 @@ import scipy.sparse as sp
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
 from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
 from verix_encodings.candidates import candidates
-from verix_encodings.network import Affine, Max, Network, Relu
+from verix_encodings.network import Affine, Max, Network, Relu, Smooth
+from verix_encodings.strips import best_lines
 
 
 def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
     ``known`` are bounds proven already for the first values; they are returned as they are. Values
-    that no ReLU or maximum reads, and neurons that interval arithmetic decides, keep its bounds,
+    that no activation reads, and neurons that interval arithmetic decides, keep its bounds,
     except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
     readers = readers_of(network)
@@ -55,21 +57,24 @@ def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds
     return tuple(bounds)
 
 
-def readers_of(network: Network) -> dict[int, list[Relu | Max]]:
+def readers_of(network: Network) -> dict[int, list[Relu | Max | Smooth]]:
     """Return the activations that read each value, for the values that one reads."""
-    readers: dict[int, list[Relu | Max]] = {}
+    readers: dict[int, list[Relu | Max | Smooth]] = {}
     for node in network.nodes:
-        if isinstance(node, Relu | Max):
+        if isinstance(node, Relu | Max | Smooth):
             readers.setdefault(node.source, []).append(node)
     return readers
 
 
-def undecided(readers: list[Relu | Max], interval: Interval) -> IntArray:
+def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArray:
     """Return the neurons on which a ReLU's phase, or which entry is a maximum, still depends."""
     open_ = np.zeros(interval.lower.size, dtype=bool)
     for reader in readers:
         if isinstance(reader, Max):
             open_[reader.indices[candidates(reader, interval).open]] = True
+        elif isinstance(reader, Smooth):
+            # every bound shapes the lines around it
+            open_ |= interval.lower < interval.upper
         else:
             open_ |= (interval.lower < 0) & (interval.upper > 0)
     return np.flatnonzero(open_)
@@ -120,6 +125,15 @@ def upper_bounds(
             constant += np.maximum(c, 0.0) @ ceiling
             products = [(node.source, np.maximum(c, 0.0) @ above + np.minimum(c, 0.0) @ below)]
             reach = np.abs(ceiling) + below @ interval.magnitude
+            error += relative_error(reach.size) * (weight @ reach)
+        elif isinstance(node, Smooth):
+            interval = bounds[node.source]
+            s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
+            positive, negative = np.maximum(c, 0.0), np.minimum(c, 0.0)
+            constant += positive @ b_high + negative @ b_low
+            products = [(node.source, positive * s_high + negative * s_low)]
+            # a slope of σ is at most two
+            reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
             error += relative_error(reach.size) * (weight @ reach)
         else:
             interval = bounds[node.source]

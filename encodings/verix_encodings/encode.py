@@ -9,8 +9,9 @@ import numpy as np
 from verix_encodings.affine import substitute
 from verix_encodings.ball import linf_ball
 from verix_encodings.bounds import Bounds, Interval
+from verix_encodings.enclosure import DEFAULT_SEGMENTS, enclose_smooth
 from verix_encodings.maxpool import big_m_max, largest_big_m
-from verix_encodings.network import Affine, Max, Network
+from verix_encodings.network import Affine, Max, Network, Smooth
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 
@@ -37,11 +38,13 @@ def encode(
     bounds: Bounds,
     relu: ReluEncoding = big_m_relu,
     ball: BallEncoding | None = None,
+    segments: int = DEFAULT_SEGMENTS,
 ) -> Encoding:
     """Encode ``network`` with ``bounds`` valid for every value.
 
     ``relu`` is the formulation of a ReLU layer, ``ball`` that of the set of inputs, by default the
-    box ``bounds[0]``; another one is another function.
+    box ``bounds[0]``; another one is another function. ``segments`` is the number of pieces that
+    enclose a smooth activation: the program then holds more than the network's values.
     """
     builder = ProgramBuilder()
     values = [linf_ball(builder, bounds[0]) if ball is None else ball(builder)]
@@ -54,6 +57,14 @@ def encode(
         if isinstance(node, Max):
             values.append(big_m_max(builder, str(index), node, values[node.source], interval))
             largest = max(largest, largest_big_m(node, interval))
+            continue
+        if isinstance(node, Smooth):
+            z = values[node.source]
+            enclosed, constant = enclose_smooth(
+                builder, str(index), node.function, z, interval, segments=segments
+            )
+            values.append(enclosed)
+            largest = max(largest, constant)
             continue
         values.append(relu(builder, str(index), values[node.source], interval))
         unstable = (interval.lower < 0) & (interval.upper > 0)

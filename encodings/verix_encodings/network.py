@@ -1,4 +1,4 @@
-"""The network as data: a directed acyclic graph of affine maps, ReLUs and maxima on flat vectors.
+"""The network as data: a directed acyclic graph of affine maps and activations.
 
 Value ``v_0`` is the input; value ``v_{k+1}`` is what node ``k`` computes; the last value is the
 output. A node refers to values by index and only to earlier ones, so the order of the nodes is
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, compact, frozen, frozen_indices
+from verix_encodings.smooth import SmoothFunction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +98,20 @@ class Max:
         return greatest
 
 
-Node: TypeAlias = Affine | Relu | Max
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """``a = σ(z)``, elementwise, of the value ``source``, for a smooth ``σ``."""
+
+    source: int
+    function: SmoothFunction
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+
+Node: TypeAlias = Affine | Relu | Max | Smooth
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +172,11 @@ class Network:
         """Number of maxima: the outputs of max-pools."""
         return self._count(Max)
 
+    @property
+    def smooth_count(self) -> int:
+        """Number of smooth activations, which a program encloses but does not compute."""
+        return self._count(Smooth)
+
     def values(self, x: ArrayLike) -> list[FloatArray]:
         """Evaluate every value of the graph at ``x`` (any shape of ``d`` entries), in float64."""
         flat = np.asarray(x, dtype=np.float64).reshape(-1)
@@ -171,6 +190,8 @@ class Network:
                     result += matrix @ values[source]
             elif isinstance(node, Max):
                 result = node.reduce(values[node.source][node.indices])
+            elif isinstance(node, Smooth):
+                result = node.function.evaluate(values[node.source])
             else:
                 result = np.maximum(values[node.source], 0.0)
             values.append(result)

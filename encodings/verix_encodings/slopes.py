@@ -2,9 +2,10 @@
 
     v = Σ_k M_k v_k + b        ∂f/∂v_k += ∂f/∂v · M_k
     v = max(z, 0), z ∈ [l, u]   ∂f/∂z   += ∂f/∂v · [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
+    v = σ(z), z ∈ [l, u]        ∂f/∂z   += ∂f/∂v · [min σ', max σ'] over [l, u]
     v = max_j z_j               ∂f/∂z_j += ∂f/∂v · [0, 1], or [1, 1] for the only candidate
 
-A network is piecewise affine, so along a line its values change by no more than these bounds times
+A network is piecewise smooth, so along a line its values change by no more than these bounds times
 the way (the mean value theorem on each piece): a known bound on ``f`` over a set of inputs becomes
 one over a larger set.
 """
@@ -18,7 +19,8 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds import Bounds, relative_error
 from verix_encodings.candidates import candidates
-from verix_encodings.network import Affine, Network, Node, Relu
+from verix_encodings.network import Affine, Network, Node, Relu, Smooth
+from verix_encodings.strips import slope_range
 
 Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper bounds on derivatives, each of shape (outputs, size of a value)."""
@@ -60,6 +62,12 @@ def _sources(
         interval = bounds[node.source]
         always, ever = interval.lower >= 0, (interval.lower >= 0) | (interval.upper > 0)
         yield node.source, _scaled(lower, upper, always, ever)
+    elif isinstance(node, Smooth):
+        interval = bounds[node.source]
+        least, most = slope_range(node.function, interval.lower, interval.upper)
+        products = np.stack([lower * least, lower * most, upper * least, upper * most])
+        error = relative_error(1) * np.abs(products).max(axis=0)
+        yield node.source, (products.min(axis=0) - error, products.max(axis=0) + error)
     else:
         found = candidates(node, bounds[node.source])
         decided = np.ones(node.starts.size, dtype=bool)

@@ -1,0 +1,127 @@
+"""A smooth activation ``a = σ(z)`` with ``z ∈ [l, u]``: a piecewise-linear enclosure.
+
+With breakpoints ``l = p_0 ≤ … ≤ p_K = u`` and, for each segment, a strip around the graph,
+``s_k x + b⁻_k ≤ σ(x) ≤ s_k x + b⁺_k`` on ``[p_{k−1}, p_k]``, the multiple-choice formulation of the
+union of the strips (Vielma, Ahmed, Nemhauser, Operations Research 58(2), 2010, §3):
+
+    Σ_k d_k = 1,   d_k ∈ {0, 1}                       one segment
+    Σ_k z_k = z,   p_{k−1} d_k ≤ z_k ≤ p_k d_k        z lies in it
+    Σ_k (s_k z_k + b⁻_k d_k) ≤ a ≤ Σ_k (s_k z_k + b⁺_k d_k)
+
+Its linear relaxation is the convex hull of the union. A neuron whose single strip is thin, of a
+height of at most ``0.01 / K²``, gets no binary, and neither does any with ``K = 1``:
+
+    s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺,   s z + b⁻' ≤ a ≤ s z + b⁺'       the best lines, and the strip
+
+The program holds the network's values and more: what is proven of it holds for the network, and a
+point of it may be none of the network's. The lines are those of :mod:`~verix_encodings.strips`.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.affine import define
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds import Interval
+from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.smooth import SmoothFunction
+from verix_encodings.strips import best_lines, breakpoints, chord_slope, intercepts, value_range
+
+DEFAULT_SEGMENTS = 6
+_THIN = 0.01
+
+
+def enclose_smooth(
+    builder: ProgramBuilder,
+    label: str,
+    function: SmoothFunction,
+    z: Expressions,
+    interval: Interval,
+    *,
+    segments: int = DEFAULT_SEGMENTS,
+) -> tuple[Expressions, float]:
+    """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``, ``zs_label_k`` and
+    ``d_label_k`` for segments, numbered through. Also returns the largest constant that a binary
+    is multiplied by.
+    """
+    everything = np.arange(interval.lower.size)
+    z_columns = define(builder, f"z_{label}", z, interval, everything)
+    l, u = interval.lower, interval.upper
+    a_columns = builder.add_columns(f"a_{label}", everything, *value_range(function, l, u))
+    slope = chord_slope(function, l, u)
+    below, above = intercepts(function, l, u, slope)
+    thin = (above - below <= _THIN / segments**2) | (segments == 1)
+    single, several = np.flatnonzero(thin), np.flatnonzero(~thin)
+    s_low, b_low, s_high, b_high = best_lines(function, l[single], u[single])
+    none = np.full(single.size, np.inf)
+    for name, s, lower, upper in (
+        ("below", s_low, b_low, none),
+        ("above", s_high, -none, b_high),
+        ("strip", slope[single], below[single], above[single]),
+    ):
+        terms = [
+            (sp.eye_array(single.size, format="csr"), a_columns[single]),
+            (sp.diags_array(-s, format="csr"), z_columns[single]),
+        ]
+        builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
+    points = breakpoints(function, l[several], u[several], segments)
+    largest = _multiple_choice(
+        builder,
+        label,
+        function,
+        points=points,
+        neurons=several,
+        columns=(z_columns[several], a_columns[several]),
+    )
+    selection = sp.eye_array(everything.size, format="csr")
+    return Expressions(a_columns, selection, np.zeros(everything.size)), largest
+
+
+def _multiple_choice(
+    builder: ProgramBuilder,
+    label: str,
+    function: SmoothFunction,
+    *,
+    points: FloatArray,
+    neurons: IntArray,
+    columns: tuple[IntArray, IntArray],
+) -> float:
+    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``; return the big-M."""
+    segments = points.shape[0] - 1
+    # one segment after the other, neuron by neuron
+    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    slope = chord_slope(function, start, end)
+    below, above = intercepts(function, start, end, slope)
+    numbers = np.arange(start.size)
+    parts = builder.add_columns(
+        f"zs_{label}", numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
+    )
+    chosen = builder.add_columns(f"d_{label}", numbers, 0.0, 1.0, integer=True)
+    z_columns, a_columns = columns
+    one = sp.eye_array(neurons.size, format="csr")
+    each = sp.eye_array(numbers.size, format="csr")
+    total = sp.csr_array(
+        (np.ones(numbers.size), (numbers // segments, numbers)), shape=(neurons.size, numbers.size)
+    )
+    builder.add_rows(f"one_segment_{label}", neurons, [(total, chosen)], 1.0, 1.0)
+    builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
+    for name, point, lower, upper in (
+        ("start", start, 0.0, np.inf),
+        ("end", end, -np.inf, 0.0),
+    ):
+        terms = [(each, parts), (sp.diags_array(-point, format="csr"), chosen)]
+        builder.add_rows(f"segment_{name}_{label}", numbers, terms, lower, upper)
+    for name, intercept, lower, upper in (
+        ("below", below, 0.0, np.inf),
+        ("above", above, -np.inf, 0.0),
+    ):
+        terms = [
+            (one, a_columns),
+            (-total @ sp.diags_array(slope, format="csr"), parts),
+            (-total @ sp.diags_array(intercept, format="csr"), chosen),
+        ]
+        builder.add_rows(f"segments_{name}_{label}", neurons, terms, lower, upper)
+    constants = np.concatenate([start, end, below, above])
+    return float(np.max(np.abs(constants), initial=0.0))
