@@ -14,6 +14,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.ascent import climb
 from milp_verix.ball import Domain
 from milp_verix.errors import InputError, LicenceLimitError, SolverError
 from milp_verix.features import FeaturesLike
@@ -40,6 +41,7 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 
@@ -120,6 +122,7 @@ class Oracle:
         solver: str = "auto",
         *,
         bounds: BoundMethod | str = "crown",
+        segments: int = DEFAULT_SEGMENTS,
         threads: int = 1,
         tolerances: Tolerances | None = None,
         reuse: bool = True,
@@ -129,6 +132,7 @@ class Oracle:
         self._solver = solver
         self._threads = threads
         self.bounds, self._bound_method = resolve_bounds(bounds)
+        self._segments = segments_of(segments)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
         self.memory = self._started() if reuse else None
@@ -145,13 +149,28 @@ class Oracle:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about the solver's part in it."""
+        """What a reader of the result should know about how it came about."""
+        return self._encoding_notes + self._solver_notes
+
+    @property
+    def _encoding_notes(self) -> tuple[str, ...]:
+        if self._margins.exact:
+            return ()
+        names = ", ".join(sorted(self._margins.smooth_functions))
+        return (
+            f"the activations {names} are enclosed by {self._segments} segments each: what holds "
+            "is proven, and counterfactuals are real, but a feature may be undecided for no "
+            "other reason than the enclosure; more segments decide more",
+        )
+
+    @property
+    def _solver_notes(self) -> tuple[str, ...]:
         return self._earlier_notes + (self._session.notes if self._session else ())
 
     def close(self) -> None:
         """Close the session."""
         if self._session is not None:
-            self._earlier_notes = self.notes
+            self._earlier_notes = self._solver_notes
             self._session.close()
             self._session = None
 
@@ -272,7 +291,12 @@ class Oracle:
     def _loaded(self, claim: "_Claim") -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
         if claim.encoding is None:
-            encoding = encode(self._margins, claim.bounds, ball=self._ball_encoding(claim))
+            encoding = encode(
+                self._margins,
+                claim.bounds,
+                ball=self._ball_encoding(claim),
+                segments=self._segments,
+            )
             claim.session.load(encoding.program)
             claim.encoding = encoding
         return claim.encoding
@@ -346,9 +370,14 @@ class Oracle:
                     return Verdict(Answer.UNKNOWN, reason=reason)
             return Verdict(Answer.HOLDS, bound=proven)
         counterfactual = None if point is None else self._replay(point, claim.free)
+        if counterfactual is None and point is not None and not self._margins.exact:
+            # the optimum of the enclosure is only near that of the network
+            point = climb(self._margins, claim.region, point, margin.index)
+            counterfactual = self._replay(point, claim.free)
         if counterfactual is not None:
             return counterfactual
-        return Verdict(Answer.UNKNOWN, reason=_reason(result, proven, margin.needed))
+        reason = _reason(result, proven, margin.needed, exact=self._margins.exact)
+        return Verdict(Answer.UNKNOWN, reason=reason)
 
     def _replay(self, point: FloatArray, free: IntArray) -> Verdict | None:
         """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes."""
@@ -380,6 +409,7 @@ def check(
     time_limit: float | None = 300.0,
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
+    segments: int = DEFAULT_SEGMENTS,
     tolerances: Tolerances | None = None,
 ) -> Verdict:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
@@ -404,6 +434,8 @@ def check(
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
+        segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
+            more, and take longer.
         tolerances: what separates a proof from noise.
 
     Raises:
@@ -424,7 +456,14 @@ def check(
     )
     chosen = _feature_indices(free, problem.features.count)
     seconds = seconds_of(time_limit, "time_limit")
-    with Oracle(problem, solver, bounds=bounds, threads=threads, tolerances=tolerances) as oracle:
+    with Oracle(
+        problem,
+        solver,
+        bounds=bounds,
+        segments=segments,
+        threads=threads,
+        tolerances=tolerances,
+    ) as oracle:
         return oracle.check(problem.features.coordinates(chosen), seconds)
 
 
@@ -439,6 +478,13 @@ def seconds_of(limit: float | None, name: str) -> float:
     if not seconds > 0:
         raise InputError(f"{name} must be positive, got {limit}")
     return seconds
+
+
+def segments_of(segments: int) -> int:
+    """Return a number of segments; ``InputError`` unless it is an integer of at least 1."""
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
+        raise InputError(f"segments must be an integer of at least 1, got {segments!r}")
+    return int(segments)
 
 
 def _feature_indices(free: Sequence[int], count: int) -> list[int]:
@@ -458,7 +504,7 @@ def _feature_indices(free: Sequence[int], count: int) -> list[int]:
     return [int(i) for i in given]
 
 
-def _reason(result: SolveResult, proven: float, needed: float) -> str:
+def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -> str:
     if result.status is SolveStatus.TIME_LIMIT:
         return "time limit"
     if result.status in _BROKEN:
@@ -467,4 +513,9 @@ def _reason(result: SolveResult, proven: float, needed: float) -> str:
         return f"the worst margin, {proven:.2e}, is within the tolerance {needed:.2e} of zero"
     if result.point is None:
         return f"numerical trouble: a bound of {result.bound:g} and no point"
+    if not exact:
+        return (
+            "the enclosure of the smooth activations is too wide to decide: the solver's point "
+            "does not change the prediction in onnxruntime; give more segments"
+        )
     return "the solver's point does not change the prediction in onnxruntime"

@@ -33,6 +33,7 @@ from milp_verix.progress import Autosave, progress_bar
 from milp_verix.report import summary
 from milp_verix.solvers import SOLVERS
 from milp_verix.tightening import BOUNDS
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 UNUSABLE = 2
 UNDECIDED = 3
@@ -133,6 +134,9 @@ def _explain(
             help="How neurons are bounded: each tighter and slower than the one before.",
         ),
     ] = "crown",
+    segments: Annotated[
+        int, typer.Option(min=1, help="Pieces that enclose each smooth activation.")
+    ] = DEFAULT_SEGMENTS,
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the explanation. [none]")
@@ -192,6 +196,7 @@ def _explain(
                 output=output,
                 solver=solver,
                 bounds=bounds,
+                segments=segments,
                 threads=threads,
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,

@@ -23,6 +23,7 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.traversal import Traversal, traverse
 from verix_encodings import BoundMethod
 from verix_encodings.arrays import FloatArray
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ def explain(
     seed: int = 0,
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
+    segments: int = DEFAULT_SEGMENTS,
     reuse: bool = True,
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -87,6 +89,8 @@ def explain(
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
+        segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
+            more, and take longer.
         reuse: whether a check builds on what the ones before it found; the explanation is the
             same without, and slower.
         tolerances: what separates a proof from noise.
@@ -117,6 +121,7 @@ def explain(
         problem,
         solver,
         bounds=bounds,
+        segments=segments,
         threads=threads,
         tolerances=tolerances,
         reuse=reuse,

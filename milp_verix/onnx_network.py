@@ -98,9 +98,10 @@ class OnnxNetwork:
 
     def __repr__(self) -> str:
         maxima = f", {self.ir.max_count} maxima" if self.ir.max_count else ""
+        smooth = f", {self.ir.smooth_count} smooth activations" if not self.ir.exact else ""
         return (
             f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
-            f"{self.output_size} scores, {self.ir.relu_count} ReLUs{maxima})"
+            f"{self.output_size} scores, {self.ir.relu_count} ReLUs{maxima}{smooth})"
         )
 
 

@@ -1,6 +1,7 @@
 """Smooth activations against 50 digits: values, slopes, curvature, and every line around them."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -86,7 +87,7 @@ def test_the_curvature_changes_where_it_is_said_to(name: str) -> None:
     h = mpf(10) ** -8
     edges = [-30.0, *function.inflections, 30.0]
     convex = function.convex_first
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         for x in np.linspace(start, end, 203)[1:-1]:
             p = mpf(float(x))
             if name in ("elu", "softsign") and abs(p) < 1e-6:
@@ -136,7 +137,7 @@ def test_lines_enclose_the_function_in_high_precision(name: str, seed: int) -> N
 def inside(
     function: SmoothFunction, lower: float, upper: float, rng: np.random.Generator
 ) -> list[mpf]:
-    """Return exact points of an interval: ends, inflections, and mixtures near and far from them."""
+    """Return exact points of an interval: ends, inflections, mixtures near and far from them."""
     low, high = mpf(float(lower)), mpf(float(upper))
     shares = [mpf(0), mpf(1), *(mpf(float(t)) for t in rng.random(12))]
     shares += [mpf(10) ** -12, 1 - mpf(10) ** -12]

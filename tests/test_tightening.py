@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milp_verix.check import check
+from milp_verix.check import Oracle
 from milp_verix.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.explain import explain
 from milp_verix.explanation import Explanation
+from milp_verix.problem import make_problem
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.highs import HighsSession
 from milp_verix.tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
@@ -228,11 +229,11 @@ def test_bounds_keep_to_the_time_limit_of_a_check(
 
     rng = np.random.default_rng(1)
     network = dense_network(random_layers(rng, (5, 12, 12, 3)), tmp_path)
+    problem = make_problem(network, rng.random(5), epsilon=0.5)
     monkeypatch.setattr(HighsSession, "minimise", slow)
     started = time.monotonic()
-    verdict = check(
-        network, rng.random(5), range(5), epsilon=0.5, bounds="milp", time_limit=0.5, solver="highs"
-    )
+    with Oracle(problem, "highs", bounds="milp", reuse=False) as oracle:
+        verdict = oracle.check(np.arange(5), 0.5)
     assert time.monotonic() - started < 1.5
     assert verdict.reason == "time limit"
 

@@ -177,6 +177,16 @@ class Network:
         """Number of smooth activations, which a program encloses but does not compute."""
         return self._count(Smooth)
 
+    @property
+    def smooth_functions(self) -> frozenset[str]:
+        """Names of the smooth functions in the network."""
+        return frozenset(node.function.name for node in self.nodes if isinstance(node, Smooth))
+
+    @property
+    def exact(self) -> bool:
+        """Whether a program can compute the network exactly: no activation is smooth."""
+        return not self.smooth_functions
+
     def values(self, x: ArrayLike) -> list[FloatArray]:
         """Evaluate every value of the graph at ``x`` (any shape of ``d`` entries), in float64."""
         flat = np.asarray(x, dtype=np.float64).reshape(-1)

@@ -17,7 +17,7 @@ from milp_verix.onnx_reader.symbol import (
     scale,
     times,
 )
-from milp_verix.onnx_reader.tails import complement
+from milp_verix.onnx_reader.tails import complement, gated
 
 
 @operator("Add")
@@ -38,7 +38,7 @@ def neg(node: NodeContext, x: Tensor) -> Tensor:
     return scale(as_symbol(x), -1.0)
 
 
-@operator("Mul")
+@operator("Mul", of_scores=gated)
 def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a * b``, broadcast, one of them constant."""
     if isinstance(b, Symbol):

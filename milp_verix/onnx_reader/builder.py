@@ -6,7 +6,8 @@ import numpy as np
 
 from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
 from verix_encodings.arrays import IntArray
-from verix_encodings.network import Affine, Max, Network, Node, Relu
+from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
+from verix_encodings.smooth import SmoothFunction
 
 
 class Builder:
@@ -40,6 +41,10 @@ class Builder:
             return rearrange(x, lambda _: columns[..., 0])
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))[:-1]])
         return value_symbol(self._append(Max(self.value(x), flat[there], starts)), shape)
+
+    def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
+        """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""
+        return value_symbol(self._append(Smooth(self.value(x), function)), x.shape)
 
     def network(self, output: Symbol) -> Network:
         """Return the network that computes ``output``: its last node is affine, always."""

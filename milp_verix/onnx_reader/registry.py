@@ -11,7 +11,7 @@ import numpy as np
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.refusals import refusals
-from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor
+from milp_verix.onnx_reader.symbol import Symbol, Tensor
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
 TailFunction: TypeAlias = Callable[..., Symbol | None]
@@ -50,7 +50,8 @@ def operator(
     the default of an optional one; ``*inputs`` takes any number. At least one of the inputs is a
     :class:`Symbol`. It returns the first output, or a tuple of all that it computes; a model that
     uses another output is refused. ``of_scores`` is called like the function, instead of it, where
-    a Softmax or Sigmoid was left out of an input; it returns None where nothing can follow.
+    a Softmax or Sigmoid was left out of an input; it returns None where it knows no better, and
+    then the Sigmoid becomes a node of the network and a Softmax is refused.
     """
 
     def register(function: OperatorFunction) -> OperatorFunction:
@@ -86,7 +87,10 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
             if tail is None or entry.keeps_scores:
                 results = entry.function(node, *inputs)
             else:
-                results = _of_scores(entry, node, inputs, tail)
+                found = None if entry.of_scores is None else entry.of_scores(node, *inputs)
+                # what the function makes of scores says itself what is left out of them
+                tail = None
+                results = entry.function(node, *_applied(node, inputs)) if found is None else found
     except (ValueError, IndexError, ArithmeticError) as error:
         raise ModelError(f"{node}: {error}") from error
     outputs = results if isinstance(results, tuple) else (results,)
@@ -95,16 +99,20 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
     return tuple(replace(x, tail=x.tail or tail) if isinstance(x, Symbol) else x for x in outputs)
 
 
-def _of_scores(
-    entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None], tail: Tail
-) -> Symbol:
-    result = None if entry.of_scores is None else entry.of_scores(node, *inputs)
-    if result is None:
-        raise UnsupportedOperatorError(
-            f"{tail.label} is not supported before {node}: a {tail.operator} can only end the "
-            "network, where it is left out because it does not change the predicted class"
-        )
-    return result
+def _applied(node: NodeContext, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Return the inputs with what was left out of them put back, as a node of the network."""
+    applied: list[Tensor | None] = []
+    for x in inputs:
+        if not isinstance(x, Symbol) or x.tail is None:
+            applied.append(x)
+        elif x.tail.function is None:
+            raise UnsupportedOperatorError(
+                f"{x.tail.label} is not supported before {node}: a {x.tail.operator} can only end "
+                "the network, where it is left out because it does not change the predicted class"
+            )
+        else:
+            applied.append(node.builder.smooth(x, x.tail.function))
+    return applied
 
 
 def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | None]) -> None:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.smooth import SmoothFunction
 
 Shape: TypeAlias = tuple[int, ...]
 Constant: TypeAlias = NDArray[Any]
@@ -29,11 +30,13 @@ MAX_NONZEROS = 2 * 10**8
 class Tail:
     """A node that was left out because it keeps the order of the class scores.
 
-    ``operator`` is its ONNX operator, ``label`` tells it apart from others in messages.
+    ``operator`` is its ONNX operator, ``label`` tells it apart from others in messages. Applied to
+    the scores one by one, ``function`` gives what the node computes; None where nothing does.
     """
 
     operator: str
     label: str
+    function: SmoothFunction | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

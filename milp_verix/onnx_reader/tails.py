@@ -11,6 +11,7 @@ import numpy as np
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor, as_symbol, join, scale
+from verix_encodings.smooth import SIGMOID, SILU
 
 
 @operator("Softmax", "LogSoftmax", attributes=("axis",))
@@ -35,8 +36,11 @@ def softmax(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Sigmoid")
 def sigmoid(node: NodeContext, x: Tensor) -> Tensor:
-    """The scores themselves, marked: ``σ`` grows, so it keeps their order; ``σ(0) = ½``."""
-    return replace(as_symbol(x), tail=Tail(node.operator, str(node)))
+    """The scores themselves, marked: ``σ`` grows, so it keeps their order; ``σ(0) = ½``.
+
+    In front of an operator that does not keep it, it becomes a node of the network.
+    """
+    return replace(as_symbol(x), tail=Tail(node.operator, str(node), SIGMOID))
 
 
 def complement(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
@@ -53,16 +57,31 @@ def concatenated(node: NodeContext, *xs: Tensor) -> Symbol | None:
     if len(symbols) != len(xs):
         return None
     axis = node.integer("axis", 1)
-    return join(symbols, lambda indices: np.concatenate(indices, axis))
+    joined = join(symbols, lambda indices: np.concatenate(indices, axis))
+    return replace(joined, tail=symbols[0].tail)
 
 
 def _is_sigmoid(x: Symbol) -> bool:
-    return x.tail is not None and x.tail.operator == "Sigmoid"
+    return x.tail is not None and x.tail.function is SIGMOID
+
+
+def gated(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
+    """``x σ(x)``, which exporters write for SiLU, as one function."""
+    for x, gate in ((a, b), (b, a)):
+        if not isinstance(x, Symbol) or not isinstance(gate, Symbol):
+            continue
+        # a Sigmoid goes on as the very expression that it was applied to
+        same = x.terms is gate.terms and x.bias is gate.bias and x.shape == gate.shape
+        if x.tail is None and _is_sigmoid(gate) and same:
+            return node.builder.smooth(x, SILU)
+    return None
 
 
 def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
     """Probabilities divided by their norm, a positive number: in the same order."""
-    return x if isinstance(x, Symbol) else None
+    if not isinstance(x, Symbol) or x.tail is None:
+        return None
+    return replace(x, tail=replace(x.tail, function=None))
 
 
 @operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)

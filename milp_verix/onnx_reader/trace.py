@@ -20,6 +20,7 @@ from milp_verix.onnx_reader import (  # noqa: F401 (they register their operator
     resize,
     selection,
     shape_ops,
+    smooth,
     tails,
 )
 from milp_verix.onnx_reader.builder import Builder
