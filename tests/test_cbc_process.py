@@ -13,6 +13,7 @@ from milp_verix.solvers import SolveStatus, Targets, cbc, open_session
 from tests.each_solver import needs
 from tests.mip import over
 from tests.networks import cube, dense_network, network_of, random_layers
+from tests.valley import checked, valley
 from verix_encodings import Program
 
 
@@ -173,7 +174,6 @@ def test_no_files_are_left_behind_by_a_failure(
     scratch: Path, tmp_path: Path, fake_binary: FakeBinary
 ) -> None:
     fake_binary("exit 3")
-    network = dense_network(random_layers(np.random.default_rng(0), (3, 4, 2)), tmp_path)
-    verdict = milp_verix.check(network, np.full(3, 0.5), [0, 1, 2], epsilon=0.5, solver="cbc")
+    verdict = checked(valley(tmp_path), 0.2, solver="cbc")
     assert verdict.reason == "cbc failed: CBC ended with exit code 3"
     assert list(scratch.iterdir()) == []

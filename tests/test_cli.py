@@ -15,7 +15,8 @@ from PIL import Image
 
 from milp_verix import Explanation
 from tests.digits import IMAGES, MODEL, explained, images, network
-from tests.networks import as_layers, dense_model, random_layers
+from tests.hard import HARD_OPTIONS, HARD_X, hard_network
+from tests.networks import as_layers, dense_model
 from tests.onnx_models import saved
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,15 +110,13 @@ def test_a_time_limit_leaves_a_sound_part_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_a_sound_part(sent: signal.Signals, tmp_path: Path) -> None:
-    # many unstable neurons over a wide ball: minutes, if nobody interrupts
-    layers = random_layers(np.random.default_rng(0), (100, 80, 80, 5))
-    model = saved(dense_model(layers), tmp_path)
-    np.save(tmp_path / "x.npy", np.full(100, 0.5))
+    model = hard_network(tmp_path).path
+    np.save(tmp_path / "x.npy", HARD_X)
     out = tmp_path / "out.json"
     process = subprocess.Popen(
         command(
-            *("explain", model, tmp_path / "x.npy", "--epsilon", 0.3),
-            *("--order", "sequential", "--json", out),
+            *("explain", model, tmp_path / "x.npy", "--order", "sequential", "--json", out),
+            *("--epsilon", HARD_OPTIONS["epsilon"], "--delta", HARD_OPTIONS["delta"]),
         ),
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,

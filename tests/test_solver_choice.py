@@ -35,7 +35,7 @@ def explain_with(solver: str, folder: Path) -> milp_verix.Explanation:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'cplex'; choose one of auto, highs, cbc, gurobi"):
+    with pytest.raises(InputError, match="'cplex'; choose one of auto, highs, phase, cbc, gurobi"):
         explain_with("cplex", tmp_path)
 
 
