@@ -156,6 +156,7 @@ def test_the_mask_of_dropout() -> None:
         (single("Gemm", ["x"]), "it has the inputs ('x',), expected 2 to 3"),
         (single("Gemm", ["", "x"]), "it has the inputs ('', 'x'), expected 2 to 3"),
         (single("Relu", ["x", "x"]), "it has the inputs ('x', 'x'), expected 1 to 1"),
+        (single("Concat", ["x", ""]), "it has the inputs ('x', ''), expected 1 or more"),
         (single("MatMul", ["x", "ratio"]), "multiplies a scalar"),
         (single("MatMul", ["x", "W"], (1, 1)), "(3,) weights cannot multiply (1,) values"),
         (single("Add", ["x", "W"], (1, 2)), "mismatch"),

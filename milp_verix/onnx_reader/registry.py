@@ -120,7 +120,8 @@ def _check_form(entry: Operator, node: NodeContext, inputs: Sequence[Tensor | No
     if unknown:
         raise node.unsupported(f"attribute {unknown[0]!r} of opset {node.opset} is not understood")
     given = [x is not None for x in inputs]
-    if len(given) > entry.accepted or sum(given[: entry.required]) < entry.required:
+    needed = max(entry.required, len(given)) if entry.accepted == inf else entry.required
+    if len(given) > entry.accepted or sum(given[:needed]) < needed:
         most = f"to {entry.accepted}" if entry.accepted < inf else "or more"
         raise node.malformed(f"it has the inputs {node.inputs}, expected {entry.required} {most}")
     for name, x in zip(node.inputs, inputs, strict=True):
