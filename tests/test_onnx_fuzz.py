@@ -80,7 +80,7 @@ def test_the_models_themselves_load(tmp_path: Path) -> None:
 def test_mutated_graphs(mutation: Mutation, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     loaded, refused = 0, 0
-    for seed, original in enumerate(models() * 8):
+    for seed, original in enumerate(model for _ in range(8) for model in models()):
         rng = np.random.default_rng(seed)
         mutation(original, rng)
         if seed % 3 == 0 and original.graph.node:
