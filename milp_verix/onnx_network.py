@@ -142,7 +142,7 @@ def _session(path: Path, model: onnx.ModelProto, signature: Signature) -> Any:
     options = onnxruntime.SessionOptions()
     # One thread: single inputs are too small to share, and results must not depend on scheduling.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
     source: Path | bytes = path
     if signature.scores_name != signature.output_name:
         source = cut(model, signature.scores_name).SerializeToString()

@@ -7,7 +7,7 @@ import onnx
 import pytest
 
 from milp_verix import UnsupportedOperatorError
-from tests.onnx_models import FLOAT, assert_runs, kinds, node, weights
+from tests.onnx_models import FLOAT, assert_runs, build, kinds, loaded, node, weights
 from verix_encodings import Interval, interval_bounds
 
 
@@ -60,6 +60,13 @@ def test_prelu(tmp_path: Path, shape: tuple[int, ...]) -> None:
     prelu = node("PRelu", ["x", "slope"], ["y"])
     constants = {"slope": 2 * weights(*shape)}
     assert_runs(tmp_path, prelu, shape=(2, 3, 4), constants=constants, elem=FLOAT)
+
+
+def test_a_slope_beside_which_one_is_nothing(tmp_path: Path) -> None:
+    prelu = node("PRelu", ["x", "slope"], ["y"])
+    model = build([prelu], inputs={"x": (1, 2)}, constants={"slope": np.array(3e38)}, elem=FLOAT)
+    network = loaded(model, tmp_path)
+    assert network.ir.evaluate([0.5, -0.5]) == pytest.approx([0.5, -1.5e38])
 
 
 @pytest.mark.parametrize("operator", ["Max", "Min"])

@@ -168,6 +168,13 @@ def test_a_batch_of_several_is_no_vector_of_scores(tmp_path: Path) -> None:
         loaded(dense(inputs={"x": (2, 3)}), tmp_path)
 
 
+def test_no_scores_at_all_are_refused(tmp_path: Path) -> None:
+    constants = {"A": np.zeros((3, 0))}
+    model = build([node("MatMul", ["x", "A"], ["y"])], inputs={"x": (1, 3)}, constants=constants)
+    with pytest.raises(ModelError, match=r"shape \(1, 0\).*expected one vector of scores"):
+        loaded(model, tmp_path)
+
+
 def test_several_inputs_are_refused_by_name(tmp_path: Path) -> None:
     model = build([node("Add", ["x", "z"], ["y"])], inputs={"x": (1, 3), "z": (1, 3)})
     with pytest.raises(ModelError, match="'x', 'z'"):

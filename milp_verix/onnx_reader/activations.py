@@ -10,6 +10,8 @@ from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Constant, Symbol, Tensor, add, as_symbol, scale, times
 
+_STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose nothing
+
 
 @operator("Relu")
 def relu(node: NodeContext, x: Tensor) -> Tensor:
@@ -77,6 +79,9 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
 
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
     slope = slope.astype(np.float64)
+    if np.any(np.abs(slope) > _STEEP):
+        below = node.builder.relu(scale(x, -1.0))
+        return add(node.builder.relu(x), scale(times(below, slope), -1.0))
     return add(times(x, slope), times(node.builder.relu(x), 1.0 - slope))
 
 

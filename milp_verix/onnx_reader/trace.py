@@ -113,7 +113,7 @@ def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
     name = signature.scores_name
     if not isinstance(output, Symbol):
         raise ModelError(f"output {name!r} does not depend on the input")
-    if sum(dim > 1 for dim in output.shape) > 1:
+    if not output.size or sum(dim > 1 for dim in output.shape) > 1:
         raise ModelError(
             f"output {name!r} has shape {output.shape} for an input of shape "
             f"{signature.input_shape}; expected one vector of scores. Where the model fixes its "
