@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -22,8 +23,59 @@ def over(network: Network, box: Interval) -> Encoding:
     return encode(network, interval_bounds(network, box))
 
 
+def in_rows(program: Program) -> Program:
+    """Return ``program`` with its logical constraints as rows, big-Ms from the column bounds.
+
+    A set of two gets a column that says which of them may differ from zero, after all others.
+    """
+    low, high = program.column_lower, program.column_upper
+    rows, limits = [], []
+    width = program.columns + len(program.sos1)
+    for rule in program.indicators:
+        a, v = rule.coefficients, rule.columns
+        slack = np.sum(np.maximum(a * low[v], a * high[v])) - rule.upper
+        row = np.zeros(width)
+        row[v] = a
+        # a·v − r ≤ slack (1 − d), or slack d
+        row[rule.binary] += slack if rule.value else -slack
+        rows.append(row)
+        limits.append(rule.upper + (slack if rule.value else 0.0))
+    for number, chosen in enumerate(program.sos1):
+        first, second = chosen.columns
+        assert low[first] == low[second] == 0
+        which = program.columns + number
+        for member, sign, limit in ((first, -1, 0.0), (second, 1, high[second])):
+            row = np.zeros(width)
+            row[member], row[which] = 1.0, sign * high[member]
+            rows.append(row)
+            limits.append(limit)
+    new, count = len(program.sos1), len(rows)
+    if not rows:
+        return program
+    before = sp.hstack([program.matrix, sp.csr_array((program.rows, new))])
+    return replace(
+        program,
+        matrix=sp.csr_array(sp.vstack([before, sp.csr_array(np.array(rows))])),
+        row_lower=np.concatenate([program.row_lower, np.full(count, -np.inf)]),
+        row_upper=np.concatenate([program.row_upper, limits]),
+        column_lower=np.concatenate([low, np.zeros(new)]),
+        column_upper=np.concatenate([high, np.ones(new)]),
+        integer=np.concatenate([program.integer, np.ones(new, dtype=bool)]),
+        row_labels=(*program.row_labels, ("logic", np.arange(count))),
+        column_labels=(*program.column_labels, ("which", np.arange(new))),
+        indicators=(),
+        sos1=(),
+    )
+
+
 def optimum(program: Program, cost: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Return the least cost over ``program``, proven optimal, and a point that attains it."""
+    if program.features:
+        columns = cost.size
+        program = in_rows(program)
+        cost = np.concatenate([cost, np.zeros(program.columns - columns)])
+        least, point = optimum(program, cost)
+        return least, point[:columns]
     rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper)
     result = milp(
         cost,

@@ -9,16 +9,27 @@ from verix_encodings.ball import l1_ball, l2_ball, l2_tangents, linf_ball, tange
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import BallEncoding, Encoding, encode
+from verix_encodings.formulations import (
+    FORMULATIONS,
+    Formulation,
+    ReluEncoding,
+    formulation_named,
+)
+from verix_encodings.logic import Indicator, Sos1
 from verix_encodings.maxpool import big_m_max
 from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
+from verix_encodings.relu_indicator import indicator_relu
+from verix_encodings.relu_partition import partition_relu
+from verix_encodings.relu_sos1 import sos1_relu
 from verix_encodings.slopes import slope_bounds
 from verix_encodings.smooth import SMOOTH_FUNCTIONS, SmoothFunction
 
 __all__ = [
+    "FORMULATIONS",
     "SMOOTH_FUNCTIONS",
     "Affine",
     "BallEncoding",
@@ -26,6 +37,8 @@ __all__ = [
     "Bounds",
     "Encoding",
     "Expressions",
+    "Formulation",
+    "Indicator",
     "Interval",
     "Max",
     "Network",
@@ -35,18 +48,24 @@ __all__ = [
     "ProgramBuilder",
     "Region",
     "Relu",
+    "ReluEncoding",
     "Smooth",
     "SmoothFunction",
+    "Sos1",
     "big_m_max",
     "big_m_relu",
     "crown_bounds",
     "encode",
+    "formulation_named",
+    "indicator_relu",
     "interval_bounds",
     "l1_ball",
     "l2_ball",
     "l2_tangents",
     "linf_ball",
+    "partition_relu",
     "slope_bounds",
+    "sos1_relu",
     "tangent_gaps",
     "write_mps",
 ]

@@ -4,33 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from verix_encodings.affine import substitute
 from verix_encodings.ball import linf_ball
-from verix_encodings.bounds import Bounds, Interval
+from verix_encodings.bounds import Bounds
 from verix_encodings.enclosure import DEFAULT_SEGMENTS, enclose_smooth
-from verix_encodings.maxpool import big_m_max, largest_big_m
+from verix_encodings.formulations import ReluEncoding
+from verix_encodings.maxpool import big_m_max
 from verix_encodings.network import Affine, Max, Network, Smooth
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 
-ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
 BallEncoding: TypeAlias = Callable[[ProgramBuilder], Expressions]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
-    """A program together with the network's input and output as expressions in its columns.
-
-    ``largest_big_m`` is the largest constant that an integer column is multiplied by: what
-    decides how far integrality tolerances can leak (0.0 without integer columns).
-    """
+    """A program together with the network's input and output as expressions in its columns."""
 
     program: Program
     input: Expressions
     output: Expressions
-    largest_big_m: float
+
+    @property
+    def largest_big_m(self) -> float:
+        """The largest constant that an integer column is multiplied by."""
+        return self.program.largest_big_m
 
 
 def encode(
@@ -48,7 +46,6 @@ def encode(
     """
     builder = ProgramBuilder()
     values = [linf_ball(builder, bounds[0]) if ball is None else ball(builder)]
-    largest = 0.0
     for index, node in enumerate(network.nodes):
         if isinstance(node, Affine):
             values.append(substitute(node, values))
@@ -56,17 +53,16 @@ def encode(
         interval = bounds[node.source]
         if isinstance(node, Max):
             values.append(big_m_max(builder, str(index), node, values[node.source], interval))
-            largest = max(largest, largest_big_m(node, interval))
-            continue
-        if isinstance(node, Smooth):
-            z = values[node.source]
-            enclosed, constant = enclose_smooth(
-                builder, str(index), node.function, z, interval, segments=segments
+        elif isinstance(node, Smooth):
+            enclosed, _ = enclose_smooth(
+                builder,
+                str(index),
+                node.function,
+                values[node.source],
+                interval,
+                segments=segments,
             )
             values.append(enclosed)
-            largest = max(largest, constant)
-            continue
-        values.append(relu(builder, str(index), values[node.source], interval))
-        unstable = (interval.lower < 0) & (interval.upper > 0)
-        largest = max(largest, float(np.max(interval.magnitude[unstable], initial=0.0)))
-    return Encoding(builder.build(), values[0], values[-1], largest)
+        else:
+            values.append(relu(builder, str(index), values[node.source], interval))
+    return Encoding(builder.build(), values[0], values[-1])

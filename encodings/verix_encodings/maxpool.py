@@ -65,11 +65,6 @@ def big_m_max(
     return Expressions(a_of, sp.eye_array(a_of.size, format="csr"), np.zeros(a_of.size))
 
 
-def largest_big_m(node: Max, interval: Interval) -> float:
-    """Return the largest big-M of the encoding, 0.0 where it needs no binary."""
-    return float(np.max(_big_ms(node, interval)[1], initial=0.0))
-
-
 def _big_ms(node: Max, interval: Interval) -> tuple[IntArray, FloatArray]:
     """Return the positions in ``node.indices`` that get a binary, and ``u_{−j} − l_j`` for each."""
     positions = np.flatnonzero(candidates(node, interval).open)

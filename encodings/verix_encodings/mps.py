@@ -1,6 +1,7 @@
 """Programs as free-format MPS files, the format that every solver reads the same way.
 
 Numbers are written with 17 significant digits, so that a file holds exactly the program in memory.
+The sections SOS and INDICATORS are extensions: Gurobi reads both, CBC the first, HiGHS neither.
 """
 
 from collections.abc import Iterator
@@ -18,26 +19,54 @@ def write_mps(program: Program, cost: FloatArray, path: Path) -> None:
 
     Raises ``ValueError`` for a program with quadratic rows.
     """
-    if program.features:
-        raise ValueError(f"MPS files here are linear; the program has {sorted(program.features)}")
+    if program.quadratic_rows:
+        raise ValueError("MPS files here are linear; the program has a quadratic row")
     path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
 
 
 def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
-    rows, columns = program.row_names, program.column_names
     yield "NAME milp_verix"
     yield "ROWS"
     yield " N cost"
-    senses = [
-        _sense(low, high) for low, high in zip(program.row_lower, program.row_upper, strict=True)
-    ]
-    for name, sense in zip(rows, senses, strict=True):
-        yield f" {sense} {name}"
-
+    for name, low, high in _named_rows(program):
+        yield f" {_sense(low, high)} {name}"
+    for rule in program.indicators:
+        yield f" L {rule.name}"
     yield "COLUMNS"
-    by_column = sp.csc_array(program.matrix)
+    yield from _entries(program, cost)
+    yield "RHS"
+    for name, low, high in _named_rows(program):
+        sense = _sense(low, high)
+        if sense != "N":
+            yield f" rhs {name} {high if sense == 'L' else low:.17g}"
+    for rule in program.indicators:
+        yield f" rhs {rule.name} {rule.upper:.17g}"
+    yield "RANGES"
+    for name, low, high in _named_rows(program):
+        if np.isfinite(low) and np.isfinite(high) and low < high:
+            yield f" range {name} {high - low:.17g}"
+    yield "BOUNDS"
+    columns = zip(program.column_names, program.column_lower, program.column_upper, strict=True)
+    for name, low, high in columns:
+        yield f" LO bound {name} {low:.17g}" if np.isfinite(low) else f" MI bound {name}"
+        yield f" UP bound {name} {high:.17g}" if np.isfinite(high) else f" PL bound {name}"
+    yield from _logic(program)
+    yield "ENDATA"
+
+
+def _named_rows(program: Program) -> Iterator[tuple[str, float, float]]:
+    return zip(program.row_names, program.row_lower, program.row_upper, strict=True)
+
+
+def _entries(program: Program, cost: FloatArray) -> Iterator[str]:
+    """Yield the entries column by column, integer columns between markers."""
+    rows, by_column = program.row_names, sp.csc_array(program.matrix)
+    of_rules: dict[int, list[str]] = {}
+    for rule in program.indicators:
+        for j, value in zip(rule.columns, rule.coefficients, strict=True):
+            of_rules.setdefault(int(j), []).append(f"{rule.name} {value:.17g}")
     integer = False
-    for j, name in enumerate(columns):
+    for j, name in enumerate(program.column_names):
         if program.integer[j] != integer:
             integer = not integer
             yield f" MARKER 'MARKER' '{'INTORG' if integer else 'INTEND'}'"
@@ -45,24 +74,24 @@ def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
         yield f" {name} cost {cost[j]:.17g}"
         for k in range(by_column.indptr[j], by_column.indptr[j + 1]):
             yield f" {name} {rows[by_column.indices[k]]} {by_column.data[k]:.17g}"
+        for entry in of_rules.get(j, ()):
+            yield f" {name} {entry}"
     if integer:
         yield " MARKER 'MARKER' 'INTEND'"
 
-    yield "RHS"
-    for name, sense, low, high in zip(
-        rows, senses, program.row_lower, program.row_upper, strict=True
-    ):
-        if sense != "N":
-            yield f" rhs {name} {high if sense == 'L' else low:.17g}"
-    yield "RANGES"
-    for name, low, high in zip(rows, program.row_lower, program.row_upper, strict=True):
-        if np.isfinite(low) and np.isfinite(high) and low < high:
-            yield f" range {name} {high - low:.17g}"
-    yield "BOUNDS"
-    for name, low, high in zip(columns, program.column_lower, program.column_upper, strict=True):
-        yield f" LO bound {name} {low:.17g}" if np.isfinite(low) else f" MI bound {name}"
-        yield f" UP bound {name} {high:.17g}" if np.isfinite(high) else f" PL bound {name}"
-    yield "ENDATA"
+
+def _logic(program: Program) -> Iterator[str]:
+    columns = program.column_names
+    if program.sos1:
+        yield "SOS"
+    for chosen in program.sos1:
+        yield f" S1 {chosen.name}"
+        for weight, j in enumerate(chosen.columns, start=1):
+            yield f"    {columns[j]} {weight}"
+    if program.indicators:
+        yield "INDICATORS"
+    for rule in program.indicators:
+        yield f" IF {rule.name} {columns[rule.binary]} {rule.value}"
 
 
 def _sense(low: float, high: float) -> str:

@@ -3,6 +3,8 @@
     minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set,
                                  Σ_{j ∈ J} v_j² ≤ r²  for each quadratic row (J, r)
 
+and, where an encoding asks for them, the logical constraints of :mod:`verix_encodings.logic`.
+
 There is always a minimisation and never a constant in the objective: solvers and file formats
 disagree about both. The cost ``c`` is not part of the program, since one program serves many.
 """
@@ -14,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, frozen
+from verix_encodings.logic import Indicator, Sos1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +33,8 @@ class Program:
 
     ``matrix`` is CSR, shape (rows, columns); ``row_lower``, ``row_upper`` shape (rows,);
     ``column_lower``, ``column_upper`` and ``integer`` shape (columns,). ``row_labels`` and
-    ``column_labels`` hold, block by block, a prefix and the numbers behind it.
+    ``column_labels`` hold, block by block, a prefix and the numbers behind it. Only some solvers
+    take ``indicators`` and ``sos1``.
     """
 
     matrix: sp.csr_array
@@ -42,11 +46,26 @@ class Program:
     row_labels: tuple[tuple[str, IntArray], ...]
     column_labels: tuple[tuple[str, IntArray], ...]
     quadratic_rows: tuple[QuadraticRow, ...] = ()
+    indicators: tuple[Indicator, ...] = ()
+    sos1: tuple[Sos1, ...] = ()
 
     @property
     def features(self) -> frozenset[str]:
-        """What a solver must take beyond linear rows and integer columns: ``"quadratic"``."""
-        return frozenset({"quadratic"} if self.quadratic_rows else ())
+        """What a solver must take beyond linear rows and integer columns."""
+        held = {
+            "quadratic": self.quadratic_rows,
+            "indicator": self.indicators,
+            "sos1": self.sos1,
+        }
+        return frozenset(feature for feature, constraints in held.items() if constraints)
+
+    @property
+    def largest_big_m(self) -> float:
+        """The largest constant that an integer column is multiplied by, 0.0 without any.
+
+        It decides how far integrality tolerances can leak.
+        """
+        return float(np.max(np.abs(self.matrix[:, self.integer].data), initial=0.0))
 
     @property
     def rows(self) -> int:
@@ -65,8 +84,8 @@ class Program:
 
     @property
     def relaxed(self) -> "Program":
-        """The linear relaxation: the same rows and bounds, no integrality."""
-        return replace(self, integer=np.zeros(self.columns, dtype=bool))
+        """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
+        return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
 
     @property
     def row_names(self) -> list[str]:
@@ -115,6 +134,8 @@ class ProgramBuilder:
     _rows: list[tuple[str, IntArray, FloatArray, FloatArray]] = field(default_factory=list)
     _entries: list[tuple[IntArray, IntArray, FloatArray]] = field(default_factory=list)
     _quadratic_rows: list[QuadraticRow] = field(default_factory=list)
+    _indicators: list[Indicator] = field(default_factory=list)
+    _sos1: list[Sos1] = field(default_factory=list)
     _column_count: int = 0
     _row_count: int = 0
 
@@ -153,6 +174,43 @@ class ProgramBuilder:
         """Add the row ``Σ v_j² ≤ radius²`` over ``columns``."""
         self._quadratic_rows.append(QuadraticRow(columns, radius))
 
+    def add_indicators(
+        self,
+        prefix: str,
+        numbers: IntArray,
+        binaries: IntArray,
+        terms: list[tuple[Matrix, IntArray]],
+        *,
+        value: int,
+        upper: float,
+    ) -> None:
+        """Add ``v_b = value ⇒ Σ_k C_k v_{J_k} ≤ upper``, row by row, for ``b`` in ``binaries``."""
+        joined = sp.csr_array(sp.hstack([sp.csr_array(matrix) for matrix, _ in terms]))
+        columns = np.concatenate([columns for _, columns in terms])
+        for k, number in enumerate(numbers):
+            entries = slice(joined.indptr[k], joined.indptr[k + 1])
+            self._indicators.append(
+                Indicator(
+                    f"{prefix}_{number}",
+                    int(binaries[k]),
+                    value,
+                    columns[joined.indices[entries]],
+                    joined.data[entries],
+                    upper,
+                )
+            )
+
+    def add_sos1(self, prefix: str, numbers: IntArray, columns: IntArray) -> None:
+        """Add a set for each row of ``columns``, shape (sets, columns in a set)."""
+        for number, members in zip(numbers, columns, strict=True):
+            self._sos1.append(Sos1(f"{prefix}_{number}", members))
+
+    def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper bounds of ``columns``."""
+        lower = np.concatenate([np.zeros(0), *(low for _, _, low, _, _ in self._columns)])
+        upper = np.concatenate([np.zeros(0), *(high for _, _, _, high, _ in self._columns)])
+        return lower[columns], upper[columns]
+
     def build(self) -> Program:
         """Return what was added as a :class:`Program`."""
         empty = np.zeros(0, dtype=np.intp)
@@ -177,6 +235,8 @@ class ProgramBuilder:
             row_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._rows),
             column_labels=tuple((prefix, numbers) for prefix, numbers, _, _, _ in self._columns),
             quadratic_rows=tuple(self._quadratic_rows),
+            indicators=tuple(self._indicators),
+            sos1=tuple(self._sos1),
         )
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from verix_encodings.affine import define
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.relu_phases import activations, phases_of
 
 
 def big_m_relu(
@@ -24,27 +25,22 @@ def big_m_relu(
 
     Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
     """
-    lower, upper = interval.lower, interval.upper
-    active = np.flatnonzero(lower >= 0)
-    unstable = np.flatnonzero((lower < 0) & (upper > 0))
-    live = np.union1d(active, unstable)
+    phases = phases_of(interval)
+    z_of = np.full(phases.size, -1)
+    z_of[phases.live] = define(builder, f"z_{label}", z, interval, phases.live)
 
-    z_columns = define(builder, f"z_{label}", z, interval, live)
-    z_of = np.full(lower.size, -1)
-    z_of[live] = z_columns
-
-    l, u = lower[unstable], upper[unstable]
+    unstable = phases.unstable
+    l, u = interval.lower[unstable], interval.upper[unstable]
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
-    z_unstable = z_of[unstable]
     one = sp.eye_array(unstable.size, format="csr")
     builder.add_rows(
-        f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_unstable)], 0.0, np.inf
+        f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_of[unstable])], 0.0, np.inf
     )
     builder.add_rows(
         f"relu_active_{label}",
         unstable,
-        [(one, a_columns), (-one, z_unstable), (sp.diags_array(-l), d_columns)],
+        [(one, a_columns), (-one, z_of[unstable]), (sp.diags_array(-l), d_columns)],
         -np.inf,
         -l,
     )
@@ -55,10 +51,4 @@ def big_m_relu(
         -np.inf,
         0.0,
     )
-
-    rows = np.concatenate([active, unstable])
-    columns = np.concatenate([z_of[active], a_columns])
-    selection = sp.csr_array(
-        (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(lower.size, rows.size)
-    )
-    return Expressions(columns, selection, np.zeros(lower.size))
+    return activations(phases, z_of[phases.active], a_columns)

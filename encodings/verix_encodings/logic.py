@@ -1,0 +1,32 @@
+"""What a program can say besides rows: implications of a binary, and special ordered sets.
+
+Not every solver takes them, so a program says which of them it holds (``Program.features``).
+"""
+
+from dataclasses import dataclass
+
+from verix_encodings.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indicator:
+    """``v_b = s  ⇒  Σ_k a_k v_{j_k} ≤ r`` for a binary column ``b`` and ``s ∈ {0, 1}``.
+
+    ``binary`` is ``b``, ``value`` is ``s``; ``columns`` and ``coefficients`` are ``j`` and ``a``,
+    of one shape; ``upper`` is ``r``.
+    """
+
+    name: str
+    binary: int
+    value: int
+    columns: IntArray
+    coefficients: FloatArray
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sos1:
+    """At most one of the ``columns`` is not zero: a special ordered set of type 1."""
+
+    name: str
+    columns: IntArray

@@ -1,0 +1,51 @@
+"""The ReLU ``a = max(z, 0)`` with ``z ∈ [l, u]``, by indicator constraints.
+
+    l ≥ 0 (active)        a = z                                            no binary
+    u ≤ 0 (inactive)      a = 0                                            no binary
+    l < 0 < u (unstable)  a ≥ z,   0 ≤ a ≤ u,
+                          d = 1  ⇒  a ≤ z,
+                          d = 0  ⇒  a ≤ 0,                                 d ∈ {0, 1}
+
+(Bonami, Lodi, Tramontani, Wiese, *On mathematical programming with indicator constraints*,
+Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) There
+is no constant that a binary is multiplied by: with ``d`` within the integrality tolerance of 0 or
+1 the implication holds in full.
+
+A solver may still turn an implication into a row, and takes the big-M from the bounds of the
+columns: then the integrality tolerance leaks as it does in :mod:`verix_encodings.relu`. That is
+why ``z`` and ``a`` carry the same bounds here as there.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.affine import define
+from verix_encodings.bounds import Interval
+from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.relu_phases import activations, phases_of
+
+
+def indicator_relu(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+) -> Expressions:
+    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    phases = phases_of(interval)
+    z_of = np.full(phases.size, -1)
+    z_of[phases.live] = define(builder, f"z_{label}", z, interval, phases.live)
+
+    unstable = phases.unstable
+    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    one = sp.eye_array(unstable.size, format="csr")
+    a_minus_z = [(one, a_columns), (-one, z_of[unstable])]
+    builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
+    builder.add_indicators(
+        f"relu_active_{label}", unstable, d_columns, a_minus_z, value=1, upper=0.0
+    )
+    builder.add_indicators(
+        f"relu_inactive_{label}", unstable, d_columns, [(one, a_columns)], value=0, upper=0.0
+    )
+    return activations(phases, z_of[phases.active], a_columns)
