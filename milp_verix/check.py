@@ -30,10 +30,12 @@ from verix_encodings import (
     BoundMethod,
     Bounds,
     Encoding,
+    Formulation,
     Interval,
     Network,
     NormBall,
     encode,
+    formulation_named,
     interval_bounds,
     l1_ball,
     l2_ball,
@@ -123,6 +125,7 @@ class Oracle:
         *,
         bounds: BoundMethod | str = "crown",
         segments: int = DEFAULT_SEGMENTS,
+        formulation: str | Formulation = "big_m",
         threads: int = 1,
         tolerances: Tolerances | None = None,
         reuse: bool = True,
@@ -133,6 +136,7 @@ class Oracle:
         self._threads = threads
         self.bounds, self._bound_method = resolve_bounds(bounds)
         self._segments = segments_of(segments)
+        self.formulation = resolve_formulation(formulation)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
         self.memory = self._started() if reuse else None
@@ -187,7 +191,12 @@ class Oracle:
         return replace(verdict, effort=replace(verdict.effort, seconds=time.monotonic() - started))
 
     def _open(self) -> Session:
-        return open_session(self._solver, threads=self._threads, tolerances=self.tolerances)
+        return open_session(
+            self._solver,
+            threads=self._threads,
+            tolerances=self.tolerances,
+            needed=self.formulation.features,
+        )
 
     def _check(self, free: IntArray, deadline: float) -> Verdict:
         region, seconds = self.problem.ball.region(free), deadline - time.monotonic()
@@ -294,6 +303,7 @@ class Oracle:
             encoding = encode(
                 self._margins,
                 claim.bounds,
+                relu=self.formulation.relu,
                 ball=self._ball_encoding(claim),
                 segments=self._segments,
             )
@@ -410,6 +420,7 @@ def check(
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
     segments: int = DEFAULT_SEGMENTS,
+    formulation: str | Formulation = "big_m",
     tolerances: Tolerances | None = None,
 ) -> Verdict:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
@@ -436,6 +447,8 @@ def check(
             ``"milp"``, each tighter and slower than the one before, or a function.
         segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
             more, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+            ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
         tolerances: what separates a proof from noise.
 
     Raises:
@@ -461,10 +474,21 @@ def check(
         solver,
         bounds=bounds,
         segments=segments,
+        formulation=formulation,
         threads=threads,
         tolerances=tolerances,
     ) as oracle:
         return oracle.check(problem.features.coordinates(chosen), seconds)
+
+
+def resolve_formulation(formulation: str | Formulation) -> Formulation:
+    """Return the formulation of that name, or the one given; ``InputError`` for neither."""
+    if isinstance(formulation, Formulation):
+        return formulation
+    try:
+        return formulation_named(str(formulation))
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def seconds_of(limit: float | None, name: str) -> float:

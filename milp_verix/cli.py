@@ -33,6 +33,7 @@ from milp_verix.progress import Autosave, progress_bar
 from milp_verix.report import summary
 from milp_verix.solvers import SOLVERS
 from milp_verix.tightening import BOUNDS
+from verix_encodings import FORMULATIONS
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 UNUSABLE = 2
@@ -137,6 +138,13 @@ def _explain(
     segments: Annotated[
         int, typer.Option(min=1, help="Pieces that enclose each smooth activation.")
     ] = DEFAULT_SEGMENTS,
+    formulation: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join([*FORMULATIONS, "partition:N"]),
+            help="How ReLUs become rows and columns; not every solver takes every one.",
+        ),
+    ] = "big_m",
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the explanation. [none]")
@@ -197,6 +205,7 @@ def _explain(
                 solver=solver,
                 bounds=bounds,
                 segments=segments,
+                formulation=formulation,
                 threads=threads,
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,

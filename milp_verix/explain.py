@@ -21,7 +21,7 @@ from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal import Traversal, traverse
-from verix_encodings import BoundMethod
+from verix_encodings import BoundMethod, Formulation
 from verix_encodings.arrays import FloatArray
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
@@ -59,6 +59,7 @@ def explain(
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
     segments: int = DEFAULT_SEGMENTS,
+    formulation: str | Formulation = "big_m",
     reuse: bool = True,
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -91,6 +92,8 @@ def explain(
             ``"milp"``, each tighter and slower than the one before, or a function.
         segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
             more, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+            ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
         reuse: whether a check builds on what the ones before it found; the explanation is the
             same without, and slower.
         tolerances: what separates a proof from noise.
@@ -122,6 +125,7 @@ def explain(
         solver,
         bounds=bounds,
         segments=segments,
+        formulation=formulation,
         threads=threads,
         tolerances=tolerances,
         reuse=reuse,
@@ -195,6 +199,7 @@ def _explanation(
         versions={**_versions(), oracle.solver: oracle.solver_version},
         output=problem.output,
         bounds=oracle.bounds,
+        formulation=oracle.formulation.name,
     )
 
 

@@ -78,7 +78,7 @@ class Explanation:
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
     that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
     one that a regression is about, None for all; ``bounds`` names how neurons were
-    bounded. Raises ``ValueError`` where parts contradict.
+    bounded, ``formulation`` how ReLUs were encoded. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -103,6 +103,7 @@ class Explanation:
     versions: Mapping[str, str] = field(default_factory=dict)
     output: int | None = None
     bounds: str | None = None
+    formulation: str | None = None
 
     def __post_init__(self) -> None:
         self._check()

@@ -74,6 +74,7 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         ("order", explanation.order),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
         *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
+        *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),
         (
             "effort",
             f"{counted(statistics.checks, 'check')}: {counted(statistics.solves, 'solve')}, "

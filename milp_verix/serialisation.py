@@ -64,6 +64,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "sensitivity": e.sensitivity,
         "solver": e.solver,
         "bounds": e.bounds,
+        "formulation": e.formulation,
         "explanation": e.explanation,
         "irrelevant": e.irrelevant,
         "unknown": e.unknown,
@@ -164,6 +165,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         notes=tuple(data["notes"]),
         versions=data["versions"],
         bounds=data.get("bounds"),
+        formulation=data.get("formulation"),
     )
 
 

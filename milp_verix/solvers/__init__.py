@@ -9,7 +9,14 @@ from typing import cast
 from milp_verix.errors import InputError, SolverUnavailableError
 from milp_verix.solvers import cbc, gurobi, highs, phase
 from milp_verix.solvers.fallback import LicenceFallback
-from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets
+from milp_verix.solvers.session import (
+    Session,
+    Solver,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    in_words,
+)
 from milp_verix.tolerances import Tolerances
 
 SOLVERS: dict[str, Solver] = {
@@ -23,15 +30,19 @@ SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"
 
 
-def resolve_solver(name: str) -> Solver:
+def resolve_solver(name: str, needed: frozenset[str] = frozenset()) -> Solver:
     """Return the solver called ``name``; for ``"auto"`` the first of ``AUTO_ORDER`` available.
 
-    Raises ``InputError`` for a name that is not known and ``SolverUnavailableError`` for a solver
-    that is not installed.
+    It takes the features ``needed``, see ``Program.features``. Raises ``InputError`` for a name
+    that is not known or a solver that does not take them, and ``SolverUnavailableError`` for a
+    solver that is not installed.
     """
     if name == "auto":
         reasons = []
-        for candidate in AUTO_ORDER:
+        candidates = [c for c in AUTO_ORDER if needed <= SOLVERS[c].features]
+        if not candidates:
+            raise _lacking("what auto tries", AUTO_ORDER, needed)
+        for candidate in candidates:
             reason = SOLVERS[candidate].unavailable()
             if reason is None:
                 return SOLVERS[candidate]
@@ -40,20 +51,33 @@ def resolve_solver(name: str) -> Solver:
     if name not in SOLVERS:
         known = ", ".join(["auto", *SOLVERS])
         raise InputError(f"unknown solver {name!r}; choose one of {known}")
+    if not needed <= SOLVERS[name].features:
+        raise _lacking(name, (name,), needed)
     reason = SOLVERS[name].unavailable()
     if reason is not None:
         raise SolverUnavailableError(f"solver {name!r}: {reason}")
     return SOLVERS[name]
 
 
+def _lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
+    lacking = needed.difference(*(SOLVERS[name].features for name in names))
+    taking = [name for name, solver in SOLVERS.items() if needed <= solver.features]
+    who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
+    return InputError(f"{what} takes no {in_words(lacking)}; {who}")
+
+
 def open_session(
-    name: str = "auto", *, threads: int = 1, tolerances: Tolerances | None = None
+    name: str = "auto",
+    *,
+    threads: int = 1,
+    tolerances: Tolerances | None = None,
+    needed: frozenset[str] = frozenset(),
 ) -> Session:
     """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
 
     A solver whose licence may end at a size hands larger programs to ``LICENCE_FALLBACK``.
     """
-    solver = resolve_solver(name)
+    solver = resolve_solver(name, needed)
     tolerances = tolerances or Tolerances()
     session = solver.open(threads=threads, tolerances=tolerances)
     if solver.name not in SIZE_LIMITED:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from milp_verix.errors import LicenceLimitError
-from milp_verix.solvers.session import Session, SolveResult, Targets
+from milp_verix.solvers.session import Session, SolveResult, Targets, in_words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
@@ -81,7 +81,8 @@ class LicenceFallback:
             self._other = self._open_other()
         assert self._program is not None
         if not self._program.features <= self._other.features:
-            raise error
+            beyond = in_words(self._program.features - self._other.features)
+            raise LicenceLimitError(f"{error}; {self._other.name} takes no {beyond}") from error
         self._other.load(self._program)
         self._current = self._other
         self._reason = str(error)

@@ -12,12 +12,13 @@ import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
 name = "gurobi"
+features = frozenset({"quadratic", "indicator", "sos1", "partition"})
 
 _SIZE_LIMIT_ERROR = 10010
 
@@ -43,7 +44,7 @@ class GurobiSession:
 
     name = name
     largest_big_m = 1e4
-    features = frozenset({"quadratic"})
+    features = features
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
@@ -66,6 +67,7 @@ class GurobiSession:
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
+        refuse_beyond(self, program)
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
             self._model.dispose()
@@ -88,9 +90,20 @@ class GurobiSession:
             if program.quadratic_rows and not program.integer.any():
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
+            self._add_logic(model, program)
             self._model = model
         except gp.GurobiError as error:
             raise self._translated(error) from error
+
+    def _add_logic(self, model: Any, program: Program) -> None:
+        gp, variables = self._gp, self._variables.tolist()
+        for rule in program.indicators:
+            members = [variables[j] for j in rule.columns]
+            row = gp.LinExpr(rule.coefficients.tolist(), members)
+            binary = variables[rule.binary]
+            model.addGenConstrIndicator(binary, rule.value, row, gp.GRB.LESS_EQUAL, rule.upper)
+        for chosen in program.sos1:
+            model.addSOS(gp.GRB.SOS_TYPE1, [variables[j] for j in chosen.columns])
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
@@ -173,5 +186,7 @@ def _options(threads: int, tolerances: Tolerances) -> dict[str, float | int]:
         "OptimalityTol": max(tolerances.feasibility, 1e-9),
         # by linear cuts: its bounds are those of linear programs
         "MIQCPMethod": 1,
+        # sets are branched on as they are: as binaries they would bring big-Ms
+        "PreSOS1BigM": 0.0,
         "IntFeasTol": max(tolerances.integrality, 1e-9),
     }

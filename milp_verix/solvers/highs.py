@@ -13,12 +13,13 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
+features = frozenset({"partition"})
 
 
 def unavailable() -> str | None:
@@ -42,7 +43,7 @@ class HighsSession:
 
     name = name
     largest_big_m = 1e4
-    features: frozenset[str] = frozenset()
+    features = features
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
@@ -77,6 +78,7 @@ class HighsSession:
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
+        refuse_beyond(self, program)
         matrix = program.matrix
         self._integer = bool(program.integer.any())
         self._columns = np.arange(program.columns, dtype=np.int32)

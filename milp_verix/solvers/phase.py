@@ -18,13 +18,14 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import highs
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.safe_bound import safe_lower_bound
 
 name = "phase"
+features = frozenset({"partition"})
 _DECIDED = 1e-9
 _GAP = 1e-9
 
@@ -74,7 +75,7 @@ class PhaseSession:
 
     name = name
     largest_big_m = np.inf
-    features: frozenset[str] = frozenset()
+    features = features
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
@@ -86,6 +87,7 @@ class PhaseSession:
 
     def load(self, program: Program) -> None:
         """Replace the program: its relaxation becomes the live one."""
+        refuse_beyond(self, program)
         relaxed = replace(program, integer=np.zeros(program.columns, dtype=bool))
         self._lp.load(relaxed)
         self._program = relaxed

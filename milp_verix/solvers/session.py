@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from milp_verix.errors import SolverError
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
@@ -80,14 +81,14 @@ class Session(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What a program may have beyond linear rows, see ``Program.features``."""
+        """What a program may have beyond linear rows, as its solver says."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about the session, in words."""
 
     def load(self, program: Program) -> None:
-        """Replace the session's program."""
+        """Replace the session's program; ``SolverError`` for one beyond ``features``."""
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v`` over the program loaded.
@@ -101,12 +102,35 @@ class Session(Protocol):
         """Release what the session holds: memory, files, licence."""
 
 
+def refuse_beyond(session: Session, program: Program) -> None:
+    """Raise ``SolverError`` for a program with what the session does not take: never drop it."""
+    if beyond := program.features - session.features:
+        raise SolverError(f"{session.name} takes no {in_words(beyond)}")
+
+
+def in_words(features: frozenset[str]) -> str:
+    """Return ``features`` in words."""
+    return " or ".join(_WORDS[feature] for feature in sorted(features))
+
+
+_WORDS = {
+    "indicator": "indicator constraints",
+    "partition": "partition formulation",
+    "quadratic": "quadratic rows",
+    "sos1": "special ordered sets",
+}
+
+
 class Solver(Protocol):
     """A solver that may or may not be installed."""
 
     @property
     def name(self) -> str:
         """The name that users choose it by."""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What a program may have beyond linear rows, see ``Program.features``."""
 
     def unavailable(self) -> str | None:
         """Return why the solver cannot be used and what to do, or None if it can.
