@@ -22,13 +22,15 @@ by at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds alre
 errors are summed and added, so that the enclosures hold in real arithmetic.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
 from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
 from verix_encodings.candidates import candidates
-from verix_encodings.network import Affine, Max, Network, Relu, Smooth
+from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.strips import best_lines
 
 
@@ -103,55 +105,76 @@ def upper_bounds(
 
     ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``.
     """
-    constant = np.zeros(coefficients.shape[0])
-    error = np.zeros(coefficients.shape[0])
+    form = upper_form(network, bounds, value, coefficients)
+    total = form.constant + region.extremes(form.coefficients)[1]
+    return total + form.error + 8 * UNIT_ROUNDOFF * np.abs(total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearForm:
+    """``C v ≤ A x + b + e`` for inputs ``x`` in the region: ``A`` is ``coefficients``.
+
+    ``constant`` is ``b``; ``error`` is ``e``, what rounding can have lost on the way.
+    """
+
+    coefficients: FloatArray
+    constant: FloatArray
+    error: FloatArray
+
+
+def upper_form(
+    network: Network, bounds: Bounds, value: int, coefficients: FloatArray
+) -> LinearForm:
+    """Return a linear form in the input that is above ``C v`` where ``bounds`` hold."""
+    rows = coefficients.shape[0]
+    constant, error = np.zeros(rows), np.zeros(rows)
     pending = {value: coefficients}
     for current in range(value, 0, -1):
         c = pending.pop(current, None)
         if c is None:
             continue
-        node = network.nodes[current - 1]
-        weight = np.abs(c)
-        if isinstance(node, Affine):
-            constant += c @ node.bias
-            error += relative_error(node.bias.size) * (weight @ np.abs(node.bias))
-            products = [(source, c @ matrix) for source, matrix in node.terms]
-            for source, matrix in node.terms:
-                reach = abs(matrix) @ bounds[source].magnitude
-                error += relative_error(node.bias.size) * (weight @ reach)
-        elif isinstance(node, Max):
-            interval = bounds[node.source]
-            above, ceiling, below = _max_relaxation(node, interval)
-            constant += np.maximum(c, 0.0) @ ceiling
-            products = [(node.source, np.maximum(c, 0.0) @ above + np.minimum(c, 0.0) @ below)]
-            reach = np.abs(ceiling) + below @ interval.magnitude
-            error += relative_error(reach.size) * (weight @ reach)
-        elif isinstance(node, Smooth):
-            interval = bounds[node.source]
-            s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
-            positive, negative = np.maximum(c, 0.0), np.minimum(c, 0.0)
-            constant += positive @ b_high + negative @ b_low
-            products = [(node.source, positive * s_high + negative * s_low)]
-            # a slope of σ is at most two
-            reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
-            error += relative_error(reach.size) * (weight @ reach)
-        else:
-            interval = bounds[node.source]
-            slope, intercept, floor = _relaxation(interval)
-            constant += np.maximum(c, 0.0) @ intercept
-            products = [(node.source, np.maximum(c, 0.0) * slope + np.minimum(c, 0.0) * floor)]
-            reach = intercept + interval.magnitude
-            error += relative_error(reach.size) * (weight @ reach)
+        shift, lost, products = _replaced(network.nodes[current - 1], bounds, c)
+        constant += shift
+        error += lost
         for source, product in products:
             known = pending.get(source)
             pending[source] = product if known is None else known + product
             if known is not None:
                 total = np.abs(known) + np.abs(product)
                 error += relative_error(1) * (total @ bounds[source].magnitude)
-    c = pending.get(0)
-    if c is not None:
-        constant += region.extremes(c)[1]
-    return constant + error + 8 * UNIT_ROUNDOFF * np.abs(constant)
+    at_input = pending.get(0, np.zeros((rows, network.input_size)))
+    return LinearForm(at_input, constant, error)
+
+
+def _replaced(
+    node: Node, bounds: Bounds, c: FloatArray
+) -> tuple[FloatArray, FloatArray, list[tuple[int, FloatArray]]]:
+    """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
+
+    Returns its constant, its rounding error, and the coefficients of each source.
+    """
+    weight, positive, negative = np.abs(c), np.maximum(c, 0.0), np.minimum(c, 0.0)
+    if isinstance(node, Affine):
+        reach = np.abs(node.bias)
+        for source, matrix in node.terms:
+            reach = reach + abs(matrix) @ bounds[source].magnitude
+        products = [(source, c @ matrix) for source, matrix in node.terms]
+        return c @ node.bias, relative_error(node.bias.size) * (weight @ reach), products
+    interval = bounds[node.source]
+    if isinstance(node, Max):
+        above, ceiling, below = _max_relaxation(node, interval)
+        shift, product = positive @ ceiling, positive @ above + negative @ below
+        reach = np.abs(ceiling) + below @ interval.magnitude
+    elif isinstance(node, Smooth):
+        s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
+        shift, product = positive @ b_high + negative @ b_low, positive * s_high + negative * s_low
+        # a slope of σ is at most two
+        reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
+    else:
+        slope, intercept, floor = _relaxation(interval)
+        shift, product = positive @ intercept, positive * slope + negative * floor
+        reach = intercept + interval.magnitude
+    return shift, relative_error(reach.size) * (weight @ reach), [(node.source, product)]
 
 
 def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]:
