@@ -79,7 +79,8 @@ def explain(
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
-        order: ``"sensitivity"``, ``"random"``, ``"sequential"``, or a list of all features.
+        order: ``"sensitivity"``, ``"influence"``, ``"bound"``, ``"random"``, ``"sequential"``, or a
+            list of all features; see :mod:`milp_verix.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.

@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.problem import Problem
+from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.crown import upper_form
 
 TRANSFORMATIONS = ("reversal", "deletion")
-ORDERS = ("sensitivity", "random", "sequential")
+ORDERS = ("sensitivity", "influence", "bound", "random", "sequential")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
     """A permutation of the features with the name of the order that made it.
 
-    ``sensitivity`` is the score that it was sorted by, one per feature, or None.
+    ``sensitivity`` is the score that it was sorted by, one per feature, ascending, or None.
     """
 
     name: str
@@ -50,9 +52,11 @@ def make_order(
         shuffled = np.random.default_rng(seed).permutation(count)
         return Order(order, tuple(int(i) for i in shuffled))
     if order == "sensitivity":
-        scores = sensitivity(problem, transformation)
-        ascending = np.argsort(scores, kind="stable")
-        return Order(order, tuple(int(i) for i in ascending), scores)
+        return _ascending(order, sensitivity(problem, transformation))
+    if order == "influence":
+        return _ascending(order, influence(problem))
+    if order == "bound":
+        return _ascending(order, bound_sensitivity(problem))
     raise InputError(
         f"unknown order {order!r}; choose one of {', '.join(ORDERS)}, or give a list of features"
     )
@@ -89,6 +93,45 @@ def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArra
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.evaluate(transformed))
     return scores
+
+
+def influence(problem: Problem) -> FloatArray:
+    """Return how much each feature can raise the worst rival's margin; shape (features,).
+
+    With ``a·x + b`` CROWN's linear form above the margin over the full ball, the sum of
+    ``max(a_i (u_i − x_i), a_i (l_i − x_i))`` over the feature's coordinates; the worst rival is
+    the one with the highest bound.
+    """
+    margins = problem.question.margins(problem.network.ir)
+    region = problem.ball.region(np.arange(problem.x.size))
+    bounds = crown_bounds(margins, region)
+    worst = np.argmax(bounds[-1].upper)
+    chosen = np.zeros((1, margins.output_size))
+    chosen[0, worst] = 1.0
+    a = upper_form(margins, bounds, len(margins.nodes), chosen).coefficients[0]
+    x = problem.x.astype(np.float64)
+    gains = np.maximum(a * (region.box.upper - x), a * (region.box.lower - x))
+    return np.array([gains[group].sum() for group in problem.features.groups])
+
+
+def bound_sensitivity(problem: Problem) -> FloatArray:
+    """Return how far bound propagation lets the prediction drop with one feature freed.
+
+    The order of VeriX+ (Wu, Li, Wu, Barrett, 2024): features whose freedom leaves the lower bound
+    on the predicted score high come first. Here the bound is on the worst margin, which serves
+    regression as well; shape (features,).
+    """
+    margins = problem.question.margins(problem.network.ir)
+    highest = [
+        crown_bounds(margins, problem.ball.region(group))[-1].upper.max()
+        for group in problem.features.groups
+    ]
+    return np.array(highest, dtype=np.float64)
+
+
+def _ascending(name: str, scores: FloatArray) -> Order:
+    ascending = np.argsort(scores, kind="stable")
+    return Order(name, tuple(int(i) for i in ascending), scores)
 
 
 def _permutation(order: Sequence[int] | NDArray[Any], count: int) -> tuple[int, ...]:

@@ -129,6 +129,10 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
 
 def sensitivity_label(explanation: Explanation) -> str:
     """Return what the sensitivity of a feature measures."""
+    if explanation.order == "influence":
+        return "rise of the worst margin's bound"
+    if explanation.order == "bound":
+        return "bound of the worst margin"
     return "drop of the score" if explanation.delta is None else "change of the output"
 
 
