@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.arguments import seconds_of
 from milp_verix.ball import Domain
-from milp_verix.check import Oracle, seconds_of
 from milp_verix.explanation import Counterfactual, DomainEnd, Explanation, ModelInfo, Statistics
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.oracle import Oracle
 from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
 from milp_verix.tolerances import Tolerances

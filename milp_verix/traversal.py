@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from milp_verix.check import Oracle
+from milp_verix.oracle import Oracle
 from milp_verix.verdict import Effort, Verdict
 
 INTERRUPTED = "interrupted"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
-from milp_verix.check import Oracle
+from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from tests.digits import images, network
 from tests.networks import convolutional

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milp_verix.check import Oracle
 from milp_verix.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.explain import explain
 from milp_verix.explanation import Explanation
+from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.highs import HighsSession

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix import OnnxNetwork, Tolerances, Verdict
-from milp_verix.check import Oracle
+from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from tests.networks import as_layers, dense_network
 from tests.onnx_models import DOUBLE

@@ -1,0 +1,56 @@
+"""Arguments of checks and explanations: what they may be, and a clear word where they are not."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from verix_encodings import Formulation, formulation_named
+
+
+def resolve_formulation(formulation: str | Formulation) -> Formulation:
+    """Return the formulation of that name, or the one given; ``InputError`` for neither."""
+    if isinstance(formulation, Formulation):
+        return formulation
+    try:
+        return formulation_named(str(formulation))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def seconds_of(limit: float | None, name: str) -> float:
+    """Return a time limit in seconds, infinite for None; ``InputError`` unless it is positive."""
+    if limit is None:
+        return float("inf")
+    try:
+        seconds = float(limit)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number of seconds or None, got {limit!r}") from error
+    if not seconds > 0:
+        raise InputError(f"{name} must be positive, got {limit}")
+    return seconds
+
+
+def segments_of(segments: int) -> int:
+    """Return a number of segments; ``InputError`` unless it is an integer of at least 1."""
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
+        raise InputError(f"segments must be an integer of at least 1, got {segments!r}")
+    return int(segments)
+
+
+def indices_of(free: Sequence[int], count: int) -> list[int]:
+    """Return features by their indices; ``InputError`` unless they are distinct and there."""
+    try:
+        given = np.asarray(free)
+    except ValueError as error:  # rows of different lengths
+        raise InputError("free lists features by their integer indices") from error
+    if given.size == 0:
+        return []
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InputError("free lists features by their integer indices")
+    outside = given[(given < 0) | (given >= count)]
+    if outside.size:
+        raise InputError(f"feature {outside[0]} is out of range: the features are 0..{count - 1}")
+    if np.unique(given).size != given.size:
+        raise InputError("free lists a feature twice")
+    return [int(i) for i in given]

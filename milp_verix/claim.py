@@ -1,0 +1,233 @@
+"""The work on one claim: one program, maximised for one margin after the other.
+
+A margin holds only by a proven dual bound below zero. Where the ball is approximated from outside
+(L2 on a solver without quadratic rows), tangents cut off what lies outside until it decides.
+"""
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from milp_verix.ascent import climb
+from milp_verix.errors import LicenceLimitError
+from milp_verix.problem import Problem
+from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
+from milp_verix.tolerances import Tolerances
+from milp_verix.verdict import Answer, Effort, Verdict
+from milp_verix.witness import replayed
+from verix_encodings import (
+    BallEncoding,
+    Bounds,
+    Encoding,
+    Formulation,
+    Interval,
+    Network,
+    NormBall,
+    encode,
+    l1_ball,
+    l2_ball,
+    l2_tangents,
+    tangent_gaps,
+)
+from verix_encodings.arrays import FloatArray, IntArray
+
+_BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
+_OUTSIDE = 1e-6
+_MOST_REFINEMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Margin:
+    """Margin ``index`` as ``row·v + constant`` in the columns of a program."""
+
+    index: int
+    row: FloatArray
+    constant: float
+    needed: float
+
+
+@dataclass(slots=True)
+class Claim:
+    """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
+
+    ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
+    the session takes the quadratic row of an L2 ball as it is.
+    """
+
+    problem: Problem
+    margins: Network
+    session: Session
+    tolerances: Tolerances
+    formulation: Formulation
+    segments: int
+    free: IntArray
+    region: Interval | NormBall
+    bounds: Bounds
+    deadline: float
+    native: bool = False
+    _failed: bool = False
+    _points: list[FloatArray] = field(default_factory=list)
+    _encoding: Encoding | None = None
+
+    def decide(self, index: int, needed: float) -> tuple[Verdict, FloatArray | None]:
+        """Decide margin ``index``, which holds if it is proven to stay below ``-needed``.
+
+        Also returns the input that the solver ended at, if any.
+        """
+        effort = Effort()
+        while True:
+            encoding = self._loaded()
+            row, constant = encoding.output.row(index, encoding.program.columns)
+            margin = _Margin(index, row, constant, needed)
+            try:
+                verdict, point = self._maximise(encoding, margin)
+            except LicenceLimitError:
+                if not self.native:
+                    raise
+                # the licence is smaller for quadratic programs
+                self._approximate()
+                continue
+            effort += verdict.effort
+            if verdict.answer is Answer.UNKNOWN and self.native and self._failed:
+                self._approximate()
+                continue
+            if verdict.answer is not Answer.UNKNOWN or point is None or not self._refine(point):
+                return replace(verdict, effort=effort), point
+
+    def _loaded(self) -> Encoding:
+        """Return the encoding of the claim, loaded into the session."""
+        if self._encoding is None:
+            encoding = encode(
+                self.margins,
+                self.bounds,
+                relu=self.formulation.relu,
+                ball=self._ball_encoding(),
+                segments=self.segments,
+            )
+            self.session.load(encoding.program)
+            self._encoding = encoding
+        return self._encoding
+
+    def _ball_encoding(self) -> BallEncoding | None:
+        if isinstance(self.region, Interval):
+            return None
+        if self.region.norm == 1:
+            return partial(l1_ball, ball=self.region)
+        if self.native:
+            return partial(l2_ball, ball=self.region)
+        return partial(l2_tangents, ball=self.region, points=self._points)
+
+    def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
+        """Decide one margin: first with early stops, then, if that leaves it open, without.
+
+        Also returns the input that the solver ended at, if any.
+        """
+        goal = Targets(
+            violated_below=margin.constant - self.tolerances.early_violation,
+            # a little more than is needed: what the solver reports is rounded
+            holds_above=margin.constant + 1.5 * margin.needed,
+            probe=lambda v: self._replayed(encoding.input.at(v)) is not None,
+        )
+        effort = Effort()
+        verdict = Verdict(Answer.UNKNOWN, reason="time limit")
+        point: FloatArray | None = None
+        for targets in (goal, Targets()):
+            seconds = self.deadline - time.monotonic()
+            if seconds <= 0:
+                break
+            result = self.session.minimise(-margin.row, replace(targets, seconds=seconds))
+            effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+            self._failed = result.status is SolveStatus.FAILED
+            point = None if result.point is None else encoding.input.at(result.point)
+            verdict = self._judge(encoding, margin, result, point)
+            if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
+                break
+            if point is not None and self._outside(point):
+                break  # a tangent first: the optimum of a loose approximation says little
+        return replace(verdict, effort=effort), point
+
+    def _judge(
+        self,
+        encoding: Encoding,
+        margin: _Margin,
+        result: SolveResult,
+        point: FloatArray | None,
+    ) -> Verdict:
+        """Turn what the solver said of ``margin`` into a verdict; ``point`` is its input."""
+        # the centre is always feasible, so a bound of +∞ is as broken as no number at all
+        broken = result.status in _BROKEN or not result.bound < np.inf
+        proven = np.inf if broken else margin.constant - result.bound
+        if proven < -margin.needed:
+            limit = min(self.session.largest_big_m, self.tolerances.largest_big_m)
+            if encoding.largest_big_m > limit:
+                reason = (
+                    f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
+                    f"proofs by {self.session.name} are trusted"
+                )
+                return Verdict(Answer.UNKNOWN, reason=reason)
+            if point is not None:
+                reached = self.margins.evaluate(point)[margin.index]
+                if not reached <= proven + margin.needed:
+                    reason = f"{self.session.name} claims a bound that a point of its own exceeds"
+                    return Verdict(Answer.UNKNOWN, reason=reason)
+            return Verdict(Answer.HOLDS, bound=proven)
+        counterfactual = None if point is None else self._replayed(point)
+        if counterfactual is None and point is not None and not self.margins.exact:
+            # the optimum of the enclosure is only near that of the network
+            point = climb(self.margins, self.region, point, margin.index)
+            counterfactual = self._replayed(point)
+        if counterfactual is not None:
+            return counterfactual
+        reason = _reason(result, proven, margin.needed, exact=self.margins.exact)
+        return Verdict(Answer.UNKNOWN, reason=reason)
+
+    def _replayed(self, point: FloatArray) -> Verdict | None:
+        return replayed(self.problem, point, self.free)
+
+    def _approximate(self) -> None:
+        """Go on with tangents where the session does not manage the quadratic row."""
+        self.native, self._encoding = False, None
+
+    def _outside(self, point: FloatArray) -> bool:
+        """Whether ``point`` is in the outer approximation of an L2 ball, but not in the ball."""
+        ball = self._approximated
+        return ball is not None and tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
+
+    def _refine(self, point: FloatArray) -> bool:
+        """Add the tangents that cut ``point`` off; return whether there are any."""
+        ball = self._approximated
+        if ball is None or len(self._points) >= _MOST_REFINEMENTS:
+            return False
+        excess, gaps = tangent_gaps(ball, self._points, point)
+        needed = gaps > 0.1 * excess / gaps.size
+        if excess <= _OUTSIDE or not needed.any():
+            return False
+        self._points.append(np.where(needed, point, ball.centre))
+        self._encoding = None
+        return True
+
+    @property
+    def _approximated(self) -> NormBall | None:
+        """The L2 ball that tangents stand for, if they do."""
+        if isinstance(self.region, NormBall) and self.region.norm == 2 and not self.native:
+            return self.region
+        return None
+
+
+def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -> str:
+    if result.status is SolveStatus.TIME_LIMIT:
+        return "time limit"
+    if result.status in _BROKEN:
+        return f"numerical trouble: {result.detail or result.status.value}"
+    if abs(proven) <= needed:
+        return f"the worst margin, {proven:.2e}, is within the tolerance {needed:.2e} of zero"
+    if result.point is None:
+        return f"numerical trouble: a bound of {result.bound:g} and no point"
+    if not exact:
+        return (
+            "the enclosure of the smooth activations is too wide to decide: the solver's point "
+            "does not change the prediction in onnxruntime; give more segments"
+        )
+    return "the solver's point does not change the prediction in onnxruntime"
