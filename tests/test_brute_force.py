@@ -1,14 +1,17 @@
 """Checks and explanations of hundreds of tiny networks are those of brute force."""
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from milp_verix import OnnxNetwork, check, explain
+from milp_verix import OnnxNetwork, Verdict, check, explain
 from milp_verix.problem import make_problem
-from milp_verix.solvers import Targets, open_session
+from milp_verix.solvers import SOLVERS, Targets, open_session
 from tests.brute_force import BruteForce
+from tests.each_solver import why_not
 from tests.mip import over
 from tests.networks import as_layers
 from tests.tiny_cases import Case, case, permutation
@@ -17,25 +20,36 @@ from tests.witnesses import assert_changes, assert_in_ball, assert_sound, run
 SEEDS = range(200)
 
 
+def solvers_of(seed: int) -> list[str]:
+    """Return the solvers installed; starting CBC takes longer than these problems, so rarely."""
+    return [name for name in SOLVERS if why_not(name) is None and (name != "cbc" or seed % 10 == 0)]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
-    network, brute = problem.network(tmp_path), problem.brute
-    for free in problem.subsets(2):
-        verdict = check(network, problem.x, free, bounds=problem.bounds, **problem.options)
-        if brute.holds(free):
-            assert verdict.holds, verdict
+    network, options = problem.network(tmp_path), {"bounds": problem.bounds, **problem.options}
+    for free, solver in product(problem.subsets(2), solvers_of(seed)):
+        verdict = check(network, problem.x, free, solver=solver, **options)
+        if problem.brute.holds(free):
+            assert verdict.holds, (solver, verdict)
             assert verdict.bound is not None
-            assert np.max(brute.worst(free)) - 1e-9 <= verdict.bound < 0
-            continue
-        assert verdict.violated, verdict
-        assert verdict.witness is not None
-        assert verdict.prediction is not None
-        coordinates = [i for feature in free for i in problem.groups[feature]]
-        ends = (brute.low, brute.high)
-        assert verdict.witness.shape == network.input_shape
-        assert_in_ball(problem.x, verdict.witness, coordinates, problem.epsilon, *ends)
-        assert_changes(network, problem.x, verdict.witness, verdict.prediction, problem.delta)
+            assert np.max(problem.brute.worst(free)) - 1e-9 <= verdict.bound < 0
+        else:
+            assert verdict.violated, (solver, verdict)
+            assert_witness(problem, network, free, verdict)
+
+
+def assert_witness(
+    problem: Case, network: OnnxNetwork, free: Sequence[int], verdict: Verdict
+) -> None:
+    assert verdict.witness is not None
+    assert verdict.prediction is not None
+    assert verdict.witness.shape == network.input_shape
+    coordinates = [i for feature in free for i in problem.groups[feature]]
+    ends = (problem.brute.low, problem.brute.high)
+    assert_in_ball(problem.x, verdict.witness, coordinates, problem.epsilon, *ends)
+    assert_changes(network, problem.x, verdict.witness, verdict.prediction, problem.delta)
 
 
 def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(tmp_path: Path) -> None:
@@ -91,6 +105,7 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
             transformation=name if name == "deletion" else "reversal",
             seed=seed,
             bounds=problem.bounds,
+            reuse=seed % 3 > 0,
             **problem.options,
         )
         assert explanation.traversal == tuple(expected)

@@ -1,5 +1,6 @@
 """Sessions of every solver installed: bounds never above the optimum, points that are feasible."""
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,7 @@ INF = np.inf
 
 
 @pytest.fixture
-def session(solver: str) -> Session:
+def session(solver: str) -> Iterator[Session]:
     opened = open_session(solver)
     yield opened
     opened.close()
