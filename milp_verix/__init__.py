@@ -22,6 +22,8 @@ from milp_verix.errors import (
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Counterfactual, Explanation
 from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.programs import encode_check
+from milp_verix.pyomo_export import to_pyomo
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Verdict
 
@@ -41,6 +43,8 @@ __all__ = [
     "UnsupportedOperatorError",
     "Verdict",
     "check",
+    "encode_check",
     "explain",
     "load_network",
+    "to_pyomo",
 ]

@@ -158,6 +158,17 @@ def test_parts_are_sorted_by_weight_and_of_equal_size() -> None:
     assert found == [[0, 4, 0, 2, -1], [-5, 0, -3, 0, 0]]
 
 
+def test_bounds_of_parts_do_not_cross_zero_by_rounding() -> None:
+    rng = np.random.default_rng(0)
+    network = network_of(random_layers(rng, (4, 8, 6, 3)))
+    program = encoded("partition:3", network, cube(4)).program
+    rows = [i for i, name in enumerate(program.row_names) if name[:7] in ("t_lower", "s_lower")]
+    entries = program.matrix[rows, :].data
+    # solvers drop entries below 1e-9, and prune what the row then excludes
+    assert np.min(np.abs(entries)) > 1e-9
+    assert np.count_nonzero(entries < 0)
+
+
 def relaxed(program: Program, expressions: Expressions, index: int) -> tuple[float, float]:
     return extremes(program.relaxed, expressions, index)
 

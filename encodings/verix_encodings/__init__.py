@@ -16,6 +16,7 @@ from verix_encodings.formulations import (
     formulation_named,
 )
 from verix_encodings.logic import Indicator, Sos1
+from verix_encodings.lp import write_lp
 from verix_encodings.maxpool import big_m_max
 from verix_encodings.mps import write_mps
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
@@ -67,5 +68,6 @@ __all__ = [
     "slope_bounds",
     "sos1_relu",
     "tangent_gaps",
+    "write_lp",
     "write_mps",
 ]

@@ -10,6 +10,8 @@ disagree about both. The cost ``c`` is not part of the program, since one progra
 """
 
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,6 +98,25 @@ class Program:
     def column_names(self) -> list[str]:
         """Names such as ``z_2_7``, in column order."""
         return _names(self.column_labels)
+
+    def write(self, path: str | PathLike[str], cost: ArrayLike) -> None:
+        """Write ``minimise cost·v`` over the program to ``path``, by its suffix .lp or .mps.
+
+        ``cost`` has shape (columns,). Raises ``ValueError`` for another suffix or shape, and for
+        what the format does not have.
+        """
+        from verix_encodings.lp import write_lp
+        from verix_encodings.mps import write_mps
+
+        target, weights = Path(path), np.asarray(cost, dtype=np.float64)
+        writers = {".lp": write_lp, ".mps": write_mps}
+        if target.suffix.lower() not in writers:
+            raise ValueError(f"a program is written as .lp or .mps, not as {target.name!r}")
+        if weights.shape != (self.columns,):
+            raise ValueError(
+                f"the cost has shape {weights.shape}, the program {self.columns} columns"
+            )
+        writers[target.suffix.lower()](self, weights, target)
 
 
 def _names(labels: tuple[tuple[str, IntArray], ...]) -> list[str]:

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.affine import define
-from verix_encodings.arrays import IntArray
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Expressions, ProgramBuilder
 from verix_encodings.relu_phases import activations, phases_of
@@ -99,7 +99,7 @@ def _add_part(
     d_columns: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Add ``t`` and ``s`` of one part and the rows about them; return their columns."""
-    low, high = Interval(*builder.column_bounds(part.columns)).extremes(part.matrix)
+    low, high = _partial_bounds(sp.csr_array(part.matrix), *builder.column_bounds(part.columns))
     t = builder.add_columns(f"t{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
     s = builder.add_columns(f"s{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
     one = sp.eye_array(neurons.size, format="csr")
@@ -111,6 +111,23 @@ def _add_part(
     builder.add_rows(f"s_lower{label}", neurons, [(one, s), (lows, d_columns)], low, np.inf)
     builder.add_rows(f"s_upper{label}", neurons, [(one, s), (highs, d_columns)], -np.inf, high)
     return t, s
+
+
+def _partial_bounds(
+    weights: sp.csr_array, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
+
+    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop.
+    """
+    low, high = Interval(lower, upper).extremes(weights)
+    plus, minus = weights.maximum(0), weights.minimum(0)
+    below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
+    above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
+    # sums of terms of one sign, so they are zero only where every term is
+    return np.where(below < 0, low, np.maximum(low, 0)), np.where(
+        above > 0, high, np.minimum(high, 0)
+    )
 
 
 def _parts(z: Expressions, neurons: IntArray, parts: int) -> Iterator[tuple[IntArray, Expressions]]:

@@ -6,7 +6,7 @@ the incumbent by no more than its ``increment``. Two ways lead from there to a p
 Without one, the bound claimed stays below the optimum by more than rounding and pruning can hide
 (``_BOUND_SLACK``, ``_PRINTED``). Its integrality leaks at smaller big-Ms than that of other
 solvers, hence the low ``largest_big_m``. On the degenerate rows of the partition formulation it
-prunes optima, with tight bounds too (up to half of the optima were wrong): it gets none.
+prunes optima, with tight bounds too (one of a hundred was wrong): it gets none.
 """
 
 import os

@@ -1,0 +1,88 @@
+"""The program of a check for use elsewhere: in a file, in a bigger model, with another solver."""
+
+from collections.abc import Sequence
+from functools import partial
+from os import PathLike
+
+from numpy.typing import ArrayLike
+
+from milp_verix.arguments import indices_of, resolve_formulation, segments_of
+from milp_verix.ball import Domain
+from milp_verix.features import FeaturesLike
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.problem import make_problem
+from milp_verix.tightening import bounds_within, resolve_bounds
+from verix_encodings import (
+    BoundMethod,
+    Encoding,
+    Formulation,
+    Interval,
+    encode,
+    l1_ball,
+    l2_ball,
+    l2_tangents,
+)
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
+
+
+def encode_check(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    free: Sequence[int] | None = None,
+    *,
+    epsilon: float,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    label: int | None = None,
+    output: int | None = None,
+    bounds: BoundMethod | str = "crown",
+    segments: int = DEFAULT_SEGMENTS,
+    formulation: str | Formulation = "big_m",
+    quadratic: bool = False,
+) -> Encoding:
+    """Return the program that :func:`milp_verix.check` solves for the features ``free``.
+
+    ``encoding.input`` is ``x'``, flat, and ``encoding.output`` the margins, both as expressions in
+    the columns of ``encoding.program``. Classification: ``f_j(x') − f_c(x')`` for each class ``j``
+    but the predicted ``c``, ascending. Regression: ``f_k(x') − f_k(x) − delta`` for each output,
+    then ``f_k(x) − f_k(x') − delta``. The prediction survives where no margin can be above zero:
+
+        >>> row, constant = encoding.output.row(0, encoding.program.columns)
+        >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
+
+    Args:
+        network, x, epsilon, norm, delta, domain, features, label, output, bounds, segments,
+            formulation: as for :func:`milp_verix.check`.
+        free: indices of the features that may change; all of them by default.
+        quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
+            enclose it.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        OverflowError: the bounds leave the range of float64.
+    """
+    problem = make_problem(
+        network,
+        x,
+        epsilon=epsilon,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        label=label,
+        output=output,
+    )
+    chosen = range(problem.features.count) if free is None else free
+    coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))
+    region = problem.ball.region(coordinates)
+    margins = problem.question.margins(problem.network.ir)
+    found = bounds_within(resolve_bounds(bounds)[1], margins, region, float("inf"))
+    ball = None
+    if not isinstance(region, Interval):
+        l2 = l2_ball if quadratic else l2_tangents
+        ball = partial(l1_ball if region.norm == 1 else l2, ball=region)
+    relu = resolve_formulation(formulation).relu
+    return encode(margins, found, relu, ball, segments_of(segments))
