@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import UnsupportedOperatorError
 from tests.onnx_models import FLOAT, assert_runs, build, kinds, loaded, node, weights
-from verix_encodings import Interval, interval_bounds
+from verix_encodings import Interval, crown_bounds, encode, interval_bounds
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,28 @@ from verix_encodings import Interval, interval_bounds
 def test_activation(tmp_path: Path, activation: onnx.NodeProto) -> None:
     constants = {"low": np.array(-0.25), "high": np.array(0.5)}
     assert_runs(tmp_path, activation, shape=(2, 5), constants=constants, elem=FLOAT)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 3.4e38), (-3.4e38, 0.25), (-3.4e38, 3.4e38)])
+def test_an_end_that_does_not_limit(tmp_path: Path, low: float, high: float) -> None:
+    clip = node("Clip", ["x", "low", "high"], ["y"])
+    constants = {"low": np.array(low), "high": np.array(high)}
+    network = assert_runs(tmp_path, clip, shape=(1, 4), constants=constants, elem=FLOAT)
+    cube = Interval(np.full(4, -1.0), np.full(4, 1.0))
+    encoding = encode(network.ir, crown_bounds(network.ir, cube))
+    assert encoding.largest_big_m < 2
+    assert encoding.program.binaries == 4 * ((low == 0) + (high == 0.25))
+
+
+@pytest.mark.parametrize("operator", ["Max", "Min"])
+def test_a_constant_that_is_far_away(tmp_path: Path, operator: str) -> None:
+    extreme = node(operator, ["x", "c"], ["y"])
+    constants = {"c": np.array([3e38, -3e38, 0.25, 0.0])}
+    network = loaded(
+        build([extreme], inputs={"x": (1, 4)}, constants=constants, elem=FLOAT), tmp_path
+    )
+    x = np.array([0.5, 0.25, -0.5, 0.125], np.float32)
+    np.testing.assert_allclose(network.ir.evaluate(x), network.evaluate(x), rtol=1e-6)
 
 
 def test_clip_by_attributes(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Constant, Symbol, Tensor, add, as_symbol, scale, times
 
 _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose nothing
+# Beyond, end + relu(x − end) loses x; x + relu(end − x) does not. Exporters write the largest
+# float32 for an end that does not limit.
+_FAR = 2.0**20
 
 
 @operator("Relu")
@@ -96,10 +99,12 @@ def _clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None
 
 def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
     """Return ``max(x, low) = low + relu(x − low)``, broadcast."""
-    return add(as_symbol(low), node.builder.relu(add(x, as_symbol(-low.astype(np.float64)))))
+    end = as_symbol(low)
+    if np.any(np.abs(low) > _FAR):
+        return add(x, node.builder.relu(add(end, scale(x, -1.0))))
+    return add(end, node.builder.relu(add(x, scale(end, -1.0))))
 
 
 def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
     """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
-    gap = node.builder.relu(add(as_symbol(high), scale(x, -1.0)))
-    return add(as_symbol(high), scale(gap, -1.0))
+    return scale(at_least(node, scale(x, -1.0), -high.astype(np.float64)), -1.0)

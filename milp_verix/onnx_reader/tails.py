@@ -79,8 +79,10 @@ def gated(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
 
 def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
     """Probabilities divided by their norm, a positive number: in the same order."""
-    if not isinstance(x, Symbol) or x.tail is None:
+    if not isinstance(x, Symbol) or x.tail is None or x.shape[-1:] != (x.size,):
         return None
+    if x.size == 1 or x.tail.operator == "LogSoftmax":
+        return None  # a constant; a maximum that is negative
     return replace(x, tail=replace(x.tail, function=None))
 
 
