@@ -1,0 +1,136 @@
+"""The command ``milp-verix export``: the program of a check as a file for any solver."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from milp_verix.cli_options import (
+    BoundsName,
+    Delta,
+    DomainEnds,
+    Epsilon,
+    FormulationName,
+    Groups,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+    Segments,
+    check_folder,
+    groups_of,
+    numbers_in,
+    refusals,
+    shape_of,
+)
+from milp_verix.errors import InputError
+from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.programs import encode_check
+from verix_encodings import Encoding
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
+
+
+def export(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the program here: .lp or .mps.")],
+    free: Annotated[
+        str,
+        typer.Option(metavar="all|FILE", help="What may change: a .npy or .json list of features."),
+    ] = "all",
+    rival: Annotated[
+        int | None,
+        typer.Option(help="Classification: the class whose margin counts. [the runner-up]"),
+    ] = None,
+    norm: Norm = "linf",
+    delta: Delta = None,
+    domain: DomainEnds = (0.0, 1.0),
+    features: Groups = None,
+    label: Label = None,
+    output: Output = None,
+    bounds: BoundsName = "crown",
+    segments: Segments = DEFAULT_SEGMENTS,
+    formulation: FormulationName = "big_m",
+    input_shape: InputShape = None,
+    output_name: OutputName = None,
+) -> None:
+    """Write the program of one check: the least cost says how far the margin can rise."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    with refusals(errors), _overflow_refused():
+        check_folder(out)
+        network = load_network(
+            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
+        )
+        x = scale_bytes(read_input(specification, network.input_shape), domain, network.dtype)
+        index, what = _margin(network, x, rival, regression=delta is not None)
+        encoding = encode_check(
+            network,
+            x,
+            None if free == "all" else numbers_in(free, "--free"),
+            epsilon=epsilon,
+            norm=norm,
+            delta=delta,
+            domain=domain,
+            features=groups_of(features),
+            label=label,
+            output=output,
+            bounds=bounds,
+            segments=segments,
+            formulation=formulation,
+        )
+        constant = _write(encoding, index, out)
+    program = encoding.program
+    print_out = Console(highlight=False, soft_wrap=True).print
+    print_out(f"{out}: {program.columns} columns, {program.rows} rows, {program.binaries} binaries")
+    print_out(f"{what} = {constant:.17g} - cost; above 0 the prediction changes")
+
+
+@contextmanager
+def _overflow_refused() -> Iterator[None]:
+    try:
+        yield
+    except OverflowError as error:
+        raise InputError(str(error)) from error
+
+
+def _margin(
+    network: OnnxNetwork, x: Any, rival: int | None, *, regression: bool
+) -> tuple[int, str]:
+    """Return the number of the margin to maximise and its name."""
+    if regression:
+        if rival is not None:
+            raise InputError("--rival belongs to classification: leave it or --delta out")
+        return 0, "margin of the first output, upwards"
+    scores = network.evaluate(network.as_input(np.asarray(x)))
+    predicted = int(np.argmax(scores))
+    if rival is None:
+        others = np.delete(np.arange(scores.size), predicted)
+        rival = int(others[np.argmax(scores[others])]) if others.size else predicted
+    elif rival == predicted or not 0 <= rival < scores.size:
+        raise InputError(
+            f"--rival is a class of 0..{scores.size - 1} other than the predicted one, "
+            f"{predicted}; got {rival}"
+        )
+    return rival - (rival > predicted), f"f_{rival} - f_{predicted}"
+
+
+def _write(encoding: Encoding, index: int, out: Path) -> float:
+    """Write the program that maximises margin ``index``; the margin is what is returned − cost."""
+    row, constant = encoding.output.row(index, encoding.program.columns)
+    try:
+        encoding.program.write(out, -row)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}") from error
+    return constant

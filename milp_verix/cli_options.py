@@ -1,0 +1,135 @@
+"""What the commands share: the options that pose a problem, how they are read, and exit codes."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from milp_verix.ball import NORMS
+from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.features import FeaturesLike
+from milp_verix.order import ORDERS
+from milp_verix.tightening import BOUNDS
+from verix_encodings import FORMULATIONS
+
+UNUSABLE = 2
+UNDECIDED = 3
+INTERRUPTED = 130
+
+ModelPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
+]
+InputPath: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a .png. Bytes 0..255 "
+        "are scaled to the domain.",
+    ),
+]
+Epsilon: TypeAlias = Annotated[
+    float, typer.Option(help="Radius of the ball, in the units of the network's input.")
+]
+Norm: TypeAlias = Annotated[str, typer.Option(metavar="|".join(NORMS), help="Norm of the ball.")]
+Delta: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="Regression: the change of an output that counts. [classification]"),
+]
+DomainEnds: TypeAlias = Annotated[
+    tuple[float, float],
+    typer.Option(metavar="LO HI", help="Ends of the input domain; inf and -inf are allowed."),
+]
+Groups: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="pixels|FILE",
+        help="What is freed together: a pixel with its channels, or groups from a file, .npy "
+        "(a group number for each coordinate) or .json (lists of coordinates). "
+        "[each coordinate]",
+    ),
+]
+Label: TypeAlias = Annotated[
+    int | None, typer.Option(help="The class explained; it must be the one predicted.")
+]
+Output: TypeAlias = Annotated[
+    int | None, typer.Option(help="Regression: the one output explained. [all]")
+]
+BoundsName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(BOUNDS),
+        help="How neurons are bounded: each tighter and slower than the one before.",
+    ),
+]
+Segments: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="Pieces that enclose each smooth activation.")
+]
+FormulationName: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join([*FORMULATIONS, "partition:N"]),
+        help="How ReLUs become rows and columns; not every solver takes every one.",
+    ),
+]
+InputShape: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="N,N,…", help="The input's shape, where the model leaves it open."),
+]
+OutputName: TypeAlias = Annotated[
+    str | None, typer.Option(help="The model's output to explain, where it has several.")
+]
+
+
+@contextmanager
+def refusals(console: Console) -> Iterator[None]:
+    """Turn what cannot be used into one line and an exit code."""
+    try:
+        yield
+    except MilpVerixError as error:
+        console.print(f"error: {' '.join(str(error).split())}", markup=False)
+        raise typer.Exit(UNUSABLE) from error
+    except KeyboardInterrupt as error:
+        console.print("interrupted outside the checks; what --json holds is sound", markup=False)
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def shape_of(text: str | None, option: str) -> tuple[int, ...] | None:
+    """Return the shape that an option names."""
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise InputError(f"{option} is numbers with commas between, got {text!r}") from error
+
+
+def groups_of(given: str | None) -> FeaturesLike:
+    """Return the feature groups that the option --features names."""
+    return given if given is None or given == "pixels" else numbers_in(given, "--features")
+
+
+def numbers_in(file: str, option: str) -> Any:
+    """Return what a .npy or .json file holds, for an option that takes a name or a file."""
+    path = Path(file)
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        if path.suffix == ".json":
+            return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{option}: cannot read {path}: {error.strerror}") from error
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{option}: cannot read {path}: {error}") from error
+    known = {"--order": ", ".join(ORDERS), "--free": "all"}.get(option, "pixels")
+    raise InputError(f"{option} is {known} or a .npy or .json file, got {file!r}")
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse an output whose folder does not exist before anything is computed."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise InputError(f"cannot write {path}: {path.parent} is no folder, or {path.name} is one")
