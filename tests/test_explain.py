@@ -14,7 +14,7 @@ from tests import digits
 from tests.each_solver import each_solver
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 from tests.networks import as_layers, dense_network, random_layers
-from tests.onnx_models import DOUBLE
+from tests.onnx_models import DOUBLE, FLOAT16
 from tests.tiny_cases import case
 from tests.witnesses import assert_sound
 
@@ -230,6 +230,21 @@ def test_a_value_that_rounds_out_of_the_domain_is_moved_inside(tmp_path: Path) -
     found = explain(network, [0.1, 0.0], epsilon=0.5, domain=(0.0, 0.1))
     assert float(found.input[0, 0]) <= 0.1
     assert_sound(found, network, found.input.reshape(-1))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_half_precision_is_replayed_in_half_precision(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    layers = [
+        (matrix.astype(np.float16).astype(float), bias.astype(np.float16).astype(float))
+        for matrix, bias in random_layers(rng, (5, 6, 3))
+    ]
+    network = dense_network(layers, tmp_path, FLOAT16)
+    x = rng.uniform(size=5).astype(np.float16)
+    found = explain(network, x, epsilon=0.3, order="random")
+    assert found.size > 0
+    assert found.input.dtype == np.float16
+    assert_sound(found, network, x)
 
 
 def test_one_output_of_a_regression(tmp_path: Path) -> None:
