@@ -1,7 +1,8 @@
 """The work on one claim: one program, maximised for one margin after the other.
 
 A margin holds only by a proven dual bound below zero. Where the ball is approximated from outside
-(L2 on a solver without quadratic rows), tangents cut off what lies outside until it decides.
+(L2 on a solver without quadratic rows), tangents cut off what lies outside until it decides. Smooth
+activations are enclosed by few segments first, and by as many as asked for where these do not do.
 """
 
 import time
@@ -36,6 +37,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6
 _MOST_REFINEMENTS = 200
+_COARSE = (1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Claim:
     """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
 
     ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
-    the session takes the quadratic row of an L2 ball as it is.
+    the session takes the quadratic row of an L2 ball as it is. ``segments`` enclose each smooth
+    activation at last.
     """
 
     problem: Problem
@@ -69,6 +72,7 @@ class Claim:
     native: bool = False
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
+    _current: int = 1
     _encoding: Encoding | None = None
 
     def decide(self, index: int, needed: float) -> tuple[Verdict, FloatArray | None]:
@@ -77,6 +81,9 @@ class Claim:
         Also returns the input that the solver ended at, if any.
         """
         effort = Effort()
+        finer = [k for k in _COARSE if k < self.segments and not self.margins.exact]
+        finer.append(self.segments)
+        self._enclose(finer.pop(0))
         while True:
             encoding = self._loaded()
             row, constant = encoding.output.row(index, encoding.program.columns)
@@ -93,8 +100,12 @@ class Claim:
             if verdict.answer is Answer.UNKNOWN and self.native and self._failed:
                 self._approximate()
                 continue
-            if verdict.answer is not Answer.UNKNOWN or point is None or not self._refine(point):
+            if verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
+                continue
+            late = time.monotonic() >= self.deadline
+            if verdict.answer is not Answer.UNKNOWN or late or not finer:
                 return replace(verdict, effort=effort), point
+            self._enclose(finer.pop(0))
 
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
@@ -104,7 +115,7 @@ class Claim:
                 self.bounds,
                 relu=self.formulation.relu,
                 ball=self._ball_encoding(),
-                segments=self.segments,
+                segments=self._current,
             )
             self.session.load(encoding.program)
             self._encoding = encoding
@@ -133,7 +144,9 @@ class Claim:
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
         point: FloatArray | None = None
-        for targets in (goal, Targets()):
+        # a coarse enclosure need not be solved to its optimum: a finer one follows
+        last = self._current == self.segments
+        for targets in (goal, Targets()) if last else (goal,):
             seconds = self.deadline - time.monotonic()
             if seconds <= 0:
                 break
@@ -185,6 +198,11 @@ class Claim:
 
     def _replayed(self, point: FloatArray) -> Verdict | None:
         return replayed(self.problem, point, self.free)
+
+    def _enclose(self, segments: int) -> None:
+        """Go on with another number of segments around each smooth activation."""
+        if segments != self._current:
+            self._current, self._encoding = segments, None
 
     def _approximate(self) -> None:
         """Go on with tangents where the session does not manage the quadratic row."""

@@ -56,6 +56,7 @@ def test_options_reach_the_explanation(tmp_path: Path) -> None:
         (["--order", "random", "--seed", 3], explained(order="random", seed=3)),
         (["--transformation", "deletion"], explained(transformation="deletion")),
         (["--order", tmp_path / "order.npy"], explained(order=tuple(range(63, -1, -1)))),
+        (["--bounds", "lp", "--segments", 3], explained()),
         (["--features", tmp_path / "rows.json", "--solver", "cbc"], None),
     ]:
         done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, "--json", out, "--quiet", *options)
@@ -67,6 +68,7 @@ def test_options_reach_the_explanation(tmp_path: Path) -> None:
         else:
             assert found.explanation == expected.explanation
             assert found.traversal == expected.traversal
+            assert found.bounds == ("lp" if "--bounds" in options else "crown")
 
 
 def test_bytes_are_scaled_and_it_is_said(tmp_path: Path) -> None:

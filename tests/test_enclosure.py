@@ -272,3 +272,21 @@ def test_climbing_reaches_the_corner_where_a_margin_is_monotone() -> None:
     layers = ((np.array([[1.0, -1.0]]), np.zeros(1)), (np.array([[2.0]]), np.zeros(1)))
     network = smooth_network(layers, ["softplus"])
     assert climb(network, cube(2), np.array([0.5, 0.5]), 0).tolist() == [1.0, 0.0]
+
+
+def test_counts_of_an_enclosure() -> None:
+    # one neuron over two segments' worth of curvature, one at a point, one that is thin
+    matrix = np.array([[8.0, 0.0], [0.0, 0.0], [0.0, 1e-3]])
+    network = smooth_network(
+        ((matrix, np.array([-4.0, 1.0, 0.5])), (np.eye(3), np.zeros(3))), ["tanh"]
+    )
+    program = encode(network, crown_bounds(network, cube(2)), segments=3).program
+    integers = [name for name, i in zip(program.column_names, program.integer, strict=True) if i]
+    assert integers == ["e_1_0", "e_1_1"]
+    assert program.column_names == [
+        *("x_0", "x_1"),
+        *("z_1_0", "z_1_1", "z_1_2", "a_1_0", "a_1_1", "a_1_2"),
+        *("zs_1_0", "zs_1_1", "zs_1_2", "e_1_0", "e_1_1"),
+    ]
+    # a defining row for each neuron, three lines for two of them, 1 + 1 + 2·3 + 2 for the third
+    assert program.rows == 3 + 2 * 3 + 10

@@ -4,12 +4,17 @@ With breakpoints ``l = p_0 ≤ … ≤ p_K = u`` and, for each segment, a strip 
 ``s_k x + b⁻_k ≤ σ(x) ≤ s_k x + b⁺_k`` on ``[p_{k−1}, p_k]``, the multiple-choice formulation of the
 union of the strips (Vielma, Ahmed, Nemhauser, Operations Research 58(2), 2010, §3):
 
-    Σ_k d_k = 1,   d_k ∈ {0, 1}                       one segment
+    d_k = e_{k−1} − e_k ≥ 0,   e_0 = 1,   e_K = 0     one segment, of those in order
+    e_k ∈ {0, 1}, 0 < k < K                           e_k = 1: z lies beyond p_k
     Σ_k z_k = z,   p_{k−1} d_k ≤ z_k ≤ p_k d_k        z lies in it
     Σ_k (s_k z_k + b⁻_k d_k) ≤ a ≤ Σ_k (s_k z_k + b⁺_k d_k)
 
-Its linear relaxation is the convex hull of the union. A neuron whose single strip is thin, of a
-height of at most ``0.01 / K²``, gets no binary, and neither does any with ``K = 1``:
+Its linear relaxation is the convex hull of the union. The binaries are the ``e_k`` and not the
+``d_k``, so that a branch halves the interval instead of excluding one segment from it. (Differences
+of intercepts, rounded, multiply ``e_k``: that is a small part of the slack in the lines.)
+
+A neuron whose single strip is thin, of a height of at most ``0.01 / K²``, gets no binary, and
+neither does any with ``K = 1``:
 
     s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺,   s z + b⁻' ≤ a ≤ s z + b⁺'       the best lines, and the strip
 
@@ -43,7 +48,7 @@ def enclose_smooth(
     """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.
 
     Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``, ``zs_label_k`` and
-    ``d_label_k`` for segments, numbered through. Also returns the largest constant that a binary
+    ``e_label_k`` for segments, numbered through. Also returns the largest constant that a binary
     is multiplied by.
     """
     everything = np.arange(interval.lower.size)
@@ -98,30 +103,42 @@ def _multiple_choice(
     parts = builder.add_columns(
         f"zs_{label}", numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
     )
-    chosen = builder.add_columns(f"d_{label}", numbers, 0.0, 1.0, integer=True)
+    beyond = np.flatnonzero((numbers + 1) % segments)
+    e_columns = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)
     z_columns, a_columns = columns
     one = sp.eye_array(neurons.size, format="csr")
     each = sp.eye_array(numbers.size, format="csr")
     total = sp.csr_array(
         (np.ones(numbers.size), (numbers // segments, numbers)), shape=(neurons.size, numbers.size)
     )
-    builder.add_rows(f"one_segment_{label}", neurons, [(total, chosen)], 1.0, 1.0)
+    # d = constant + E e
+    entries = np.arange(beyond.size)
+    ending = sp.csr_array((np.ones(beyond.size), (beyond, entries)), (numbers.size, beyond.size))
+    starting = sp.csr_array(
+        (np.ones(beyond.size), (beyond + 1, entries)), (numbers.size, beyond.size)
+    )
+    chosen = starting - ending
+    constant = (numbers % segments == 0).astype(np.float64)
+    inner = beyond[beyond % segments > 0]
+    builder.add_rows(f"order_{label}", inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
     builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
     for name, point, lower, upper in (
         ("start", start, 0.0, np.inf),
         ("end", end, -np.inf, 0.0),
     ):
-        terms = [(each, parts), (sp.diags_array(-point, format="csr"), chosen)]
-        builder.add_rows(f"segment_{name}_{label}", numbers, terms, lower, upper)
+        terms = [(each, parts), (-sp.diags_array(point) @ chosen, e_columns)]
+        shift = point * constant
+        builder.add_rows(f"segment_{name}_{label}", numbers, terms, lower + shift, upper + shift)
     for name, intercept, lower, upper in (
         ("below", below, 0.0, np.inf),
         ("above", above, -np.inf, 0.0),
     ):
         terms = [
             (one, a_columns),
-            (-total @ sp.diags_array(slope, format="csr"), parts),
-            (-total @ sp.diags_array(intercept, format="csr"), chosen),
+            (-total @ sp.diags_array(slope), parts),
+            (-total @ sp.diags_array(intercept) @ chosen, e_columns),
         ]
-        builder.add_rows(f"segments_{name}_{label}", neurons, terms, lower, upper)
+        shift = total @ (intercept * constant)
+        builder.add_rows(f"segments_{name}_{label}", neurons, terms, lower + shift, upper + shift)
     constants = np.concatenate([start, end, below, above])
     return float(np.max(np.abs(constants), initial=0.0))
