@@ -72,7 +72,7 @@ class HighsSession:
         event.interrupt(self._must_stop())
 
     def _must_stop(self) -> bool:
-        # the option time_limit counts from the first solve or from the last, by version
+        # linear programs inside a MIP look here, and nowhere at the option time_limit
         self._late = time.monotonic() > self._deadline
         return self._late or self._interrupt.pending
 
@@ -120,6 +120,7 @@ class HighsSession:
         highs = self._highs
         highs.changeColsCost(self._columns.size, self._columns, cost)
         self._deadline = time.monotonic() + targets.seconds
+        highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
         self._late = False
@@ -127,6 +128,12 @@ class HighsSession:
             if highs.run() == self._highspy.HighsStatus.kError:
                 # another session of this process had another number of threads, and left them
                 highs.resetGlobalScheduler(True)
+                highs.run()
+            left = self._deadline - time.monotonic()
+            timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
+            if timed_out and left > 0.1 * targets.seconds:
+                # a version whose limit counts from the session's first solve
+                highs.setOptionValue("time_limit", highs.getRunTime() + left)
                 highs.run()
         return self._result()
 
