@@ -21,6 +21,7 @@ from milp_verix.errors import (
 )
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Counterfactual, Explanation
+from milp_verix.minimum import MinimumProgress, minimum
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.programs import encode_check
 from milp_verix.pyomo_export import to_pyomo
@@ -34,6 +35,7 @@ __all__ = [
     "InputError",
     "LicenceLimitError",
     "MilpVerixError",
+    "MinimumProgress",
     "ModelError",
     "OnnxNetwork",
     "Progress",
@@ -46,5 +48,6 @@ __all__ = [
     "encode_check",
     "explain",
     "load_network",
+    "minimum",
     "to_pyomo",
 ]

@@ -134,7 +134,7 @@ def explain(
     ) as oracle:
 
         def result() -> Explanation:
-            return _explanation(problem, chosen, traversal, oracle, time.monotonic() - started)
+            return explanation_of(problem, chosen, traversal, oracle, time.monotonic() - started)
 
         def on_step(state: Traversal) -> None:
             if progress is not None:
@@ -151,9 +151,10 @@ def explain(
         return result()
 
 
-def _explanation(
+def explanation_of(
     problem: Problem, order: Order, traversal: Traversal, oracle: Oracle, seconds: float
 ) -> Explanation:
+    """Return the explanation that a traversal has come to, finished or not."""
     network, effort = problem.network, traversal.effort
     never_checked = traversal.stopped or "not checked yet"
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}

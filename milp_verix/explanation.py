@@ -78,7 +78,9 @@ class Explanation:
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
     that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
     one that a regression is about, None for all; ``bounds`` names how neurons were
-    bounded, ``formulation`` how ReLUs were encoded. Raises ``ValueError`` where parts contradict.
+    bounded, ``formulation`` how ReLUs were encoded. ``lower_bound``
+    is a proven lower bound on the size of every explanation, None where nobody asked. Raises
+    ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -102,6 +104,7 @@ class Explanation:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     output: int | None = None
+    lower_bound: int | None = None
     bounds: str | None = None
     formulation: str | None = None
 
@@ -122,6 +125,8 @@ class Explanation:
             raise ValueError("a feature that is unknown must be in the explanation")
         if set(self.counterfactuals) != set(self.explanation) - set(self.unknown_reasons):
             raise ValueError("each feature explained and not unknown needs a counterfactual")
+        if self.lower_bound is not None and not 0 <= self.lower_bound <= len(self.explanation):
+            raise ValueError("the lower bound is above the size of the explanation")
 
     @property
     def size(self) -> int:
@@ -137,6 +142,16 @@ class Explanation:
     def minimal(self) -> bool:
         """Whether no single feature can be left out: all were decided."""
         return not self.unknown_reasons
+
+    @property
+    def gap(self) -> int | None:
+        """How many features fewer a smaller explanation could have; None where nobody asked."""
+        return None if self.lower_bound is None else self.size - self.lower_bound
+
+    @property
+    def proven(self) -> bool:
+        """Whether no explanation has fewer features: the size is its proven lower bound."""
+        return self.gap == 0
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the explanation as JSON, and write it to ``path`` if given."""

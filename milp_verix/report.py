@@ -70,6 +70,7 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         ("irrelevant", counted(len(explanation.irrelevant), "feature")),
         ("undecided", _undecided(explanation)),
         ("minimal", _minimal(explanation)),
+        *((("minimum", _minimum(explanation)),) if explanation.lower_bound is not None else ()),
         ("counterfactuals", _counterfactuals(explanation)),
         ("order", explanation.order),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
@@ -120,6 +121,12 @@ def _minimal(explanation: Explanation) -> str:
     if explanation.minimal:
         return "yes (locally: no single feature can be left out)"
     return "no: a feature that is undecided might be left out"
+
+
+def _minimum(explanation: Explanation) -> str:
+    if explanation.proven:
+        return "yes, proven: no explanation has fewer features"
+    return f"not proven: none has fewer than {counted(explanation.lower_bound or 0, 'feature')}"
 
 
 def _counterfactuals(explanation: Explanation) -> str:

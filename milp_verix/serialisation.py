@@ -74,6 +74,9 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
             for feature, found in e.counterfactuals.items()
         ],
         "minimal": e.minimal,
+        "lower_bound": e.lower_bound,
+        "gap": e.gap,
+        "proven": e.proven,
         "statistics": {name: getattr(e.statistics, name) for name in _STATISTICS},
         "notes": e.notes,
         "versions": dict(e.versions),
@@ -145,6 +148,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         norm=data["norm"],
         delta=data["delta"],
         output=data["output"],
+        lower_bound=data["lower_bound"],
         domain=(_end(low, -math.inf), _end(high, math.inf)),
         groups=tuple(tuple(group) for group in groups),
         feature_shape=None if feature_shape is None else tuple(feature_shape),

@@ -8,7 +8,7 @@ function from both to rows and columns (:mod:`~verix_encodings.program`).
 from verix_encodings.ball import l1_ball, l2_ball, l2_tangents, linf_ball, tangent_gaps
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
-from verix_encodings.encode import BallEncoding, Encoding, encode
+from verix_encodings.encode import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.formulations import (
     FORMULATIONS,
     Formulation,
@@ -57,6 +57,7 @@ __all__ = [
     "big_m_relu",
     "crown_bounds",
     "encode",
+    "encode_values",
     "formulation_named",
     "indicator_relu",
     "interval_bounds",

@@ -45,24 +45,39 @@ def encode(
     enclose a smooth activation: the program then holds more than the network's values.
     """
     builder = ProgramBuilder()
-    values = [linf_ball(builder, bounds[0]) if ball is None else ball(builder)]
+    x = linf_ball(builder, bounds[0]) if ball is None else ball(builder)
+    output = encode_values(builder, network, bounds, x, relu=relu, segments=segments)
+    return Encoding(builder.build(), x, output)
+
+
+def encode_values(
+    builder: ProgramBuilder,
+    network: Network,
+    bounds: Bounds,
+    x: Expressions,
+    *,
+    relu: ReluEncoding = big_m_relu,
+    segments: int = DEFAULT_SEGMENTS,
+    prefix: str = "",
+) -> Expressions:
+    """Add the values of ``network`` at the input ``x`` to a program; return the output.
+
+    ``bounds`` must be valid for every value. ``prefix`` tells the names of several networks in one
+    program apart.
+    """
+    values = [x]
     for index, node in enumerate(network.nodes):
         if isinstance(node, Affine):
             values.append(substitute(node, values))
             continue
-        interval = bounds[node.source]
+        label, z, interval = f"{prefix}{index}", values[node.source], bounds[node.source]
         if isinstance(node, Max):
-            values.append(big_m_max(builder, str(index), node, values[node.source], interval))
+            values.append(big_m_max(builder, label, node, z, interval))
         elif isinstance(node, Smooth):
             enclosed, _ = enclose_smooth(
-                builder,
-                str(index),
-                node.function,
-                values[node.source],
-                interval,
-                segments=segments,
+                builder, label, node.function, z, interval, segments=segments
             )
             values.append(enclosed)
         else:
-            values.append(relu(builder, str(index), values[node.source], interval))
-    return Encoding(builder.build(), values[0], values[-1])
+            values.append(relu(builder, label, z, interval))
+    return values[-1]

@@ -118,6 +118,8 @@ class HighsSession:
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs = self._highs
+        for option, value in (_GENERAL if targets.whole else _LEAN).items():
+            highs.setOptionValue(option, value)
         highs.changeColsCost(self._columns.size, self._columns, cost)
         self._deadline = time.monotonic() + targets.seconds
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
@@ -177,20 +179,36 @@ def _options(threads: int, tolerances: Tolerances) -> dict[str, bool | int | flo
     return {
         "output_flag": False,
         "threads": threads,
-        "presolve": "off",
-        # an effort of zero alone leaves most of them running
-        "mip_heuristic_effort": 0.0,
-        "mip_heuristic_run_feasibility_jump": False,
-        "mip_heuristic_run_rins": False,
-        "mip_heuristic_run_rens": False,
-        "mip_heuristic_run_root_reduced_cost": False,
-        "mip_allow_cut_separation_at_nodes": False,
-        "mip_detect_symmetry": False,
         "mip_rel_gap": 0.0,
-        "mip_abs_gap": 0.0,
         "mip_feasibility_tolerance": max(tolerances.integrality, 1e-10),
         "primal_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
         "dual_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
         # entries below this are dropped from the matrix without a word
         "small_matrix_value": 1e-12,
+        **_LEAN,
     }
+
+
+_LEAN: dict[str, bool | float | str] = {
+    "presolve": "off",
+    # an effort of zero alone leaves most of them running
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+    "mip_allow_cut_separation_at_nodes": False,
+    "mip_detect_symmetry": False,
+    "mip_abs_gap": 0.0,
+}
+_GENERAL: dict[str, bool | float | str] = {
+    "presolve": "choose",
+    "mip_heuristic_effort": 0.05,
+    "mip_heuristic_run_feasibility_jump": True,
+    "mip_heuristic_run_rins": True,
+    "mip_heuristic_run_rens": True,
+    "mip_heuristic_run_root_reduced_cost": True,
+    "mip_allow_cut_separation_at_nodes": True,
+    "mip_detect_symmetry": True,
+    "mip_abs_gap": 0.99,
+}

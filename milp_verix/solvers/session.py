@@ -36,13 +36,16 @@ class Targets:
     question, and so does a proof that no point has a cost below ``holds_above``; a solver that
     can stop there does, the others go on to the optimum. ``probe`` is shown points of the linear
     relaxation, which need not be integral; where it returns true, the question is answered by the
-    point shown last. Solvers that never hold such a point do not call it.
+    point shown last. Solvers that never hold such a point do not call it. ``whole`` says that every
+    feasible cost is a whole number, as in a covering problem: a bound less than one below the best
+    cost proves it, and presolve, cuts and heuristics pay, which they do not in checks.
     """
 
     seconds: float = float("inf")
     violated_below: float = -np.inf
     holds_above: float = np.inf
     probe: Callable[[FloatArray], bool] | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,114 @@
+"""The minimum is that of brute force over all subsets, and its bound is never above it."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix import Explanation, MinimumProgress, minimum
+from milp_verix.solvers import SOLVERS
+from tests.digits import images, network
+from tests.norm_oracle import worst_margin
+from tests.test_norms import NORMS, radius
+from tests.tiny_cases import Case, case
+from tests.witnesses import assert_sound
+
+
+def fewest(problem: Case) -> int:
+    """Return the size of the smallest explanation, by trying all subsets."""
+    features = range(len(problem.groups))
+    for size in range(len(problem.groups) + 1):
+        for explained in combinations(features, size):
+            if problem.brute.holds([f for f in features if f not in explained]):
+                return size
+    raise AssertionError("everything explained must be an explanation")
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:
+    problem = case(seed)
+    net = problem.network(tmp_path)
+    found = minimum(net, problem.x, **problem.options)
+    assert found.proven
+    assert found.size == found.lower_bound == fewest(problem)
+    assert found.minimal
+    assert problem.brute.holds(found.irrelevant)
+    assert_sound(found, net, problem.x)
+
+
+def test_there_is_something_to_find(tmp_path: Path) -> None:
+    sizes = [fewest(case(seed)) for seed in range(120)]
+    assert sum(size > 1 for size in sizes) > 20
+    assert len(set(sizes)) > 3
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", range(0, 40, 2))
+def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
+    problem = case(seed)
+    epsilon, features = radius(problem, norm), range(len(problem.groups))
+    options = {**problem.options, "epsilon": epsilon, "norm": norm}
+    found = minimum(problem.network(tmp_path), problem.x, **options)
+    assert found.proven
+    smaller = combinations(features, max(found.size - 1, 0))
+    survivors = [
+        explained
+        for explained in smaller
+        if worst_margin(
+            problem.brute, [f for f in features if f not in explained], NORMS[norm], epsilon
+        )
+        < 0
+    ]
+    assert not survivors or found.size == 0
+    assert worst_margin(problem.brute, list(found.irrelevant), NORMS[norm], epsilon) < 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_solvers_agree(solver: str, tmp_path: Path) -> None:
+    if reason := SOLVERS[solver].unavailable():
+        pytest.skip(reason)
+    for seed in range(10):
+        problem = case(seed)
+        options = {**problem.options, "solver": solver}
+        found = minimum(problem.network(tmp_path), problem.x, **options)
+        assert found.proven
+        assert found.size == fewest(problem)
+
+
+def test_a_digit_has_a_proven_minimum_below_its_local_explanations() -> None:
+    seen: list[MinimumProgress] = []
+    found = minimum(network(), images()[15], epsilon=0.1, progress=seen.append)
+    assert found.proven
+    assert found.minimal
+    assert found.replay(network()) == ()
+    bounds = [state.lower_bound for state in seen]
+    assert bounds == sorted(bounds)
+    assert all(state.lower_bound <= found.size <= state.size for state in seen)
+    again = Explanation.from_json(found.to_json())
+    assert (again.lower_bound, again.gap, again.proven) == (found.size, 0, True)
+
+
+def test_a_time_limit_leaves_an_explanation_and_a_bound() -> None:
+    found = minimum(network(), images()[17], epsilon=0.2, time_limit=1.5)
+    assert found.lower_bound is not None
+    assert 0 <= found.lower_bound <= found.size <= 64
+    assert found.replay(network()) == ()
+    assert found.proven or found.statistics.stopped == "time limit"
+
+
+def test_an_interrupt_leaves_an_explanation_and_a_bound() -> None:
+    def interrupt(_state: MinimumProgress) -> None:
+        raise KeyboardInterrupt
+
+    found = minimum(network(), images()[15], epsilon=0.1, progress=interrupt)
+    assert found.statistics.stopped == "interrupted"
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.size
+    assert found.replay(network()) == ()
+
+
+def test_a_prediction_that_nothing_changes_has_an_empty_minimum() -> None:
+    found = minimum(network(), images()[0], epsilon=0.001)
+    assert (found.size, found.lower_bound, found.proven) == (0, 0, True)
+    assert np.array_equal(found.irrelevant, np.arange(64))
