@@ -206,7 +206,7 @@ def _termination_as_interrupt() -> Iterator[None]:
     """Let SIGTERM do what Ctrl-C does, so that a job that is cancelled keeps what it found."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGTERM, interrupt)
     try:

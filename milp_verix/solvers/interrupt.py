@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 @dataclass(slots=True)
 class Interrupt:
@@ -17,25 +19,28 @@ class Interrupt:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Interrupt]:
-    """Turn SIGINT into a flag for the block's duration; raise KeyboardInterrupt at its end.
+    """Turn signals that raise into a flag for the block; raise KeyboardInterrupt at its end.
 
     An exception raised inside a solver's callback would cross native frames, which solvers either
-    swallow or die of. Outside the main thread, where Python delivers no signals, and where Ctrl-C
-    is ignored or not Python's to handle, the block runs unchanged.
+    swallow or die of. A signal is left alone that is ignored or has its default action, and so are
+    all outside the main thread, where Python delivers none.
     """
     interrupt = Interrupt()
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+    if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
 
     def remember(_signal: int, _frame: FrameType | None) -> None:
         interrupt.pending = True
 
-    signal.signal(signal.SIGINT, remember)
+    handled = {number: signal.getsignal(number) for number in _SIGNALS}
+    handled = {number: handler for number, handler in handled.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, remember)
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in handled.items():
+            signal.signal(number, handler)
     if interrupt.pending:
         raise KeyboardInterrupt
