@@ -31,11 +31,11 @@ def seconds_of(limit: float | None, name: str) -> float:
     return seconds
 
 
-def segments_of(segments: int) -> int:
-    """Return a number of segments; ``InputError`` unless it is an integer of at least 1."""
-    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise InputError(f"segments must be an integer of at least 1, got {segments!r}")
-    return int(segments)
+def integer_of(value: int, name: str, least: int = 1) -> int:
+    """Return an integer; ``InputError`` unless it is one of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)
 
 
 def indices_of(free: Sequence[int], count: int) -> list[int]:

@@ -5,7 +5,9 @@ Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features we
 sound and written; 2 an argument, the input, the model or the solver cannot be used.
 """
 
+import io
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,6 +47,7 @@ from milp_verix.cli_options import (
 from milp_verix.errors import InputError
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Explanation
+from milp_verix.features import image_layout
 from milp_verix.inputs import read_input, scale_bytes
 from milp_verix.onnx_network import load_network
 from milp_verix.order import ORDERS, TRANSFORMATIONS
@@ -65,6 +68,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a console may know no ε
     app()
 
 
@@ -157,6 +162,11 @@ def _explain(
             raise InputError(
                 f"--image-shape {image_shape} has {prod(picture_shape)} values, the network's "
                 f"input has {network.input_size}"
+            )
+        if picture_shape is not None and image_layout(picture_shape) is None:
+            raise InputError(
+                f"--image-shape {image_shape} is no image: height and width of at least 4 pixels, "
+                "and 1, 3 or 4 channels if it has any"
             )
         given = read_input(specification, network.input_shape)
         x = scale_bytes(given, domain, network.dtype)

@@ -1,5 +1,6 @@
 """Features: groups of input coordinates that are freed together."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -116,7 +117,9 @@ def _labelled(labels: NDArray[Any], input_shape: tuple[int, ...]) -> Features:
 
 def _listed(given: Sequence[Sequence[int]] | NDArray[Any], size: int) -> Features:
     try:
-        groups = tuple(np.array([int(i) for i in group], dtype=np.intp) for group in given)
+        groups = tuple(
+            np.array([operator.index(i) for i in group], dtype=np.intp) for group in given
+        )
     except (TypeError, ValueError) as error:
         raise InputError(f"features are lists of flat coordinates: {error}") from error
     if any(group.size == 0 for group in groups):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from milp_verix.arguments import resolve_formulation, segments_of
+from milp_verix.arguments import integer_of, resolve_formulation
 from milp_verix.claim import Claim
 from milp_verix.errors import SolverError
 from milp_verix.memory import Memory
@@ -47,9 +47,9 @@ class Oracle:
         self.problem = problem
         self.tolerances = tolerances or Tolerances()
         self._solver = solver
-        self._threads = threads
+        self._threads = integer_of(threads, "threads")
         self.bounds, self._bound_method = resolve_bounds(bounds)
-        self._segments = segments_of(segments)
+        self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
 from milp_verix.problem import Problem
 from verix_encodings import crown_bounds
@@ -44,6 +45,9 @@ def make_order(
     Raises ``InputError`` for an unknown name and for a list that is not a permutation.
     """
     count = problem.features.count
+    if transformation not in TRANSFORMATIONS:
+        raise _unknown_transformation(transformation)
+    seed = integer_of(seed, "seed", least=0)
     if not isinstance(order, str):
         return Order("custom", _permutation(order, count))
     if order == "sequential":
@@ -82,9 +86,7 @@ def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArra
             )
         target = ball.domain_lower + ball.domain_upper - problem.x.astype(np.float64)
     else:
-        raise InputError(
-            f"unknown transformation {transformation!r}; choose one of {', '.join(TRANSFORMATIONS)}"
-        )
+        raise _unknown_transformation(transformation)
     changed_to = target.astype(problem.x.dtype)
     before = network.evaluate(problem.x)
     scores = np.empty(problem.features.count)
@@ -93,6 +95,11 @@ def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArra
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.evaluate(transformed))
     return scores
+
+
+def _unknown_transformation(given: object) -> InputError:
+    known = ", ".join(TRANSFORMATIONS)
+    return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
 def influence(problem: Problem) -> FloatArray:

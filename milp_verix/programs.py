@@ -6,7 +6,7 @@ from os import PathLike
 
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import indices_of, resolve_formulation, segments_of
+from milp_verix.arguments import indices_of, integer_of, resolve_formulation
 from milp_verix.ball import Domain
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
@@ -85,4 +85,4 @@ def encode_check(
         l2 = l2_ball if quadratic else l2_tangents
         ball = partial(l1_ball if region.norm == 1 else l2, ball=region)
     relu = resolve_formulation(formulation).relu
-    return encode(margins, found, relu, ball, segments_of(segments))
+    return encode(margins, found, relu, ball, integer_of(segments, "segments"))

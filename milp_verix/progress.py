@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from milp_verix.explain import Progress
+from milp_verix.serialisation import replaceable
 
 _SECONDS_BETWEEN_SAVES = 5.0
 _LARGEST_SHARE = 0.05
@@ -59,8 +60,8 @@ class Autosave:
     def __call__(self, state: Progress) -> None:
         """Save if it is time to."""
         started = time.monotonic()
-        if started < self._next:
-            return
+        if started < self._next or not replaceable(self.path):
+            return  # what a pipe was given cannot be taken back
         state.snapshot().to_json(self.path)
         now = time.monotonic()
         self._next = now + max(_SECONDS_BETWEEN_SAVES, (now - started) / _LARGEST_SHARE)

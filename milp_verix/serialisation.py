@@ -117,15 +117,27 @@ def array_hash(array: NDArray[Any]) -> str:
 def write_atomically(path: Path, text: str) -> None:
     """Write ``text`` to ``path``: a reader sees the old file or the new one, nothing between.
 
-    Raises ``InputError`` where the path cannot be written.
+    A link stays one: what it points to is written. A pipe or a device, such as /dev/stdout, is
+    written to and never replaced. Raises ``InputError`` where the path cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary: Path | None = None
     try:
+        if not replaceable(path):
+            path.write_text(text, encoding="utf-8")
+            return
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def replaceable(path: Path) -> bool:
+    """Whether ``path`` is a regular file, or nothing yet; not a pipe, a device or a folder."""
+    return path.is_file() or not path.exists()
 
 
 _STATISTICS = tuple(Statistics.__dataclass_fields__)

@@ -59,6 +59,8 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"features": np.array([0.0, 1.0, 2.0])}, "holds integers, got dtype float64"),
     ({"solver": "cplex"}, "unknown solver 'cplex'; choose one of auto, highs,"),
     ({"bounds": "tight"}, "unknown bounds 'tight'"),
+    ({"threads": 0}, "threads must be an integer of at least 1, got 0"),
+    ({"threads": "all"}, "threads must be an integer of at least 1, got 'all'"),
     ({"time_limit": 0}, "time_limit must be positive, got 0"),
     ({"time_limit": -5}, "time_limit must be positive, got -5"),
     ({"time_limit": np.nan}, "time_limit must be positive, got nan"),
@@ -72,6 +74,8 @@ EXPLAIN: list[tuple[dict[str, Any], str]] = [
     ({"transformation": "blur"}, "unknown transformation 'blur'; choose one of reversal, deletion"),
     ({"domain": (0.0, np.inf)}, "'reversal' needs a finite domain"),
     ({"check_time_limit": 0}, "check_time_limit must be positive, got 0"),
+    ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+    ({"seed": None}, "seed must be an integer of at least 0, got None"),
 ]
 
 CHECK: list[tuple[dict[str, Any], str]] = [

@@ -28,9 +28,13 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "milp_verix", *map(str, arguments)]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*arguments), capture_output=True, text=True, check=False, env=ENVIRONMENT
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**ENVIRONMENT, **variables},
     )
 
 
@@ -45,6 +49,12 @@ def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
         assert min(image.size) > 500
     assert re.search(r"explanation +34 of 64 features", done.stdout)
     assert "\x1b" not in done.stdout
+
+
+def test_a_console_without_greek_letters() -> None:
+    done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"ball +\? = 0.1", done.stdout)
 
 
 def test_options_reach_the_explanation(tmp_path: Path) -> None:
@@ -187,6 +197,7 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--order", "backwards"], "'backwards'"),
         ([*good, *at, "--order", tmp_path / "far.npy"], "each of the 64 features"),
         ([*good, *at, "--transformation", "mirror"], "'mirror'"),
+        ([*good, *at, "--order", "random", "--transformation", "mirror"], "'mirror'"),
         ([*good, *at, "--features", "blobs"], "'blobs'"),
         ([*good, *at, "--solver", "cplex"], "'cplex'.*highs"),
         ([*good, *at, "--time-limit", 0], "positive"),
@@ -195,6 +206,7 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--plot", tmp_path / "out.xyz"], "'.xyz'"),
         ([*good, *at, "--image-shape", "8x8"], "'8x8'"),
         ([*good, *at, "--plot", tmp_path / "o.png", "--image-shape", "9,9"], "9"),
+        ([*good, *at, "--plot", tmp_path / "o.png", "--image-shape", "1,64"], "no image"),
     ]
 
 

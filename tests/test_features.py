@@ -108,6 +108,7 @@ def test_coordinates_of_features_are_ascending() -> None:
         ([0, 1, 2, 3], (1, 4), "lists of flat coordinates"),
         (4, (1, 4), "lists of flat coordinates"),
         ([["a"], ["b"]], (1, 2), "lists of flat coordinates"),
+        ([[0.5], [1.7]], (1, 2), "lists of flat coordinates"),
         (np.array([0, 0]), (1, 4), "lists of flat coordinates"),
     ],
 )

@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,19 @@ def test_a_file_is_written_and_read(tmp_path: Path) -> None:
     assert_same(Explanation.from_json(path), explained())
     assert_same(Explanation.from_json(str(path)), explained())
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_followed_and_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    target, link, pipe = (tmp_path / name for name in ("target.json", "link.json", "pipe"))
+    link.symlink_to(target)
+    assert explained().to_json(link) == target.read_text(encoding="utf-8")
+    assert link.is_symlink()
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_text, encoding="utf-8")
+        assert explained().to_json(pipe) == read.result(timeout=60)
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [link, pipe, target]
 
 
 def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
