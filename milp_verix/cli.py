@@ -6,24 +6,25 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 """
 
 import io
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from math import prod
-from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from milp_verix.cli_delivery import (
+    Delivery,
+    ImageShape,
+    JsonPath,
+    PlotPath,
+    Quiet,
+    given_input,
+    termination_as_interrupt,
+)
 from milp_verix.cli_export import export
+from milp_verix.cli_minimum import minimum
 from milp_verix.cli_options import (
-    INTERRUPTED,
-    UNDECIDED,
     BoundsName,
     Delta,
     DomainEnds,
@@ -38,22 +39,15 @@ from milp_verix.cli_options import (
     Output,
     OutputName,
     Segments,
-    check_folder,
     groups_of,
     numbers_in,
     refusals,
     shape_of,
 )
-from milp_verix.errors import InputError
 from milp_verix.explain import Progress, explain
-from milp_verix.explanation import Explanation
-from milp_verix.features import image_layout
-from milp_verix.inputs import read_input, scale_bytes
 from milp_verix.onnx_network import load_network
 from milp_verix.order import ORDERS, TRANSFORMATIONS
-from milp_verix.plotting import plot_format
 from milp_verix.progress import Autosave, progress_bar
-from milp_verix.report import summary
 from milp_verix.solvers import SOLVERS
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
@@ -96,6 +90,7 @@ def _root(
 
 
 app.command("export")(export)
+app.command("minimum")(minimum)
 
 
 @app.command("explain", epilog="\n".join(str(__doc__).splitlines()[2:]))
@@ -132,48 +127,27 @@ def _explain(
     ] = None,
     check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
-    json_path: Annotated[
-        Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")
-    ] = None,
-    plot_path: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
-    ] = None,
+    json_path: JsonPath = None,
+    plot_path: PlotPath = None,
     input_shape: InputShape = None,
     output_name: OutputName = None,
-    image_shape: Annotated[
-        str | None,
-        typer.Option(metavar="H,W[,C]", help="Draw an input that is not shaped as an image so."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
+    image_shape: ImageShape = None,
+    quiet: Quiet = False,
 ) -> None:
     """Find the features that, when fixed, keep the prediction whatever the others do."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    with refusals(errors), _termination_as_interrupt():
-        picture_shape = shape_of(image_shape, "--image-shape")
-        for path in (json_path, plot_path):
-            check_folder(path)
-        if plot_path is not None:
-            plot_format(plot_path)
+    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    with refusals(errors), termination_as_interrupt():
+        delivery.check_paths()
         network = load_network(
             model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
         )
-        if picture_shape is not None and prod(picture_shape) != network.input_size:
-            raise InputError(
-                f"--image-shape {image_shape} has {prod(picture_shape)} values, the network's "
-                f"input has {network.input_size}"
-            )
-        if picture_shape is not None and image_layout(picture_shape) is None:
-            raise InputError(
-                f"--image-shape {image_shape} is no image: height and width of at least 4 pixels, "
-                "and 1, 3 or 4 channels if it has any"
-            )
-        given = read_input(specification, network.input_shape)
-        x = scale_bytes(given, domain, network.dtype)
+        delivery.check_image(network)
+        given = given_input(specification, network, domain)
         with progress_bar(errors) as show:
             result = explain(
                 network,
-                x,
+                given.x,
                 epsilon=epsilon,
                 norm=norm,
                 delta=delta,
@@ -193,36 +167,8 @@ def _explain(
                 seed=seed,
                 progress=_all_of(show, json_path and Autosave(json_path)),
             )
-        if x is not given:
-            note = f"the input's bytes were scaled from 0..255 to [{domain[0]:g}, {domain[1]:g}]"
-            result = replace(result, notes=(*result.notes, note))
-        if json_path is not None:
-            result.to_json(json_path)
-        if not quiet:
-            Console(highlight=False).print(summary(result))
-        if plot_path is not None:
-            result.plot(plot_path, image_shape=picture_shape)
-    raise typer.Exit(_exit_code(result))
-
-
-def _exit_code(result: Explanation) -> int:
-    if result.statistics.stopped == "interrupted":
-        return INTERRUPTED
-    return 0 if result.minimal else UNDECIDED
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that a job that is cancelled keeps what it found."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+        code = delivery.deliver(given.noted(result))
+    raise typer.Exit(code)
 
 
 def _all_of(*listeners: Any) -> Any:

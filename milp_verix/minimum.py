@@ -146,7 +146,8 @@ class _Search:
                     progress(MinimumProgress(self._best.size, self._lower_bound, rounds))
         except KeyboardInterrupt:
             self._stopped = INTERRUPTED
-        if self._open() and self._stopped is None and self._seconds() <= 0:
+        unproven = self._lower_bound < self._best.size
+        if unproven and self._stopped is None and self._seconds() <= 0:
             self._stopped = TIME_LIMIT
 
     def result(self) -> Explanation:

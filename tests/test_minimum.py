@@ -8,8 +8,9 @@ import pytest
 
 from milp_verix import Explanation, MinimumProgress, minimum
 from milp_verix.solvers import SOLVERS
-from tests.digits import images, network
+from tests.digits import IMAGES, MODEL, images, network
 from tests.norm_oracle import worst_margin
+from tests.test_cli import run
 from tests.test_norms import NORMS, radius
 from tests.tiny_cases import Case, case
 from tests.witnesses import assert_sound
@@ -112,3 +113,12 @@ def test_a_prediction_that_nothing_changes_has_an_empty_minimum() -> None:
     found = minimum(network(), images()[0], epsilon=0.001)
     assert (found.size, found.lower_bound, found.proven) == (0, 0, True)
     assert np.array_equal(found.irrelevant, np.arange(64))
+
+
+def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--json", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "yes, proven: no explanation has fewer features" in done.stdout
+    assert Explanation.from_json(out).proven
+    assert run("minimum", MODEL, "absent.npy", "--epsilon", 0.1).returncode == 2

@@ -1,0 +1,114 @@
+"""The command ``milp-verix minimum``: the explanation with the fewest features."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from milp_verix.cli_delivery import (
+    Delivery,
+    ImageShape,
+    JsonPath,
+    PlotPath,
+    Quiet,
+    given_input,
+    termination_as_interrupt,
+)
+from milp_verix.cli_options import (
+    Delta,
+    DomainEnds,
+    Epsilon,
+    Groups,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+    groups_of,
+    refusals,
+    shape_of,
+)
+from milp_verix.minimum import MinimumProgress
+from milp_verix.minimum import minimum as find_minimum
+from milp_verix.onnx_network import load_network
+from milp_verix.solvers import SOLVERS
+
+
+def minimum(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    epsilon: Epsilon,
+    norm: Norm = "linf",
+    delta: Delta = None,
+    domain: DomainEnds = (0.0, 1.0),
+    features: Groups = None,
+    label: Label = None,
+    output: Output = None,
+    solver: Annotated[
+        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+    ] = "auto",
+    threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
+    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    json_path: JsonPath = None,
+    plot_path: PlotPath = None,
+    input_shape: InputShape = None,
+    output_name: OutputName = None,
+    image_shape: ImageShape = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the explanation with the fewest features, and prove that none has fewer.
+
+    Ctrl-C and the time limit end with the best explanation so far and its proven lower bound. The
+    exit codes are those of explain: 0 says that the explanation is locally minimal, not that it is
+    proven to be a minimum.
+    """
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    with refusals(errors), termination_as_interrupt():
+        delivery.check_paths()
+        network = load_network(
+            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
+        )
+        delivery.check_image(network)
+        given = given_input(specification, network, domain)
+        with _status(errors) as show:
+            result = find_minimum(
+                network,
+                given.x,
+                epsilon=epsilon,
+                norm=norm,
+                delta=delta,
+                domain=domain,
+                features=groups_of(features),
+                label=label,
+                output=output,
+                solver=solver,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+            )
+        code = delivery.deliver(given.noted(result))
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _status(console: Console) -> Iterator[Callable[[MinimumProgress], None]]:
+    """Show the best size and the bound, on a terminal only."""
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("a first explanation …") as status:
+
+        def show(state: MinimumProgress) -> None:
+            status.update(
+                f"best {state.size}, none below {state.lower_bound}, round {state.rounds}"
+            )
+
+        yield show
