@@ -196,6 +196,10 @@ class Explanation:
 
         return plot_explanation(self, path, image_shape=image_shape)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
+        return Explanation.from_json, (self.to_json(),)
+
     def __repr__(self) -> str:
         minimal = "locally minimal" if self.minimal else f"{len(self.unknown)} unknown"
         return (

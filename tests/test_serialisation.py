@@ -1,7 +1,9 @@
 """What is written can be read, by us bit for bit and by others as plain JSON."""
 
+import copy
 import json
 import math
+import pickle
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -36,6 +38,11 @@ def test_a_classification_comes_back_bit_for_bit() -> None:
     expected = explained()
     assert expected.counterfactuals
     assert_same(Explanation.from_json(expected.to_json()), expected)
+
+
+def test_an_explanation_is_pickled_and_copied() -> None:
+    assert_same(pickle.loads(pickle.dumps(explained())), explained())
+    assert_same(copy.deepcopy(explained()), explained())
 
 
 def test_a_regression_comes_back_bit_for_bit(tmp_path: Path) -> None:
