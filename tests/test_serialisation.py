@@ -3,8 +3,8 @@
 import copy
 import json
 import math
-import pickle
 import os
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
