@@ -14,7 +14,7 @@ from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
 from milp_verix.problem import Problem
 from verix_encodings import crown_bounds
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.crown import upper_form
 
 TRANSFORMATIONS = ("reversal", "deletion")
@@ -115,7 +115,7 @@ def influence(problem: Problem) -> FloatArray:
     worst = np.argmax(bounds[-1].upper)
     chosen = np.zeros((1, margins.output_size))
     chosen[0, worst] = 1.0
-    a = upper_form(margins, bounds, len(margins.nodes), chosen).coefficients[0]
+    a = dense(upper_form(margins, bounds, len(margins.nodes), chosen).coefficients)[0]
     x = problem.x.astype(np.float64)
     gains = np.maximum(a * (region.box.upper - x), a * (region.box.lower - x))
     return np.array([gains[group].sum() for group in problem.features.groups])

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tests.networks import as_layers, cube, network_of, random_box, random_graph, random_layers
 from tests.test_bounds import assert_encloses, inside, seeds
-from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings import Interval, NormBall, Region, crown_bounds, interval_bounds
 from verix_encodings.crown import upper_bounds
 
 
@@ -98,3 +99,24 @@ def test_bounds_beyond_float64_are_an_overflow() -> None:
     network = network_of(as_layers(([[1e200]], [0.0]), ([[1e200]], [0.0]), ([[1.0]], [0.0])))
     with pytest.raises(OverflowError, match="overflow"):
         crown_bounds(network, Interval(np.array([-1.0]), np.array([1.0])))
+
+
+@pytest.mark.parametrize("norm", [None, 1, 2])
+def test_sparse_coefficients_give_the_bounds_of_dense_ones(norm: int | None) -> None:
+    compared = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        network = random_graph(rng, size=4, nodes=9)
+        box = random_box(rng, 4)
+        region: Region = box
+        if norm is not None:
+            region = NormBall(box, box.lower / 2 + box.upper / 2, 0.4, norm)
+        bounds = crown_bounds(network, region)
+        for value in range(1, len(bounds)):
+            rows = np.concatenate([np.eye(network.sizes[value]), -np.eye(network.sizes[value])])
+            rows[:, rng.random(rows.shape[1]) < 0.3] = 0.0
+            dense = upper_bounds(network, region, bounds, value, rows)
+            sparse = upper_bounds(network, region, bounds, value, sp.csr_array(rows))
+            np.testing.assert_allclose(sparse, dense, rtol=1e-12, atol=1e-12)
+            compared += rows.shape[0]
+    assert compared > 1000

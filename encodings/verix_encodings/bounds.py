@@ -35,6 +35,9 @@ class Region(Protocol):
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         """Bound ``M x`` over the set, rounded outward: (lower, upper), one for each row of M."""
 
+    def greatest(self, matrix: Matrix) -> FloatArray:
+        """Return the upper bounds of :meth:`extremes` alone."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
@@ -76,6 +79,10 @@ class Interval:
         centre, radius = matrix @ middle, weight @ half
         error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))
         return centre - radius - error, centre + radius + error
+
+    def greatest(self, matrix: Matrix) -> FloatArray:
+        """Return the upper bounds of :meth:`extremes` alone."""
+        return self.extremes(matrix)[1]
 
 
 Bounds: TypeAlias = tuple[Interval, ...]

@@ -27,11 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray
+from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray, Matrix, dense
 from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.strips import best_lines
+
+# above this share of entries that are not zero, a product with an ndarray is faster
+_SPARSE = 0.1
 
 
 def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds:
@@ -85,12 +88,13 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
 def _tightened(
     network: Network, region: Region, bounds: list[Interval], value: int, rows: IntArray
 ) -> Interval:
-    unit = np.zeros((rows.size, network.sizes[value]))
-    unit[np.arange(rows.size), rows] = 1.0
+    size = network.sizes[value]
+    signs = np.repeat([1.0, -1.0], rows.size)
+    # as sparse as the network is: a neuron of a convolution depends on a few of those before it
+    entries = (signs, (np.arange(signs.size), np.tile(rows, 2)))
+    units = sp.csr_array(entries, shape=(signs.size, size))
     with np.errstate(over="ignore", invalid="ignore"):
-        extremes = upper_bounds(
-            network, region, tuple(bounds), value, np.concatenate([unit, -unit])
-        )
+        extremes = upper_bounds(network, region, tuple(bounds), value, units)
     lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
     # a NaN, from coefficients that overflowed, is no bound: the known one stays
     upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
@@ -99,14 +103,14 @@ def _tightened(
 
 
 def upper_bounds(
-    network: Network, region: Region, bounds: Bounds, value: int, coefficients: FloatArray
+    network: Network, region: Region, bounds: Bounds, value: int, coefficients: Matrix
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 
     ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``.
     """
     form = upper_form(network, bounds, value, coefficients)
-    total = form.constant + region.extremes(form.coefficients)[1]
+    total = form.constant + region.greatest(form.coefficients)
     return total + form.error + 8 * UNIT_ROUNDOFF * np.abs(total)
 
 
@@ -117,14 +121,12 @@ class LinearForm:
     ``constant`` is ``b``; ``error`` is ``e``, what rounding can have lost on the way.
     """
 
-    coefficients: FloatArray
+    coefficients: Matrix
     constant: FloatArray
     error: FloatArray
 
 
-def upper_form(
-    network: Network, bounds: Bounds, value: int, coefficients: FloatArray
-) -> LinearForm:
+def upper_form(network: Network, bounds: Bounds, value: int, coefficients: Matrix) -> LinearForm:
     """Return a linear form in the input that is above ``C v`` where ``bounds`` hold."""
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
@@ -140,41 +142,65 @@ def upper_form(
             known = pending.get(source)
             pending[source] = product if known is None else known + product
             if known is not None:
-                total = np.abs(known) + np.abs(product)
+                total = abs(known) + abs(product)
                 error += relative_error(1) * (total @ bounds[source].magnitude)
-    at_input = pending.get(0, np.zeros((rows, network.input_size)))
+    at_input = pending.get(0, sp.csr_array((rows, network.input_size)))
     return LinearForm(at_input, constant, error)
 
 
 def _replaced(
-    node: Node, bounds: Bounds, c: FloatArray
-) -> tuple[FloatArray, FloatArray, list[tuple[int, FloatArray]]]:
+    node: Node, bounds: Bounds, c: Matrix
+) -> tuple[FloatArray, FloatArray, list[tuple[int, Matrix]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
     Returns its constant, its rounding error, and the coefficients of each source.
     """
-    weight, positive, negative = np.abs(c), np.maximum(c, 0.0), np.minimum(c, 0.0)
     if isinstance(node, Affine):
         reach = np.abs(node.bias)
         for source, matrix in node.terms:
             reach = reach + abs(matrix) @ bounds[source].magnitude
-        products = [(source, c @ matrix) for source, matrix in node.terms]
-        return c @ node.bias, relative_error(node.bias.size) * (weight @ reach), products
+        products = [(source, _filled(c @ matrix)) for source, matrix in node.terms]
+        return c @ node.bias, relative_error(node.bias.size) * (abs(c) @ reach), products
     interval = bounds[node.source]
     if isinstance(node, Max):
         above, ceiling, below = _max_relaxation(node, interval)
+        positive, negative = _sides(c)
         shift, product = positive @ ceiling, positive @ above + negative @ below
         reach = np.abs(ceiling) + below @ interval.magnitude
     elif isinstance(node, Smooth):
         s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
-        shift, product = positive @ b_high + negative @ b_low, positive * s_high + negative * s_low
+        positive, negative = _sides(c)
+        shift, product = positive @ b_high + negative @ b_low, _by_sign(c, s_high, s_low)
         # a slope of σ is at most two
         reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
     else:
         slope, intercept, floor = _relaxation(interval)
-        shift, product = positive @ intercept, positive * slope + negative * floor
+        shift, product = _sides(c)[0] @ intercept, _by_sign(c, slope, floor)
         reach = intercept + interval.magnitude
-    return shift, relative_error(reach.size) * (weight @ reach), [(node.source, product)]
+    return shift, relative_error(reach.size) * (abs(c) @ reach), [(node.source, product)]
+
+
+def _filled(c: Matrix) -> Matrix:
+    """Return ``c`` as an ndarray once so much of it is not zero that sparse products cost more."""
+    rows, columns = c.shape
+    return dense(c) if isinstance(c, np.ndarray) or c.nnz > _SPARSE * rows * columns else c
+
+
+def _sides(c: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the positive and the negative part of ``c``."""
+    if isinstance(c, np.ndarray):
+        return np.maximum(c, 0.0), np.minimum(c, 0.0)
+    return c.maximum(0.0), c.minimum(0.0)
+
+
+def _by_sign(c: Matrix, above: FloatArray, below: FloatArray) -> Matrix:
+    """Multiply each column of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere."""
+    if isinstance(c, np.ndarray):
+        return c * np.where(c > 0, above, below)
+    factor = np.where(c.data > 0, above[c.indices], below[c.indices])
+    product = sp.csr_array((c.data * factor, c.indices, c.indptr), shape=c.shape)
+    product.eliminate_zeros()
+    return product
 
 
 def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]:

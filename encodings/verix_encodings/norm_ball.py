@@ -50,16 +50,16 @@ class NormBall:
 
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         """Bound ``M x`` over the ball, rounded outward: (lower, upper), one for each row of M."""
-        parts = []
+        return -self.greatest(-matrix), self.greatest(matrix)
+
+    def greatest(self, matrix: Matrix) -> FloatArray:
+        """Return the upper bounds of :meth:`extremes` alone."""
+        parts = [np.zeros(0)]
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
             rows = dense(matrix[start : start + _ROWS_AT_ONCE, :])
-            at_centre = rows @ self.centre
             error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
-            lower = at_centre - self._reach(-rows) - error
-            upper = at_centre + self._reach(rows) + error
-            parts.append(np.stack([lower, upper]))
-        joined = np.concatenate([np.zeros((2, 0)), *parts], axis=1)
-        return joined[0], joined[1]
+            parts.append(rows @ self.centre + self._reach(rows) + error)
+        return np.concatenate(parts)
 
     def _reach(self, rows: FloatArray) -> FloatArray:
         """Bound ``c·(x − x₀)`` over the ball from above, for each row ``c``."""
@@ -94,7 +94,10 @@ def _l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
         # no room left for the others, or nothing to gain by them: this λ stays
         usable = (left > 0) & (others > 0)
         better = others / (2.0 * np.sqrt(np.where(usable, left, 1.0)))
+        before = multiplier
         multiplier = np.where(usable, better, np.where(others > 0, multiplier, 0.0))
+        if np.array_equal(multiplier, before):
+            break
     at_end = weight > 2.0 * multiplier * room
     inner = weight**2 / (4.0 * np.where(multiplier > 0, multiplier, 1.0))
     gains = np.where(at_end, weight * room - multiplier * room**2, inner)
