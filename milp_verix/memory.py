@@ -15,9 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.ascent import climb
 from verix_encodings import Bounds, Interval, Network, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import relative_error
+
+# each costs two evaluations of the network for each margin
+_ONE_BY_ONE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +63,14 @@ class Memory:
     def flips(self, extra: IntArray, box: Interval) -> Iterator[tuple[int, FloatArray, float]]:
         """Yield (margin, input, value there), the new coordinates at the ends that are worse.
 
-        The ends are chosen coordinate by coordinate; the margins that came closest are first.
+        The ends are chosen coordinate by coordinate, or, where these are many, along the gradient;
+        the margins that came closest are first.
         """
         for margin in np.argsort(-self.reached, kind="stable"):
+            if extra.size > _ONE_BY_ONE:
+                point = climb(self.network, box, self.points[margin], int(margin))
+                yield int(margin), point, float(self.network.evaluate(point)[margin])
+                continue
             point, value = self.points[margin].copy(), float(self.reached[margin])
             for i in extra:
                 kept = point[i]

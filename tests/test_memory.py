@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
+from milp_verix.memory import Memory
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from tests.digits import images, network
-from tests.networks import convolutional
+from tests.networks import convolutional, network_of, random_layers
 from tests.tiny_cases import case, permutation
+from verix_encodings import Interval
 
 
 @pytest.mark.parametrize("seed", range(0, 120, 2))
@@ -79,3 +81,21 @@ def test_a_check_on_fewer_coordinates_forgets_nothing_and_uses_nothing() -> None
         assert oracle.check(irrelevant[:5]).holds
         assert oracle.memory is not None
         assert oracle.check(irrelevant).holds
+
+
+def test_many_new_coordinates_move_along_the_gradient() -> None:
+    # one by one, each would cost two evaluations for each margin
+    rng = np.random.default_rng(0)
+    size = 300
+    network = network_of(random_layers(rng, (size, 20, 3)))
+    centre, nothing = np.full(size, 0.5), np.zeros(0, dtype=np.intp)
+    reached = network.evaluate(centre)
+    memory = Memory(network, centre, nothing, reached, np.tile(centre, (3, 1)), reached)
+    box = Interval(np.full(size, 0.4), np.full(size, 0.6))
+    found = list(memory.flips(np.arange(size), box))
+    assert sorted(margin for margin, _, _ in found) == [0, 1, 2]
+    drawn = rng.uniform(0.4, 0.6, (500, size))
+    best_of_many = np.max([network.evaluate(point) for point in drawn], axis=0)
+    for margin, point, value in found:
+        assert np.all((box.lower <= point) & (point <= box.upper))
+        assert value == network.evaluate(point)[margin] > best_of_many[margin] > reached[margin]
