@@ -18,7 +18,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import Interval
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Max
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 def big_m_max(
@@ -80,5 +80,6 @@ def _big_ms(node: Max, interval: Interval) -> tuple[IntArray, FloatArray]:
     attains = upper == greatest
     alone = attains & (np.add.reduceat(attains.astype(np.intp), starts)[member] == 1)
     runner_up = np.maximum.reduceat(np.where(attains, -np.inf, upper), starts)[member]
-    # rounded up, where the difference is rounded at all
-    return positions, np.nextafter(np.where(alone, runner_up, greatest) - lower, np.inf)
+    # rounded up, where the difference is rounded at all; solvers drop coefficients that are tiny
+    big_m = np.nextafter(np.where(alone, runner_up, greatest) - lower, np.inf)
+    return positions, np.maximum(big_m, LEAST_BIG_M)

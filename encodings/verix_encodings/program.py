@@ -20,6 +20,11 @@ from numpy.typing import ArrayLike
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, frozen
 from verix_encodings.logic import Indicator, Sos1
 
+LEAST_BIG_M = 1e-7
+"""No big-M of an encoding is smaller: readers of files drop coefficients of up to 1e-9."""
+
+_NEGLIGIBLE = 1e-12
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticRow:
@@ -88,6 +93,29 @@ class Program:
     def relaxed(self) -> "Program":
         """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
         return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
+
+    def without_tiny(self, least: float) -> "Program":
+        """Return a program without matrix entries of at most ``least``; it holds this one's points.
+
+        Each row is widened by as much as these could contribute, ``Σ |a_j| max |v_j|``, unless
+        that is far below every solver's tolerance. For solvers that drop such entries silently.
+        """
+        tiny = np.abs(self.matrix.data) <= least
+        if not tiny.any():
+            return self
+        reach = np.maximum(np.abs(self.column_lower), np.abs(self.column_upper))
+        lost, kept = self.matrix.copy(), self.matrix.copy()
+        lost.data = np.where(tiny, np.abs(lost.data) * reach[lost.indices], 0.0)
+        slack = np.asarray(lost.sum(axis=1)) * (1 + 1e-9)
+        slack = np.where(slack > _NEGLIGIBLE, slack, 0.0)
+        kept.data[tiny] = 0.0
+        kept.eliminate_zeros()
+        return replace(
+            self,
+            matrix=kept,
+            row_lower=frozen(self.row_lower - slack),
+            row_upper=frozen(self.row_upper + slack),
+        )
 
     @property
     def row_names(self) -> list[str]:

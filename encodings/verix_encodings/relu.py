@@ -6,7 +6,8 @@
 
 ``d = 1`` is the active phase: ``a = z``; ``d = 0`` the inactive one: ``a = 0``. The two big-Ms are
 ``−l`` and ``u``, the tightest that the bounds allow for each neuron (Tjeng, Xiao, Tedrake, ICLR
-2019, eqs. 6–7).
+2019, eqs. 6–7); but at least ``10⁻⁷``, since solvers drop smaller coefficients, and with them the
+choice that the row leaves.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 
 from verix_encodings.affine import define
 from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 from verix_encodings.relu_phases import activations, phases_of
 
 
@@ -33,6 +34,8 @@ def big_m_relu(
     l, u = interval.lower[unstable], interval.upper[unstable]
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    # valid as any larger big-M is
+    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
     one = sp.eye_array(unstable.size, format="csr")
     builder.add_rows(
         f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_of[unstable])], 0.0, np.inf

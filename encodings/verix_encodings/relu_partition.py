@@ -28,9 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.affine import define
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 from verix_encodings.relu_phases import activations, phases_of
 
 DEFAULT_PARTS = 2
@@ -57,6 +57,8 @@ def partition_relu(
     l, u = interval.lower[unstable], interval.upper[unstable]
     k = z.constant[unstable]
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
+    # wider bounds are valid as well, and solvers drop coefficients that are tiny
+    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     one = sp.eye_array(unstable.size, format="csr")
     # Σ_n t_n and Σ_n s_n, subtracted from a and as they are
@@ -118,16 +120,22 @@ def _partial_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
 
-    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop.
+    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; one that is not
+    0 but as small is moved outward, to 0 or to ``LEAST_BIG_M``.
     """
     low, high = Interval(lower, upper).extremes(weights)
     plus, minus = weights.maximum(0), weights.minimum(0)
     below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
     above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
     # sums of terms of one sign, so they are zero only where every term is
-    return np.where(below < 0, low, np.maximum(low, 0)), np.where(
-        above > 0, high, np.minimum(high, 0)
-    )
+    return _outward(low, below < 0), -_outward(-high, above > 0)
+
+
+def _outward(low: FloatArray, negative: BoolArray) -> FloatArray:
+    """Lower tiny bounds to 0, or to ``-LEAST_BIG_M`` where they may be below zero."""
+    low = np.where(negative, low, np.maximum(low, 0.0))
+    wider = np.where(low < 0, -LEAST_BIG_M, 0.0)
+    return np.where(np.abs(low) < LEAST_BIG_M, wider, low)
 
 
 def _parts(z: Expressions, neurons: IntArray, parts: int) -> Iterator[tuple[IntArray, Expressions]]:

@@ -103,7 +103,7 @@ class CbcSession:
     def load(self, program: Program) -> None:
         """Replace the program; it is written with each cost, in one go."""
         refuse_beyond(self, program)
-        self._program = program
+        self._program = program.without_tiny(1e-13)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""

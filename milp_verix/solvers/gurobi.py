@@ -68,6 +68,8 @@ class GurobiSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
+        # it ignores what is smaller
+        program = program.without_tiny(1e-13)
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
             self._model.dispose()

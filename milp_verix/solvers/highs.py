@@ -21,6 +21,8 @@ from verix_encodings.arrays import FloatArray, IntArray
 name = "highs"
 features = frozenset({"partition"})
 
+_SMALL = 1e-12
+
 
 def unavailable() -> str | None:
     """Return why HiGHS cannot be used, or None."""
@@ -79,6 +81,7 @@ class HighsSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
+        program = program.without_tiny(_SMALL)
         matrix = program.matrix
         self._integer = bool(program.integer.any())
         self._columns = np.arange(program.columns, dtype=np.int32)
@@ -183,8 +186,8 @@ def _options(threads: int, tolerances: Tolerances) -> dict[str, bool | int | flo
         "mip_feasibility_tolerance": max(tolerances.integrality, 1e-10),
         "primal_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
         "dual_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
-        # entries below this are dropped from the matrix without a word
-        "small_matrix_value": 1e-12,
+        # entries up to this are dropped from the matrix without a word
+        "small_matrix_value": _SMALL,
         **_LEAN,
     }
 
