@@ -7,7 +7,6 @@ activations are enclosed by few segments first, and by as many as asked for wher
 
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
@@ -19,17 +18,14 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Verdict
 from milp_verix.witness import replayed
 from verix_encodings import (
-    BallEncoding,
     Bounds,
     Encoding,
     Formulation,
     Interval,
     Network,
     NormBall,
+    ball_encoding,
     encode,
-    l1_ball,
-    l2_ball,
-    l2_tangents,
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
@@ -114,21 +110,12 @@ class Claim:
                 self.margins,
                 self.bounds,
                 relu=self.formulation.relu,
-                ball=self._ball_encoding(),
+                ball=ball_encoding(self.region, quadratic=self.native, points=self._points),
                 segments=self._current,
             )
             self.session.load(encoding.program)
             self._encoding = encoding
         return self._encoding
-
-    def _ball_encoding(self) -> BallEncoding | None:
-        if isinstance(self.region, Interval):
-            return None
-        if self.region.norm == 1:
-            return partial(l1_ball, ball=self.region)
-        if self.native:
-            return partial(l2_ball, ball=self.region)
-        return partial(l2_tangents, ball=self.region, points=self._points)
 
     def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
         """Decide one margin: first with early stops, then, if that leaves it open, without.

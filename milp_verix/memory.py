@@ -73,13 +73,11 @@ class Memory:
                 continue
             point, value = self.points[margin].copy(), float(self.reached[margin])
             for i in extra:
-                kept = point[i]
+                worst = point[i]
                 for end in (box.lower[i], box.upper[i]):
-                    before, point[i] = point[i], end
+                    point[i] = end
                     there = float(self.network.evaluate(point)[margin])
                     if there > value:
-                        value, kept = there, end
-                    else:
-                        point[i] = before
-                point[i] = kept
+                        value, worst = there, end
+                point[i] = worst
             yield int(margin), point, value

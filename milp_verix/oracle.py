@@ -5,6 +5,7 @@ mixed-integer program (:mod:`~milp_verix.claim`).
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -115,8 +116,9 @@ class Oracle:
     def _check(self, free: IntArray, deadline: float) -> Verdict:
         region, seconds = self.problem.ball.region(free), deadline - time.monotonic()
         extra = None if self.memory is None else self.memory.extra(free)
-        flips = self._flips(region, extra)
-        for _, point, value in flips:
+        points: dict[int, FloatArray] = {}
+        for margin, point, value in self._flips(region, extra):
+            points[margin] = point
             found = replayed(self.problem, point, free) if value > 0 else None
             if found is not None:
                 return replace(found, effort=Effort(flips=1))
@@ -129,7 +131,6 @@ class Oracle:
         needed = np.array([self.tolerances.decisive(m) for m in magnitude])
         open_ = np.flatnonzero(~(upper < -needed))
         effort = Effort(bounded=upper.size - open_.size)
-        points = {margin: point for margin, point, _ in flips}
         unknown: Verdict | None = None
         if open_.size:
             if self._session is None:
@@ -185,11 +186,11 @@ class Oracle:
 
     def _flips(
         self, region: Interval | NormBall, extra: IntArray | None
-    ) -> list[tuple[int, FloatArray, float]]:
+    ) -> Iterator[tuple[int, FloatArray, float]]:
         """Return the worst points known, moved where the new coordinates may go; L∞ only."""
         if self.memory is None or extra is None or not isinstance(region, Interval):
-            return []
-        return list(self.memory.flips(extra, region))
+            return iter(())
+        return self.memory.flips(extra, region)
 
     def _remember(self, free: IntArray, upper: FloatArray, points: dict[int, FloatArray]) -> None:
         if self.memory is None:

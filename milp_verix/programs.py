@@ -1,7 +1,6 @@
 """The program of a check for use elsewhere: in a file, in a bigger model, with another solver."""
 
 from collections.abc import Sequence
-from functools import partial
 from os import PathLike
 
 from numpy.typing import ArrayLike
@@ -16,11 +15,8 @@ from verix_encodings import (
     BoundMethod,
     Encoding,
     Formulation,
-    Interval,
+    ball_encoding,
     encode,
-    l1_ball,
-    l2_ball,
-    l2_tangents,
 )
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
@@ -80,9 +76,6 @@ def encode_check(
     region = problem.ball.region(coordinates)
     margins = problem.question.margins(problem.network.ir)
     found = bounds_within(resolve_bounds(bounds)[1], margins, region, float("inf"))
-    ball = None
-    if not isinstance(region, Interval):
-        l2 = l2_ball if quadratic else l2_tangents
-        ball = partial(l1_ball if region.norm == 1 else l2, ball=region)
+    ball = ball_encoding(region, quadratic=quadratic)
     relu = resolve_formulation(formulation).relu
     return encode(margins, found, relu, ball, integer_of(segments, "segments"))

@@ -19,7 +19,6 @@ A solver that fails, and one that runs out of the time budget, leaves the bounds
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -27,19 +26,16 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
-    BallEncoding,
     BoundMethod,
     Bounds,
     Encoding,
     Interval,
     Network,
-    NormBall,
     Region,
+    ball_encoding,
     crown_bounds,
     encode,
     interval_bounds,
-    l1_ball,
-    l2_tangents,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.crown import readers_of, undecided
@@ -191,7 +187,7 @@ def _layer_by_layer(
         # over the input alone the bounds known are exact
         if rows.size and any(source != 0 for source in network.nodes[value - 1].sources):
             whole = integer and value != last
-            encoding = encode(part, bounds[: value + 1], ball=_ball_encoding(region))
+            encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
             widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
             chosen = rows[widest_first][: programs.method.neurons]
             error = encoding_error(part, bounds[: value + 1])
@@ -203,12 +199,6 @@ def _layer_by_layer(
 
 def _all(interval: Interval) -> IntArray:
     return np.flatnonzero(interval.lower < interval.upper)
-
-
-def _ball_encoding(region: Region) -> BallEncoding | None:
-    if not isinstance(region, NormBall):
-        return None
-    return partial(l1_ball if region.norm == 1 else l2_tangents, ball=region)
 
 
 def _over_program(

@@ -5,7 +5,14 @@ bounds are a function of a network and a box (:mod:`~verix_encodings.bounds`), a
 function from both to rows and columns (:mod:`~verix_encodings.program`).
 """
 
-from verix_encodings.ball import l1_ball, l2_ball, l2_tangents, linf_ball, tangent_gaps
+from verix_encodings.ball import (
+    ball_encoding,
+    l1_ball,
+    l2_ball,
+    l2_tangents,
+    linf_ball,
+    tangent_gaps,
+)
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import BallEncoding, Encoding, encode, encode_values
@@ -53,6 +60,7 @@ __all__ = [
     "Smooth",
     "SmoothFunction",
     "Sos1",
+    "ball_encoding",
     "big_m_max",
     "big_m_relu",
     "crown_bounds",

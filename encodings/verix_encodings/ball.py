@@ -14,13 +14,14 @@ and each tangent is below that parabola. What is proven over it holds over the b
 may lie outside. Coordinates whose bounds coincide are constants, with no column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
+from verix_encodings.bounds import Interval, Region
 from verix_encodings.norm_ball import NormBall
 from verix_encodings.program import Expressions, ProgramBuilder
 
@@ -90,6 +91,23 @@ def l2_tangents(
         lower = -np.square(reached[useful]) * (1 + 1e-12) - 1e-300
         builder.add_rows(label, free[useful], terms, lower, np.inf)
     return expressions
+
+
+def ball_encoding(
+    region: Region, *, quadratic: bool = False, points: Sequence[FloatArray] = ()
+) -> Callable[[ProgramBuilder], Expressions]:
+    """Return what adds the inputs in ``region`` to a program.
+
+    ``quadratic`` asks for an L2 ball as a quadratic row; without it, ``points`` are where its
+    approximation gets further tangents.
+    """
+    if not isinstance(region, NormBall):
+        return partial(linf_ball, box=region.box)
+    if region.norm == 1:
+        return partial(l1_ball, ball=region)
+    if quadratic:
+        return partial(l2_ball, ball=region)
+    return partial(l2_tangents, ball=region, points=points)
 
 
 def tangent_gaps(

@@ -44,12 +44,11 @@ def enclose_smooth(
     interval: Interval,
     *,
     segments: int = DEFAULT_SEGMENTS,
-) -> tuple[Expressions, float]:
+) -> Expressions:
     """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.
 
     Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``, ``zs_label_k`` and
-    ``e_label_k`` for segments, numbered through. Also returns the largest constant that a binary
-    is multiplied by.
+    ``e_label_k`` for segments, numbered through.
     """
     everything = np.arange(interval.lower.size)
     z_columns = define(builder, f"z_{label}", z, interval, everything)
@@ -72,7 +71,7 @@ def enclose_smooth(
         ]
         builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
     points = breakpoints(function, l[several], u[several], segments)
-    largest = _multiple_choice(
+    _multiple_choice(
         builder,
         label,
         function,
@@ -81,7 +80,7 @@ def enclose_smooth(
         columns=(z_columns[several], a_columns[several]),
     )
     selection = sp.eye_array(everything.size, format="csr")
-    return Expressions(a_columns, selection, np.zeros(everything.size)), largest
+    return Expressions(a_columns, selection, np.zeros(everything.size))
 
 
 def _multiple_choice(
@@ -92,8 +91,8 @@ def _multiple_choice(
     points: FloatArray,
     neurons: IntArray,
     columns: tuple[IntArray, IntArray],
-) -> float:
-    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``; return the big-M."""
+) -> None:
+    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``."""
     segments = points.shape[0] - 1
     # one segment after the other, neuron by neuron
     start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
@@ -140,5 +139,3 @@ def _multiple_choice(
         ]
         shift = total @ (intercept * constant)
         builder.add_rows(f"segments_{name}_{label}", neurons, terms, lower + shift, upper + shift)
-    constants = np.concatenate([start, end, below, above])
-    return float(np.max(np.abs(constants), initial=0.0))

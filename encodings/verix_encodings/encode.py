@@ -74,10 +74,9 @@ def encode_values(
         if isinstance(node, Max):
             values.append(big_m_max(builder, label, node, z, interval))
         elif isinstance(node, Smooth):
-            enclosed, _ = enclose_smooth(
-                builder, label, node.function, z, interval, segments=segments
+            values.append(
+                enclose_smooth(builder, label, node.function, z, interval, segments=segments)
             )
-            values.append(enclosed)
         else:
             values.append(relu(builder, label, z, interval))
     return values[-1]
