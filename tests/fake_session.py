@@ -31,6 +31,12 @@ class FakeSession:
         assert not self.closed
         self.program = program
 
+    def set_bounds(
+        self, columns: NDArray[np.intp], lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> None:
+        assert self.program is not None
+        self.program = self.program.with_bounds(columns, lower, upper)
+
     def minimise(self, cost: NDArray[np.float64], targets: Targets) -> SolveResult:
         assert not self.closed
         assert self.program is not None

@@ -94,6 +94,16 @@ class Program:
         """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
         return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
 
+    def with_bounds(self, columns: IntArray, lower: ArrayLike, upper: ArrayLike) -> "Program":
+        """Return this program with other bounds on ``columns``, of their shape or scalars.
+
+        The rows stay: what an encoding derived from the old bounds, such as its big-Ms, holds
+        wherever the new ones lie inside of them.
+        """
+        low, high = self.column_lower.copy(), self.column_upper.copy()
+        low[columns], high[columns] = lower, upper
+        return replace(self, column_lower=frozen(low), column_upper=frozen(high))
+
     def without_tiny(self, least: float) -> "Program":
         """Return a program without matrix entries of at most ``least``; it holds this one's points.
 

@@ -22,13 +22,19 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.session import (
+    SolveResult,
+    SolveStatus,
+    Targets,
+    refuse_beyond,
+    start_of,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program, write_mps
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 name = "cbc"
-features = frozenset({"sos1"})
+features = frozenset({"sos1", "start", "early_stop"})
 
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
@@ -103,7 +109,13 @@ class CbcSession:
     def load(self, program: Program) -> None:
         """Replace the program; it is written with each cost, in one go."""
         refuse_beyond(self, program)
-        self._program = program.without_tiny(1e-13)
+        self._program = program
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the program in memory."""
+        if self._program is None:
+            raise SolverError("load a program before its bounds")
+        self._program = self._program.with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
@@ -116,8 +128,13 @@ class CbcSession:
         model = Path(self._folder.name) / "check.mps"
         solution = Path(self._folder.name) / "check.sol"
         solution.unlink(missing_ok=True)
-        write_mps(self._program, cost, model)
-        log = self._run(self._command(model, solution, targets), targets.seconds)
+        write_mps(self._program.without_tiny(1e-13), cost, model)
+        command = self._command(model, solution, targets)
+        start = start_of(targets, cost.size)
+        if start is not None and self._program.binaries:
+            _write_start(self._program, start, model.with_suffix(".start"))
+            command[2:2] = ["-mipstart", str(model.with_suffix(".start"))]
+        log = self._run(command, targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
         if not solution.exists():
@@ -194,6 +211,13 @@ class CbcSession:
     def close(self) -> None:
         """Remove the session's files."""
         self._folder.cleanup()
+
+
+def _write_start(program: Program, start: FloatArray, path: Path) -> None:
+    """Write a start as CBC reads it: like one of its solutions; the first line says nothing."""
+    values = zip(program.column_names, start, strict=True)
+    lines = [f"{j} {name} {value:.17g} 0" for j, (name, value) in enumerate(values)]
+    path.write_text("\n".join(["Optimal - objective value 0", *lines]) + "\n", encoding="ascii")
 
 
 def _number(pattern: str, log: str) -> int:

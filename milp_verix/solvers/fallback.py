@@ -5,7 +5,7 @@ from collections.abc import Callable
 from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers.session import Session, SolveResult, Targets, in_words
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 
 class LicenceFallback:
@@ -40,7 +40,7 @@ class LicenceFallback:
 
     @property
     def features(self) -> frozenset[str]:
-        """What the solver that was asked for takes."""
+        """What the solver that was asked for takes and does."""
         return self._primary.features
 
     @property
@@ -58,6 +58,12 @@ class LicenceFallback:
             self._primary.load(program)
         except LicenceLimitError as error:
             self._hand_over(error)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change bounds in the solver that holds the program."""
+        assert self._program is not None
+        self._program = self._program.with_bounds(columns, lower, upper)
+        self._current.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise with the solver that holds the program."""

@@ -12,13 +12,21 @@ import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.session import (
+    SolveResult,
+    SolveStatus,
+    Targets,
+    refuse_beyond,
+    start_of,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 name = "gurobi"
-features = frozenset({"quadratic", "indicator", "sos1", "partition"})
+features = frozenset(
+    {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
+)
 
 _SIZE_LIMIT_ERROR = 10010
 
@@ -63,13 +71,15 @@ class GurobiSession:
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
+        self._widened: Program | None = None
         self._size = ""
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
-        # it ignores what is smaller
-        program = program.without_tiny(1e-13)
+        # it ignores what is smaller; rows widened for that hold for these bounds only
+        kept = program.without_tiny(1e-13)
+        self._widened, program = None if kept is program else program, kept
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
             self._model.dispose()
@@ -107,12 +117,22 @@ class GurobiSession:
         for chosen in program.sos1:
             model.addSOS(gp.GRB.SOS_TYPE1, [variables[j] for j in chosen.columns])
 
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the model loaded."""
+        if self._widened is not None:
+            self.load(self._widened.with_bounds(columns, lower, upper))
+            return
+        changed = self._variables[columns]
+        changed.LB, changed.UB = lower, upper
+
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         gp, grb, model = self._gp, self._gp.GRB, self._model
         if model is None:
             raise SolverError("load a program before minimising")
         self._variables.Obj = cost
+        start = start_of(targets, cost.size)
+        self._variables.Start = grb.UNDEFINED if start is None else start
         model.Params.TimeLimit = min(max(targets.seconds, 0.0), grb.INFINITY)
         model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
         model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)

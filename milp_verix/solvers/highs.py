@@ -13,13 +13,19 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.session import (
+    SolveResult,
+    SolveStatus,
+    Targets,
+    refuse_beyond,
+    start_of,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
-features = frozenset({"partition"})
+features = frozenset({"partition", "live_bounds", "start", "early_stop", "duals"})
 
 _SMALL = 1e-12
 
@@ -54,6 +60,7 @@ class HighsSession:
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._integer = False
+        self._widened: Program | None = None
         self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
         self._deadline = np.inf
@@ -81,7 +88,12 @@ class HighsSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
-        program = program.without_tiny(_SMALL)
+        kept = program.without_tiny(_SMALL)
+        # rows widened for what is dropped hold for these bounds only
+        self._widened = None if kept is program else program
+        self._pass(kept)
+
+    def _pass(self, program: Program) -> None:
         matrix = program.matrix
         self._integer = bool(program.integer.any())
         self._columns = np.arange(program.columns, dtype=np.int32)
@@ -110,6 +122,9 @@ class HighsSession:
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded; the basis stays."""
+        if self._widened is not None:
+            self.load(self._widened.with_bounds(columns, lower, upper))
+            return
         indices = columns.astype(np.int32)
         self._highs.changeColsBounds(indices.size, indices, lower, upper)
 
@@ -124,6 +139,11 @@ class HighsSession:
         for option, value in (_GENERAL if targets.whole else _LEAN).items():
             highs.setOptionValue(option, value)
         highs.changeColsCost(self._columns.size, self._columns, cost)
+        start = start_of(targets, self._columns.size)
+        if start is not None and self._integer:
+            solution = self._highspy.HighsSolution()
+            solution.col_value = start.tolist()
+            highs.setSolution(solution)
         self._deadline = time.monotonic() + targets.seconds
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)

@@ -25,7 +25,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.safe_bound import safe_lower_bound
 
 name = "phase"
-features = frozenset({"partition"})
+features = frozenset({"partition", "live_bounds", "early_stop"})
 _DECIDED = 1e-9
 _GAP = 1e-9
 
@@ -96,6 +96,13 @@ class PhaseSession:
         if self._phases.size:
             columns = abs(program.matrix[:, self._phases])
             self._weight = np.asarray(columns.max(axis=0).todense()).reshape(-1)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns; phases are fixed inside of theirs."""
+        if self._program is None:
+            raise SolverError("load a program before its bounds")
+        self._program = self._program.with_bounds(columns, lower, upper)
+        self._lp.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""

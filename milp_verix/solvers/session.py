@@ -1,12 +1,12 @@
 """What a solver is to this project: it loads a program and minimises one cost after another.
 
 A session keeps its program alive between solves, so that a check with nine rivals loads one
-program and minimises nine costs. Whatever a solver reports becomes a :class:`SolveResult`, whose
-``bound`` is the only thing a proof may rest on.
+program and minimises nine costs; bounds of columns change without a new program. Whatever a solver
+reports becomes a :class:`SolveResult`, whose ``bound`` is the only thing a proof may rest on.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from milp_verix.errors import SolverError
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 
 class SolveStatus(Enum):
@@ -38,7 +38,9 @@ class Targets:
     relaxation, which need not be integral; where it returns true, the question is answered by the
     point shown last. Solvers that never hold such a point do not call it. ``whole`` says that every
     feasible cost is a whole number, as in a covering problem: a bound less than one below the best
-    cost proves it, and presolve, cuts and heuristics pay, which they do not in checks.
+    cost proves it, and presolve, cuts and heuristics pay, which they do not in checks. ``start``
+    is a point to begin with, a value for each column, feasible or not; it never changes the answer,
+    and a solver without the feature ``start`` ignores it.
     """
 
     seconds: float = float("inf")
@@ -46,6 +48,7 @@ class Targets:
     holds_above: float = np.inf
     probe: Callable[[FloatArray], bool] | None = None
     whole: bool = False
+    start: FloatArray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +87,7 @@ class Session(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What a program may have beyond linear rows, as its solver says."""
+        """What the session takes and does, as its solver says, see ``FEATURES``."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -92,6 +95,12 @@ class Session(Protocol):
 
     def load(self, program: Program) -> None:
         """Replace the session's program; ``SolverError`` for one beyond ``features``."""
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of ``columns`` in the program loaded, until the next ``load``.
+
+        Solvers with the feature ``live_bounds`` change their model, the others build it again.
+        """
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v`` over the program loaded.
@@ -111,17 +120,34 @@ def refuse_beyond(session: Session, program: Program) -> None:
         raise SolverError(f"{session.name} takes no {in_words(beyond)}")
 
 
+def start_of(targets: Targets, columns: int) -> FloatArray | None:
+    """Return the start that ``targets`` ask for, or None; one that is not finite is no start.
+
+    Raises ``ValueError`` for one that has not a value for each of the ``columns``.
+    """
+    if targets.start is None:
+        return None
+    if targets.start.shape != (columns,):
+        raise ValueError(f"a start has {columns} values, got shape {targets.start.shape}")
+    return targets.start if np.isfinite(targets.start).all() else None
+
+
 def in_words(features: frozenset[str]) -> str:
     """Return ``features`` in words."""
-    return " or ".join(_WORDS[feature] for feature in sorted(features))
+    return " or ".join(FEATURES[feature] for feature in sorted(features))
 
 
-_WORDS = {
+FEATURES = {
     "indicator": "indicator constraints",
     "partition": "partition formulation",
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
+    "live_bounds": "changes of bounds in place",
+    "start": "start",
+    "early_stop": "stop at a target",
+    "duals": "duals of linear programs",
 }
+"""What a solver may take (beyond linear rows, see ``Program.features``) or do, in words."""
 
 
 class Solver(Protocol):
@@ -133,7 +159,7 @@ class Solver(Protocol):
 
     @property
     def features(self) -> frozenset[str]:
-        """What a program may have beyond linear rows, see ``Program.features``."""
+        """What a session takes and does, see ``FEATURES``."""
 
     def unavailable(self) -> str | None:
         """Return why the solver cannot be used and what to do, or None if it can.
