@@ -59,10 +59,14 @@ def outcome_text(explanation: Explanation) -> str:
     return "locally minimal"
 
 
+def norm_text(norm: str) -> str:
+    """Return ``"L∞"`` for ``"linf"``, and the like."""
+    return _NORMS.get(norm, norm)
+
+
 def ball_text(explanation: Explanation) -> str:
     """Return ``"ε = 0.1 (L∞)"``, for a regression with its δ."""
-    norm = _NORMS.get(explanation.norm, explanation.norm)
-    ball = f"ε = {number(explanation.epsilon)} ({norm})"
+    ball = f"ε = {number(explanation.epsilon)} ({norm_text(explanation.norm)})"
     return ball if explanation.delta is None else f"{ball}, δ = {number(explanation.delta)}"
 
 

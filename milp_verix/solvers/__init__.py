@@ -17,6 +17,7 @@ from milp_verix.solvers.session import (
     Targets,
     in_words,
 )
+from milp_verix.solvers.timed import Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
 
 SOLVERS: dict[str, Solver] = {
@@ -30,13 +31,17 @@ SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"
 
 
-def resolve_solver(name: str, needed: frozenset[str] = frozenset()) -> Solver:
+def resolve_solver(name: str | Solver, needed: frozenset[str] = frozenset()) -> Solver:
     """Return the solver called ``name``; for ``"auto"`` the first of ``AUTO_ORDER`` available.
 
-    It takes the features ``needed``, see ``Program.features``. Raises ``InputError`` for a name
-    that is not known or a solver that does not take them, and ``SolverUnavailableError`` for a
-    solver that is not installed.
+    A solver of the caller's own is returned as it is. It takes the features ``needed``, see
+    ``Program.features``. Raises ``InputError`` for a name that is not known or a solver that does
+    not take them, and ``SolverUnavailableError`` for a solver that is not installed.
     """
+    if not isinstance(name, str):
+        if not needed <= name.features:
+            raise _lacking(name.name, (), needed - name.features)
+        return name
     if name == "auto":
         reasons = []
         candidates = [c for c in AUTO_ORDER if needed <= SOLVERS[c].features]
@@ -67,7 +72,7 @@ def _lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> Input
 
 
 def open_session(
-    name: str = "auto",
+    name: str | Solver = "auto",
     *,
     threads: int = 1,
     tolerances: Tolerances | None = None,
@@ -80,10 +85,19 @@ def open_session(
     solver = resolve_solver(name, needed)
     tolerances = tolerances or Tolerances()
     session = solver.open(threads=threads, tolerances=tolerances)
-    if solver.name not in SIZE_LIMITED:
+    if solver.name not in SIZE_LIMITED or solver is name:
         return session
     other = SOLVERS[LICENCE_FALLBACK]
     return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
+
+
+def timed_solver(name: str, watch: Stopwatch, needed: frozenset[str] = frozenset()) -> Solver:
+    """Return the solver called ``name``, whose sessions add what they take to ``watch``.
+
+    Raises as :func:`resolve_solver` does.
+    """
+    solver = resolve_solver(name, needed)
+    return TimedSolver(solver.name, solver.features, open_session, watch)
 
 
 __all__ = [
@@ -93,7 +107,9 @@ __all__ = [
     "SolveResult",
     "SolveStatus",
     "Solver",
+    "Stopwatch",
     "Targets",
     "open_session",
     "resolve_solver",
+    "timed_solver",
 ]

@@ -1,0 +1,109 @@
+"""Ask several solvers and formulations the same question, and see that their answers agree."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from milp_verix.arguments import integer_of
+from milp_verix.comparison import Comparison, Run
+from milp_verix.contradictions import contradictions
+from milp_verix.errors import InputError, SolverError
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.pairs import Pair, Skipped, fitting_pairs
+from milp_verix.problem import make_problem
+from milp_verix.runs import ENCODING, PROBLEM, answered, explained, part_of
+from milp_verix.stored_checks import as_checks
+from milp_verix.traversal import INTERRUPTED
+
+
+def compare(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    *,
+    solvers: Sequence[str] | None = None,
+    formulations: Sequence[str] = ("big_m",),
+    checks: Sequence[Sequence[int]] | None = None,
+    rounds: int = 1,
+    progress: Callable[[Pair], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Find the same explanation with each solver and formulation, or answer the same checks.
+
+    Every definite verdict of a run is held against every counterfactual of the others, see
+    :mod:`milp_verix.contradictions`; what contradicts is in ``disagreements``. A pair that does not
+    fit (the solver is not installed, or does not take the formulation) is in ``skipped`` with the
+    reason. Ctrl-C ends the comparison with what is there by then.
+
+    Args:
+        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
+        solvers: their names; by default all that are installed.
+        formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
+        checks: lists of free features, each a check that is answered by itself, with nothing
+            learned from the ones before; by default an explanation is found.
+        rounds: how often each pair runs, in turns; the run with the median time counts.
+        progress: called with each pair before it runs.
+        options: whatever :func:`milp_verix.explain` takes but ``solver``, ``formulation`` and
+            ``progress``; ``epsilon`` has no default. ``time_limit`` is that of each run. With
+            ``checks``, what concerns the order does not apply.
+
+    Raises:
+        InputError: an argument does not fit, or no pair does.
+        ModelError: the network cannot be read or encoded.
+        TypeError: an option that there is not, or none for ``epsilon``.
+    """
+    problem = make_problem(network, x, **part_of(options, PROBLEM))
+    pairs, skipped = fitting_pairs(solvers, formulations)
+    rounds = integer_of(rounds, "rounds")
+    asked = None if checks is None else as_checks(checks, problem.features.count)
+    finished: dict[Pair, list[Run]] = {pair: [] for pair in pairs}
+    stopped: str | None = None
+    try:
+        for pair in pairs * rounds:
+            if pair not in finished:
+                continue
+            if progress is not None:
+                progress(pair)
+            try:
+                run = (
+                    explained(problem, pair, options)
+                    if asked is None
+                    else answered(problem, pair, asked, options)
+                )
+            except SolverError as error:
+                skipped.append(Skipped(pair, str(error)))
+                del finished[pair]
+                continue
+            if run.stopped != INTERRUPTED or not finished[pair]:
+                finished[pair].append(run)
+            if run.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+        skipped += [Skipped(pair, INTERRUPTED) for pair, runs in finished.items() if not runs]
+    chosen = tuple(_median(runs) for runs in finished.values() if runs)
+    if not chosen and stopped is None:
+        raise InputError(f"nothing to compare: {'; '.join(map(str, skipped))}")
+    everything = [run for runs in finished.values() for run in runs]
+    settings = part_of(options, (*PROBLEM, *ENCODING))
+    return Comparison(
+        model=problem.network.path.name,
+        sha256=problem.network.sha256,
+        epsilon=problem.ball.epsilon,
+        norm=problem.ball.norm,
+        delta=getattr(problem.question, "delta", None),
+        checks=asked,
+        features=problem.features.count,
+        rounds=rounds,
+        runs=chosen,
+        skipped=tuple(skipped),
+        disagreements=contradictions(problem, everything, asked or (), settings),
+        stopped=stopped,
+    )
+
+
+def _median(runs: list[Run]) -> Run:
+    """Return the run with the median time; of an even number, the faster of the middle two."""
+    return sorted(runs, key=lambda run: run.seconds)[(len(runs) - 1) // 2]

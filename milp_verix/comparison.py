@@ -1,0 +1,176 @@
+"""The result of a comparison: what each pair of solver and formulation answered, and what it took.
+
+Frozen data; :mod:`milp_verix.compare` makes it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.explanation import Explanation
+from milp_verix.pairs import Pair, Skipped
+from milp_verix.solvers import Stopwatch
+from milp_verix.verdict import Answer, Verdict
+from verix_encodings import Encoding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What one pair answered, and what that took.
+
+    ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
+    an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
+    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, 0 where it
+    tells none. ``seconds`` is the wall-clock time in all, ``watch`` the part of it inside the
+    solver. ``stopped`` says what ended the run early. Either ``explanation`` is what the run found,
+    or ``verdicts`` are those of the checks.
+    """
+
+    pair: Pair
+    version: str
+    answers: tuple[Answer, ...]
+    checks: int
+    solves: int
+    nodes: int
+    iterations: int
+    seconds: float
+    watch: Stopwatch
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+    verdicts: tuple[Verdict, ...] = ()
+
+    def count(self, answer: Answer) -> int:
+        """Return how many of the answers are ``answer``."""
+        return self.answers.count(answer)
+
+    @property
+    def size(self) -> int | None:
+        """Number of features in the explanation; None where checks were compared."""
+        return None if self.explanation is None else self.explanation.size
+
+    @property
+    def unknown(self) -> int:
+        """Number of checks, or of features, that were not decided."""
+        return self.count(Answer.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disagreement:
+    """One pair claims that a check holds, and another has a point that refutes it.
+
+    ``free`` are the features of the check. The point, ``witness``, lies in the ball, moves none but
+    these, was replayed in onnxruntime, and has the margin numbered ``index`` at ``margin`` > 0 in
+    float64: so ``holding`` is wrong. ``encoding`` is the program of the check.
+    """
+
+    holding: Pair
+    violated: Pair
+    free: tuple[int, ...]
+    witness: NDArray[Any]
+    index: int
+    margin: float
+    encoding: Encoding
+
+    def write(self, path: str | Path) -> None:
+        """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
+
+        Its least cost is ``encoding.output.constant[index]`` minus the greatest margin. Raises
+        ``InputError`` for a path that cannot be written.
+        """
+        row, _ = self.encoding.output.row(self.index, self.encoding.program.columns)
+        try:
+            self.encoding.program.write(path, -row)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def __str__(self) -> str:
+        constant = float(self.encoding.output.constant[self.index])
+        return (
+            f"{self.holding} says that a check on {len(self.free)} features holds, which a "
+            f"counterfactual of {self.violated} refutes: margin {self.index} is {self.margin:.6g} "
+            f"there, so the least cost is at most {constant - self.margin:.17g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The same question to several pairs of solver and formulation.
+
+    ``checks`` are those compared, each the free ones of ``features`` features; None where
+    explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
+    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C.
+    """
+
+    model: str
+    sha256: str
+    epsilon: float
+    norm: str
+    delta: float | None
+    checks: tuple[tuple[int, ...], ...] | None
+    features: int
+    rounds: int
+    runs: tuple[Run, ...]
+    skipped: tuple[Skipped, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    stopped: str | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Whether no two definite verdicts contradict each other."""
+        return not self.disagreements
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run decided everything."""
+        return not any(run.unknown or run.stopped for run in self.runs)
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the comparison as JSON, and write it to ``path`` if given."""
+        from milp_verix.comparison_files import write_json
+
+        return write_json(self, path, indent=indent)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each run as CSV, and write it to ``path`` if given."""
+        from milp_verix.comparison_files import write_csv
+
+        return write_csv(self, path)
+
+    def table(self) -> "Table":
+        """Return a rich table with a row for each run."""
+        from milp_verix.comparison_report import table
+
+        return table(self)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw how long each run took, and on what; write it to ``path`` if given."""
+        from milp_verix.comparison_plot import plot_comparison
+
+        return plot_comparison(self, path)
+
+    def write_disagreements(self, folder: str | Path = ".") -> Sequence[Path]:
+        """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
+        paths = [Path(folder) / f"disagreement-{i + 1}.lp" for i in range(len(self.disagreements))]
+        for disagreement, path in zip(self.disagreements, paths, strict=True):
+            disagreement.write(path)
+        return paths
+
+    def __repr__(self) -> str:
+        state = "all agree" if self.agree else f"{len(self.disagreements)} disagreements"
+        return f"Comparison({self.model}: {len(self.runs)} runs, {state})"
+
+    def _repr_html_(self) -> str:
+        from milp_verix.comparison_report import to_html
+
+        return to_html(self)

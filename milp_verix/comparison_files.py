@@ -1,0 +1,122 @@
+"""Comparisons as JSON, schema 1, and as CSV with a line for each run."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from milp_verix.comparison import Comparison, Disagreement, Run
+from milp_verix.serialisation import write_atomically
+from milp_verix.verdict import Answer
+
+SCHEMA = 1
+
+
+def write_json(
+    comparison: Comparison, path: str | Path | None = None, *, indent: int | None = None
+) -> str:
+    """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
+    text = json.dumps(
+        {
+            "schema": SCHEMA,
+            "model": {"file": comparison.model, "sha256": comparison.sha256},
+            "epsilon": comparison.epsilon,
+            "norm": comparison.norm,
+            "delta": comparison.delta,
+            "features": comparison.features,
+            "checks": comparison.checks,
+            "rounds": comparison.rounds,
+            "agree": comparison.agree,
+            "stopped": comparison.stopped,
+            "runs": [
+                {
+                    **record(run),
+                    "answers": [answer.value for answer in run.answers],
+                    "stopped": run.stopped,
+                    "notes": run.notes,
+                }
+                for run in comparison.runs
+            ],
+            "skipped": [
+                {**_pair(skipped.pair), "reason": skipped.reason} for skipped in comparison.skipped
+            ],
+            "disagreements": [_disagreement(found) for found in comparison.disagreements],
+        },
+        indent=indent,
+    )
+    if path is not None:
+        write_atomically(Path(path), text)
+    return text
+
+
+def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
+    """Return ``comparison`` as CSV text, and write it to ``path`` if given."""
+    out = io.StringIO()
+    records = [record(run) for run in comparison.runs]
+    writer = csv.DictWriter(out, fieldnames=COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    text = out.getvalue()
+    if path is not None:
+        write_atomically(Path(path), text)
+    return text
+
+
+COLUMNS = (
+    "solver",
+    "formulation",
+    "version",
+    "size",
+    "holds",
+    "violated",
+    "unknown",
+    "seconds",
+    "build_seconds",
+    "solve_seconds",
+    "resolve_seconds",
+    "checks",
+    "builds",
+    "solves",
+    "resolves",
+    "nodes",
+    "iterations",
+)
+
+
+def record(run: Run) -> dict[str, Any]:
+    """Return the numbers of ``run`` by the names in ``COLUMNS``."""
+    watch = run.watch
+    return {
+        **_pair(run.pair),
+        "version": run.version,
+        "size": run.size,
+        "holds": run.count(Answer.HOLDS),
+        "violated": run.count(Answer.VIOLATED),
+        "unknown": run.unknown,
+        "seconds": run.seconds,
+        "build_seconds": watch.build_seconds,
+        "solve_seconds": watch.solve_seconds,
+        "resolve_seconds": watch.resolve_seconds,
+        "checks": run.checks,
+        "builds": watch.builds,
+        "solves": run.solves,
+        "resolves": watch.resolves,
+        "nodes": run.nodes,
+        "iterations": run.iterations,
+    }
+
+
+def _pair(pair: Any) -> dict[str, str]:
+    return {"solver": pair.solver, "formulation": pair.formulation}
+
+
+def _disagreement(found: Disagreement) -> dict[str, Any]:
+    return {
+        "holding": _pair(found.holding),
+        "violated": _pair(found.violated),
+        "free": found.free,
+        "margin": found.index,
+        "reached": found.margin,
+        "witness": found.witness.reshape(-1).astype(float).tolist(),
+    }

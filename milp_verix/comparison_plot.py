@@ -1,0 +1,127 @@
+"""Draw a comparison: a bar for each run, its time in parts, its counts beside it."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from milp_verix.comparison import Comparison, Run
+from milp_verix.errors import InputError
+from milp_verix.figures.sheet import MARGIN, Drawing, Sheet
+from milp_verix.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
+from milp_verix.plotting import plot_format
+from milp_verix.verdict import Answer
+from milp_verix.wording import counted, norm_text, number, seconds_text, shortened
+
+_ROW = 0.3
+_TOP = 1.05
+_BELOW = 0.65
+_BARS = 4.6
+_COUNTS = 2.9
+_INCHES_PER_CHARACTER = 0.075
+
+_PARTS = {
+    "loading": "#0b6e8f",
+    "first solves of a program": "#12a05c",
+    "re-solves": "#8fd1a8",
+    "all else": "#c9c9c9",
+}
+
+
+def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Drawing:
+    """Draw how long each run took, and on what; write it to ``path`` if given.
+
+    Raises ``InputError`` where there are no runs, and for a path that is no picture's or cannot be
+    written.
+    """
+    if not comparison.runs:
+        raise InputError("there is nothing to draw: no pair has a result")
+    format_ = None if path is None else plot_format(path)
+    figure = _figure(comparison)
+    if path is not None and format_ is not None:
+        try:
+            Path(path).write_bytes(figure.render(format_))
+        except OSError as error:
+            raise InputError(f"cannot write the plot to {path}: {error.strerror}") from error
+    return figure
+
+
+def _figure(comparison: Comparison) -> Drawing:
+    runs = comparison.runs
+    labels = [str(run.pair) for run in runs]
+    left = MARGIN + max(map(len, labels)) * _INCHES_PER_CHARACTER + 0.15
+    height = _ROW * len(runs)
+    sheet = Sheet(left + _BARS + _COUNTS + MARGIN, _TOP + height + _BELOW)
+    sheet.text(MARGIN, MARGIN - 0.05, _headline(comparison), fontsize=13, fontweight="bold")
+    sheet.text(MARGIN, MARGIN + 0.23, _facts(comparison), color=MUTED)
+    axes = sheet.axes(left, _TOP, _BARS, height)
+    _bars(axes, runs)
+    axes.set_yticks(range(len(runs)), labels, parse_math=False)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1 + 0.07 / height),
+        ncols=len(_PARTS),
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=INK,
+        handlelength=1.0,
+        handleheight=1.0,
+        handletextpad=0.5,
+        columnspacing=1.3,
+        borderaxespad=0.0,
+        borderpad=0.0,
+    )
+    for place, run in enumerate(runs):
+        middle = _TOP + _ROW * (place + 0.5)
+        text = f"{seconds_text(run.seconds)}   ·   {_counts(run)}"
+        sheet.text(left + _BARS + 0.2, middle, text, va="center", fontsize=8.5)
+    return sheet.figure
+
+
+def _headline(comparison: Comparison) -> str:
+    if comparison.disagreements:
+        return f"{counted(len(comparison.disagreements), 'disagreement')} between solvers"
+    return f"{counted(len(comparison.runs), 'run')}, no disagreement"
+
+
+def _facts(comparison: Comparison) -> str:
+    question = "one explanation"
+    if comparison.checks is not None:
+        question = counted(len(comparison.checks), "check")
+    ball = f"ε = {number(comparison.epsilon)} ({norm_text(comparison.norm)})"
+    rounds = [] if comparison.rounds == 1 else [f"median of {comparison.rounds} rounds"]
+    return "   ·   ".join([shortened(comparison.model, 36), question, ball, *rounds])
+
+
+def _counts(run: Run) -> str:
+    if run.size is None:
+        answers = [f"{run.count(Answer.HOLDS)} hold", f"{run.count(Answer.VIOLATED)} violated"]
+    else:
+        answers = [counted(run.size, "feature")]
+    unknown = [f"{run.unknown} unknown"] if run.unknown else []
+    return ", ".join([*answers, *unknown, counted(run.solves, "solve")])
+
+
+def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
+    start = np.zeros(len(runs))
+    for part, (name, colour) in enumerate(_PARTS.items()):
+        length = np.array([_seconds(run)[part] for run in runs])
+        axes.barh(range(len(runs)), length, 0.7, start, color=colour, label=name, zorder=2)
+        start += length
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    axes.set_xlabel("seconds", **LABEL)
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
+    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
+    axes.tick_params(axis="x", **TICKS)
+    axes.tick_params(axis="y", length=0, pad=6, labelsize=8.5, labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _seconds(run: Run) -> tuple[float, ...]:
+    """Return the seconds of each part in ``_PARTS``."""
+    watch = run.watch
+    first = watch.solve_seconds - watch.resolve_seconds
+    rest = run.seconds - watch.build_seconds - watch.solve_seconds
+    return watch.build_seconds, first, watch.resolve_seconds, max(rest, 0.0)

@@ -1,0 +1,98 @@
+"""Tell a comparison: rows of text, a table for the command line, HTML for notebooks."""
+
+from html import escape
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.comparison import Comparison, Run
+from milp_verix.verdict import Answer
+
+_CELL = "text-align: {}; padding: 0.1em 0.8em"
+_TEXTS = 2
+
+
+def headings(comparison: Comparison) -> tuple[str, ...]:
+    """Return the names of the columns; all but the first two hold numbers."""
+    answers = ("size",) if comparison.checks is None else ("holds", "violated")
+    times = ("seconds", "build", "solve", "re-solve")
+    counts = ("checks", "solves", "nodes", "iterations")
+    return ("solver", "formulation", *answers, "unknown", *times, *counts)
+
+
+def rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Return the cells of each run, as text. Times are in seconds."""
+    return [_row(run, explained=comparison.checks is None) for run in comparison.runs]
+
+
+def _row(run: Run, *, explained: bool) -> tuple[str, ...]:
+    watch = run.watch
+    answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
+    times = (run.seconds, watch.build_seconds, watch.solve_seconds, watch.resolve_seconds)
+    # whole programs without a node or an iteration: the solver tells none
+    untold = run.solves > 0 and not run.iterations
+    return (
+        run.pair.solver,
+        run.pair.formulation,
+        *(str(count) for count in answers),
+        str(run.unknown),
+        *(f"{seconds:.2f}" for seconds in times),
+        str(run.checks),
+        str(run.solves),
+        "–" if untold and not run.nodes else str(run.nodes),
+        "–" if untold else str(run.iterations),
+    )
+
+
+def table(comparison: Comparison) -> Table:
+    """Return a table without lines, a row for each run."""
+    result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for number, name in enumerate(headings(comparison)):
+        result.add_column(name, justify="right" if number >= _TEXTS else "left", no_wrap=True)
+    for row in rows(comparison):
+        result.add_row(*map(Text, row))
+    return result
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Return what a reader must know besides the numbers: verdict, pairs left out, notes."""
+    found = [_verdict(comparison)]
+    found += [f"not compared: {skipped}" for skipped in comparison.skipped]
+    for run in comparison.runs:
+        found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
+        found += [f"{run.pair}: {note}" for note in run.notes]
+    return found
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.disagreements:
+        return "\n".join(f"disagreement: {found}" for found in comparison.disagreements)
+    unknown = sum(run.unknown for run in comparison.runs)
+    left = f"; {unknown} answers are unknown" if unknown else ""
+    if len(comparison.runs) == 1:
+        return f"one run, nothing to hold it against{left}"
+    return f"no two definite answers contradict each other{left}"
+
+
+def to_html(comparison: Comparison) -> str:
+    """Return a piece of HTML that needs no other file."""
+    head = _line("th", headings(comparison))
+    body = "\n".join(_line("td", row) for row in rows(comparison))
+    words = "<br>\n".join(escape(remark) for remark in remarks(comparison))
+    return f"<div>\n<table>\n{head}\n{body}\n</table>\n<p>{words}</p>\n</div>"
+
+
+def _line(tag: str, cells: tuple[str, ...]) -> str:
+    inner = "".join(
+        f'<{tag} style="{_CELL.format("right" if i >= _TEXTS else "left")}">{escape(cell)}</{tag}>'
+        for i, cell in enumerate(cells)
+    )
+    return f"<tr>{inner}</tr>"
+
+
+def markdown(comparison: Comparison) -> str:
+    """Return the table in Markdown."""
+    names = headings(comparison)
+    rule = ["---"] * _TEXTS + ["---:"] * (len(names) - _TEXTS)
+    lines = [names, tuple(rule), *rows(comparison)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,86 @@
+"""Pairs of a solver and a formulation: which of them fit, and why the others do not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from milp_verix.arguments import resolve_formulation
+from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.solvers import SOLVERS, open_session, resolve_solver
+from verix_encodings import Formulation
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A solver and the formulation it is given, by their names."""
+
+    solver: str
+    formulation: str
+
+    def __str__(self) -> str:
+        return f"{self.solver}, {self.formulation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A pair that has no result, and why."""
+
+    pair: Pair
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.reason}"
+
+
+def fitting_pairs(
+    solvers: Sequence[str] | None, formulations: Sequence[str]
+) -> tuple[list[Pair], list[Skipped]]:
+    """Return the pairs that fit and those that do not; ``solvers`` None stands for all installed.
+
+    Raises ``InputError`` for a name that is not known or stands twice, and for an empty list.
+    """
+    if solvers is None:
+        solvers = [name for name, solver in SOLVERS.items() if solver.unavailable() is None]
+    _check_names("solvers", solvers)
+    _check_names("formulations", formulations)
+    if "auto" in solvers:
+        raise InputError("a comparison takes solvers by name; auto is a choice between them")
+    chosen = [resolve_formulation(name) for name in formulations]
+    fitting, skipped = [], []
+    for solver in solvers:
+        missing = _missing(solver)
+        for formulation in chosen:
+            pair = Pair(solver, formulation.name)
+            reason = missing or _unfit(solver, formulation)
+            if reason is None:
+                fitting.append(pair)
+            else:
+                skipped.append(Skipped(pair, reason))
+    return fitting, skipped
+
+
+def _check_names(what: str, names: Sequence[str]) -> None:
+    if isinstance(names, str) or not names or not all(names):
+        raise InputError(f"{what} lists at least one name and no empty ones, got {names!r}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{what} lists a name twice: {', '.join(names)}")
+
+
+def _missing(solver: str) -> str | None:
+    """Return why a solver is not there; ``InputError`` for one that is not known.
+
+    A session is opened: that imports the solver, before any time is taken, and looks for a licence.
+    """
+    try:
+        open_session(solver).close()
+    except SolverUnavailableError as error:
+        return str(error)
+    return None
+
+
+def _unfit(solver: str, formulation: Formulation) -> str | None:
+    """Return why a solver does not take a formulation."""
+    try:
+        resolve_solver(solver, formulation.features)
+    except InputError as error:
+        return str(error)
+    return None

@@ -1,0 +1,110 @@
+"""Put one question to one pair of solver and formulation, with a stopwatch at the solver."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from milp_verix.arguments import resolve_formulation, seconds_of
+from milp_verix.comparison import Run
+from milp_verix.explain import explain
+from milp_verix.explanation import Explanation
+from milp_verix.oracle import Oracle
+from milp_verix.pairs import Pair
+from milp_verix.problem import Problem
+from milp_verix.solvers import Stopwatch, timed_solver
+from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
+from milp_verix.verdict import Answer, Effort, Verdict
+
+PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output")
+"""The options that pose the problem."""
+ENCODING = ("bounds", "segments")
+"""The options that say how a check becomes a program."""
+
+_LIMITS = ("time_limit", "check_time_limit")
+
+
+def part_of(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return those of ``options`` that ``names`` lists."""
+    return {name: options[name] for name in names if name in options}
+
+
+def explained(problem: Problem, pair: Pair, options: dict[str, Any]) -> Run:
+    """Find an explanation; ``options`` are those of :func:`milp_verix.explain`."""
+    chosen, watch = _timed(pair)
+    found = explain(problem.network, problem.x, **options, **chosen)
+    took = found.statistics
+    return Run(
+        pair,
+        version=found.versions.get(found.solver, ""),
+        answers=_answers(found),
+        checks=took.checks,
+        solves=took.solves,
+        nodes=took.nodes,
+        iterations=took.iterations,
+        seconds=took.seconds,
+        watch=watch,
+        stopped=took.stopped,
+        notes=found.notes,
+        explanation=found,
+    )
+
+
+def answered(
+    problem: Problem, pair: Pair, checks: Sequence[tuple[int, ...]], options: dict[str, Any]
+) -> Run:
+    """Answer ``checks`` one by one, each by itself.
+
+    ``options`` are those of :func:`milp_verix.explain` that concern a check and its time; any other
+    is a ``TypeError``.
+    """
+    chosen, watch = _timed(pair)
+    whole = seconds_of(options.get("time_limit"), "time_limit")
+    each = seconds_of(options.get("check_time_limit", 300.0), "check_time_limit")
+    rest = {k: v for k, v in options.items() if k not in (*PROBLEM, *_LIMITS)}
+    verdicts: list[Verdict] = []
+    stopped: str | None = None
+    started = time.monotonic()
+    with Oracle(problem, **{"reuse": False, **rest}, **chosen) as oracle:
+        try:
+            for free in checks:
+                left = started + whole - time.monotonic()
+                if left <= 0:
+                    stopped = TIME_LIMIT
+                    break
+                verdicts.append(oracle.check(problem.features.coordinates(free), min(left, each)))
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+        seconds = time.monotonic() - started
+        effort = sum((verdict.effort for verdict in verdicts), Effort())
+        unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
+        return Run(
+            pair,
+            version=oracle.solver_version,
+            answers=(*(verdict.answer for verdict in verdicts), *unasked),
+            checks=len(verdicts),
+            solves=effort.solves,
+            nodes=effort.nodes,
+            iterations=effort.iterations,
+            seconds=seconds,
+            watch=watch,
+            stopped=stopped,
+            notes=oracle.notes,
+            verdicts=tuple(verdicts),
+        )
+
+
+def _timed(pair: Pair) -> tuple[dict[str, Any], Stopwatch]:
+    """Return the arguments that choose ``pair``, and the stopwatch at its solver."""
+    watch = Stopwatch()
+    needed = resolve_formulation(pair.formulation).features
+    solver = timed_solver(pair.solver, watch, needed)
+    return {"solver": solver, "formulation": pair.formulation}, watch
+
+
+def _answers(found: Explanation) -> tuple[Answer, ...]:
+    answers = [Answer.VIOLATED] * len(found.groups)
+    for feature in found.irrelevant:
+        answers[feature] = Answer.HOLDS
+    for feature in found.unknown:
+        answers[feature] = Answer.UNKNOWN
+    return tuple(answers)

@@ -1,0 +1,68 @@
+"""Lists of checks in files, so that every solver can be asked the same ones.
+
+    {"schema": 1, "features": 64, "checks": [[0], [0, 5], ...]}
+
+A check is the list of the features that are free; ``features`` is how many there are.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from milp_verix.arguments import indices_of
+from milp_verix.errors import InputError
+from milp_verix.explanation import Explanation
+from milp_verix.serialisation import write_atomically
+
+SCHEMA = 1
+
+
+def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
+    """Return the checks that decide ``explanation``: each feature behind the irrelevant before it.
+
+    They are those of the sequential traversal, one for each feature, in the order.
+    """
+    irrelevant = set(explanation.irrelevant)
+    free: list[int] = []
+    checks = []
+    for feature in explanation.traversal:
+        checks.append((*free, feature))
+        if feature in irrelevant:
+            free.append(feature)
+    return tuple(checks)
+
+
+def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: int) -> None:
+    """Write ``checks`` on ``features`` features to ``path``; ``InputError`` where that fails."""
+    lists = [indices_of(free, features) for free in checks]
+    text = json.dumps({"schema": SCHEMA, "features": features, "checks": lists})
+    write_atomically(Path(path), text + "\n")
+
+
+def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
+    """Return the checks in a file; ``InputError`` for one that holds none on ``features``."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the checks in {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} holds no checks: it is not JSON ({error})") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or "checks" not in data:
+        raise InputError(
+            f'{path} holds no checks: expected {{"schema": {SCHEMA}, "features": N, '
+            '"checks": [[free features], ...]}'
+        )
+    if data.get("features") != features:
+        raise InputError(
+            f"the checks in {path} are on {data.get('features')} features, here are {features}"
+        )
+    return as_checks(data["checks"], features)
+
+
+def as_checks(given: Sequence[Sequence[int]], features: int) -> tuple[tuple[int, ...], ...]:
+    """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError("checks are a list of lists of features")
+    if not given:
+        raise InputError("the list of checks is empty: there is nothing to compare")
+    return tuple(tuple(indices_of(free, features)) for free in given)
