@@ -10,6 +10,8 @@ provably stays.
 """
 
 from milp_verix.check import check
+from milp_verix.compare import compare
+from milp_verix.comparison import Comparison, Disagreement, Run
 from milp_verix.errors import (
     InputError,
     LicenceLimitError,
@@ -30,7 +32,9 @@ from milp_verix.verdict import Answer, Verdict
 
 __all__ = [
     "Answer",
+    "Comparison",
     "Counterfactual",
+    "Disagreement",
     "Explanation",
     "InputError",
     "LicenceLimitError",
@@ -39,12 +43,14 @@ __all__ = [
     "ModelError",
     "OnnxNetwork",
     "Progress",
+    "Run",
     "SolverError",
     "SolverUnavailableError",
     "Tolerances",
     "UnsupportedOperatorError",
     "Verdict",
     "check",
+    "compare",
     "encode_check",
     "explain",
     "load_network",

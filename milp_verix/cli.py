@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from milp_verix.cli_compare import EXIT_CODES, compare
 from milp_verix.cli_delivery import (
     Delivery,
     ImageShape,
@@ -89,6 +90,7 @@ def _root(
     """Explain neural-network predictions with proofs."""
 
 
+app.command("compare", epilog=EXIT_CODES)(compare)
 app.command("export")(export)
 app.command("minimum")(minimum)
 

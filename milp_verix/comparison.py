@@ -155,7 +155,7 @@ class Comparison:
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw how long each run took, and on what; write it to ``path`` if given."""
-        from milp_verix.comparison_plot import plot_comparison
+        from milp_verix.figures.comparison_plot import plot_comparison
 
         return plot_comparison(self, path)
 

@@ -1,18 +1,15 @@
 """A solver whose sessions are timed from outside, so that no solver has to time itself."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from milp_verix.solvers.session import Session, SolveResult, Targets
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(slots=True)
@@ -40,7 +37,7 @@ class TimedSolver:
         self,
         name: str,
         features: frozenset[str],
-        opening: "Callable[..., Session]",
+        opening: Callable[..., Session],
         watch: Stopwatch,
     ) -> None:
         self.name = name
@@ -77,7 +74,7 @@ class _TimedSession:
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         with self._building():
-            cast("Any", self._session).set_bounds(columns, lower, upper)
+            self._session.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         watch, fresh, started = self._watch, self._fresh, time.perf_counter()

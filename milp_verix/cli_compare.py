@@ -1,0 +1,219 @@
+"""The command ``milp-verix compare``: solvers and formulations side by side."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from milp_verix.cli_delivery import (
+    JsonPath,
+    PlotPath,
+    Quiet,
+    given_input,
+    termination_as_interrupt,
+)
+from milp_verix.cli_options import (
+    INTERRUPTED,
+    UNDECIDED,
+    BoundsName,
+    Delta,
+    DomainEnds,
+    Epsilon,
+    Groups,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+    Segments,
+    check_folder,
+    groups_of,
+    numbers_in,
+    refusals,
+    shape_of,
+)
+from milp_verix.compare import compare as compare_pairs
+from milp_verix.comparison import Comparison
+from milp_verix.comparison_report import remarks
+from milp_verix.errors import InputError
+from milp_verix.features import make_features
+from milp_verix.onnx_network import load_network
+from milp_verix.order import ORDERS
+from milp_verix.pairs import Pair
+from milp_verix.plotting import plot_format
+from milp_verix.solvers import SOLVERS
+from milp_verix.stored_checks import checks_of, read_checks, write_checks
+from verix_encodings import FORMULATIONS
+from verix_encodings.enclosure import DEFAULT_SEGMENTS
+
+EXIT_CODES = """\
+Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, the input,
+the model or the solvers cannot be used; 3 no answers contradict each other, but something was left
+undecided; 4 two answers contradict each other, and the check is written as disagreement-N.lp; 130
+it was interrupted, and what was finished by then is reported."""
+
+DISAGREEMENT = 4
+_UNLIMITED = 1000
+
+
+def compare(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    epsilon: Epsilon,
+    solvers: Annotated[
+        str | None,
+        typer.Option(metavar=",".join(SOLVERS), help="With commas between. [all installed]"),
+    ] = None,
+    formulations: Annotated[
+        str,
+        typer.Option(metavar=",".join([*FORMULATIONS, "partition:N"]), help="With commas between."),
+    ] = "big_m",
+    checks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answer these checks instead of finding explanations."),
+    ] = None,
+    save_checks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the checks of the first explanation here."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Runs of each pair, in turns.")] = 1,
+    norm: Norm = "linf",
+    delta: Delta = None,
+    domain: DomainEnds = (0.0, 1.0),
+    features: Groups = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join([*ORDERS, "FILE"]),
+            help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
+        ),
+    ] = None,
+    label: Label = None,
+    output: Output = None,
+    bounds: BoundsName = "crown",
+    segments: Segments = DEFAULT_SEGMENTS,
+    threads: Annotated[int, typer.Option(min=1, help="Threads that a solver may use.")] = 1,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for each run. [none]")] = None,
+    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    json_path: JsonPath = None,
+    csv_path: Annotated[
+        Path | None, typer.Option("--csv", metavar="OUT", help="Write a line for each run here.")
+    ] = None,
+    plot_path: PlotPath = None,
+    disagreements: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
+    ] = Path(),
+    input_shape: InputShape = None,
+    output_name: OutputName = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run the same explanation, or the same checks, on solvers and formulations side by side."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    with refusals(errors), termination_as_interrupt():
+        for path in (json_path, csv_path, plot_path, save_checks):
+            check_folder(path)
+        if plot_path is not None:
+            plot_format(plot_path)
+        if not disagreements.is_dir():
+            raise InputError(f"--disagreements {disagreements} is no folder")
+        if checks is not None and (order is not None or save_checks is not None):
+            raise InputError(
+                "--checks are answered as they are: leave --order and --save-checks out"
+            )
+        network = load_network(
+            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
+        )
+        given = given_input(specification, network, domain)
+        groups = groups_of(features)
+        count = make_features(groups, network.input_shape).count
+        with _status(errors) as show:
+            found = compare_pairs(
+                network,
+                given.x,
+                epsilon=epsilon,
+                solvers=None if solvers is None else solvers.split(","),
+                formulations=formulations.split(","),
+                checks=None if checks is None else read_checks(checks, count),
+                rounds=rounds,
+                norm=norm,
+                delta=delta,
+                domain=domain,
+                features=groups,
+                label=label,
+                output=output,
+                bounds=bounds,
+                segments=segments,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+                **_order(order),
+            )
+        _deliver(found, json_path, csv_path, plot_path, save_checks)
+        if not quiet:
+            _print(found, given.notes)
+        for path, what in zip(
+            found.write_disagreements(disagreements), found.disagreements, strict=True
+        ):
+            errors.print(f"error: {what}; the program is in {path}", markup=False)
+    raise typer.Exit(_exit_code(found))
+
+
+def _order(given: str | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    return {"order": given if given in ORDERS else numbers_in(given, "--order")}
+
+
+def _deliver(
+    found: Comparison,
+    json_path: Path | None,
+    csv_path: Path | None,
+    plot_path: Path | None,
+    save_checks: Path | None,
+) -> None:
+    if json_path is not None:
+        found.to_json(json_path)
+    if csv_path is not None:
+        found.to_csv(csv_path)
+    if plot_path is not None and found.runs:
+        found.plot(plot_path)
+    explanations = [run.explanation for run in found.runs if run.explanation is not None]
+    if save_checks is not None and explanations:
+        write_checks(save_checks, checks_of(explanations[0]), found.features)
+
+
+def _print(found: Comparison, notes: tuple[str, ...]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    table = found.table()
+    if not console.is_terminal:
+        # a file has no width: columns must not lose digits there
+        wide = console.options.update(width=_UNLIMITED)
+        console.width = max(console.width, console.measure(table, options=wide).maximum)
+    console.print(table)
+    for line in (*remarks(found), *notes):
+        console.print(line, markup=False)
+
+
+def _exit_code(found: Comparison) -> int:
+    if not found.agree:
+        return DISAGREEMENT
+    if found.stopped is not None:
+        return INTERRUPTED
+    return 0 if found.complete else UNDECIDED
+
+
+@contextmanager
+def _status(console: Console) -> Iterator[Callable[[Pair], None]]:
+    """Show which pair is running, on a terminal only."""
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("…") as status:
+        yield lambda pair: status.update(f"{pair} …")
