@@ -1,17 +1,20 @@
-"""Explain the same images with several solvers, side by side: sizes, seconds, solves.
+"""Explain the same images with several solvers and formulations, side by side.
 
-    python benchmarks/solvers.py MODEL IMAGES --epsilon 0.05 --solvers highs,cbc,gurobi
+    python benchmarks/solvers.py MODEL IMAGES --indices 10,0,5 --epsilon 0.05 --solvers highs,cbc
 
-IMAGES is a .npz file with KEY after a colon; bytes are scaled to [0, 1]. The solvers take turns on
-each image, so that a noisy machine treats them alike. Exits with 1 where solvers that decided
-everything disagree.
+IMAGES is a .npz file with KEY after a colon; bytes are scaled to [0, 1]. Each image is one
+``milp_verix.compare``; printed are medians over the images, sizes and all counts as sums, and how
+often a solver's counterfactuals failed in onnxruntime. Exits with 1 where two answers contradict
+each other.
 """
 
 import argparse
 from statistics import median
 
 import milp_verix
+from milp_verix import Run
 from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.pairs import Pair
 
 
 def main() -> int:
@@ -22,44 +25,77 @@ def main() -> int:
     parser.add_argument("--indices", default="0", help="numbers of the images, with commas between")
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--solvers", default="highs,cbc")
+    parser.add_argument("--formulations", default="big_m")
     parser.add_argument("--features", default=None)
+    parser.add_argument("--order", default=None, help="by default that of explain")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=None)
     arguments = parser.parse_args()
 
     network = milp_verix.load_network(arguments.model)
-    solvers = arguments.solvers.split(",")
-    found: dict[str, list[milp_verix.Explanation]] = {solver: [] for solver in solvers}
+    order = {} if arguments.order is None else {"order": arguments.order}
+    runs: dict[Pair, list[Run]] = {}
+    left_out: set[str] = set()
     disagreements = 0
-    print("| image | prediction | solver | size | unknown | seconds | checks | solves | replay |")
-    print("|---|---|---|---|---|---|---|---|---|")
     for index in arguments.indices.split(","):
         image = read_input(f"{arguments.images}[{index}]", network.input_shape)
-        x = scale_bytes(image, (0.0, 1.0), network.dtype)
-        for solver in solvers:
-            explanation = milp_verix.explain(
-                network,
-                x,
-                epsilon=arguments.epsilon,
-                solver=solver,
-                features=arguments.features,
-                time_limit=arguments.time_limit,
-            )
-            found[solver].append(explanation)
-            failing = explanation.replay(network)
-            statistics = explanation.statistics
-            print(
-                f"| {index} | {explanation.prediction} | {solver} | {explanation.size} "
-                f"| {len(explanation.unknown)} | {statistics.seconds:.1f} | {statistics.checks} "
-                f"| {statistics.solves} | {len(failing)} fail |",
-                flush=True,
-            )
-        decided = {found[solver][-1].explanation for solver in solvers if found[solver][-1].minimal}
-        disagreements += len(decided) > 1
-    for solver in solvers:
-        seconds = median(explanation.statistics.seconds for explanation in found[solver])
-        print(f"median of {solver}: {seconds:.1f} s")
-    print(f"images on which solvers disagree: {disagreements}")
+        found = milp_verix.compare(
+            network,
+            scale_bytes(image, (0.0, 1.0), network.dtype),
+            epsilon=arguments.epsilon,
+            solvers=arguments.solvers.split(","),
+            formulations=arguments.formulations.split(","),
+            rounds=arguments.rounds,
+            features=arguments.features,
+            time_limit=arguments.time_limit,
+            **order,
+        )
+        for run in found.runs:
+            runs.setdefault(run.pair, []).append(run)
+        left_out |= {str(skipped) for skipped in found.skipped}
+        disagreements += len(found.disagreements)
+        sizes = ", ".join(f"{run.pair}: {run.size} in {run.seconds:.2f} s" for run in found.runs)
+        print(f"image {index}, prediction {found.prediction}: {sizes}", flush=True)
+
+    print(
+        "\n| solver | formulation | size | unknown | seconds | build | solve | re-solve | checks "
+        "| solves | nodes | iterations | replay |\n|---|---|" + "---:|" * 11
+    )
+    for pair, of_pair in runs.items():
+        print(line(pair, of_pair, network))
+    for reason in sorted(left_out):
+        print(f"\nnot compared: {reason}")
+    print(f"\ndisagreements: {disagreements}")
     return 1 if disagreements else 0
+
+
+def line(pair: Pair, runs: list[Run], network: milp_verix.OnnxNetwork) -> str:
+    """Return the line of a pair: seconds are medians over the images, counts sums."""
+    failing = sum(len(run.explanation.replay(network)) for run in runs if run.explanation)
+    seconds = [
+        median(values)
+        for values in zip(
+            *(
+                (
+                    run.seconds,
+                    run.watch.build_seconds,
+                    run.watch.solve_seconds,
+                    run.watch.resolve_seconds,
+                )
+                for run in runs
+            ),
+            strict=True,
+        )
+    ]
+    counts = [
+        sum(values)
+        for values in zip(
+            *((run.checks, run.solves, run.nodes, run.iterations) for run in runs), strict=True
+        )
+    ]
+    size, unknown = sum(run.size or 0 for run in runs), sum(run.unknown for run in runs)
+    cells = [size, unknown, *(f"{value:.2f}" for value in seconds), *counts, f"{failing} fail"]
+    return f"| {pair.solver} | {pair.formulation} | {' | '.join(map(str, cells))} |"
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ def compare(
     return Comparison(
         model=problem.network.path.name,
         sha256=problem.network.sha256,
+        prediction=problem.question.prediction,
         epsilon=problem.ball.epsilon,
         norm=problem.ball.norm,
         delta=getattr(problem.question, "delta", None),

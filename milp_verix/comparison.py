@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation
+from milp_verix.explanation import Explanation, Prediction
 from milp_verix.pairs import Pair, Skipped
 from milp_verix.solvers import Stopwatch
 from milp_verix.verdict import Answer, Verdict
@@ -114,6 +114,7 @@ class Comparison:
 
     model: str
     sha256: str
+    prediction: Prediction
     epsilon: float
     norm: str
     delta: float | None

@@ -21,6 +21,7 @@ def write_json(
         {
             "schema": SCHEMA,
             "model": {"file": comparison.model, "sha256": comparison.sha256},
+            "prediction": comparison.prediction,
             "epsilon": comparison.epsilon,
             "norm": comparison.norm,
             "delta": comparison.delta,
