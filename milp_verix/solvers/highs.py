@@ -7,6 +7,7 @@ bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS repor
 """
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 name = "highs"
 features = frozenset({"partition", "live_bounds", "start", "early_stop", "duals"})
 
-_SMALL = 1e-12
+SMALL = 1e-12
 
 
 def unavailable() -> str | None:
@@ -67,9 +68,7 @@ class HighsSession:
         self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
-        for option, value in _options(threads, tolerances).items():
-            if self._highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-                raise SolverError(f"HiGHS {self.version} refuses the option {option}={value!r}")
+        set_options(self._highs, options(threads, tolerances))
         self._highs.cbMipInterrupt += self._on_mip
         self._highs.cbSimplexInterrupt += self._on_simplex
 
@@ -88,37 +87,12 @@ class HighsSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
-        kept = program.without_tiny(_SMALL)
+        kept = program.without_tiny(SMALL)
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
-        self._pass(kept)
-
-    def _pass(self, program: Program) -> None:
-        matrix = program.matrix
         self._integer = bool(program.integer.any())
         self._columns = np.arange(program.columns, dtype=np.int32)
-        highspy = self._highspy
-        status = self._highs.passModel(
-            program.columns,
-            program.rows,
-            matrix.nnz,
-            int(highspy.MatrixFormat.kRowwise),
-            int(highspy.ObjSense.kMinimize),
-            0.0,
-            np.zeros(program.columns),
-            program.column_lower,
-            program.column_upper,
-            program.row_lower,
-            program.row_upper,
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
-            matrix.data,
-            program.integer.astype(np.int32),
-        )
-        if status == highspy.HighsStatus.kError:
-            raise SolverError(
-                f"HiGHS refuses the model ({program.rows} rows, {program.columns} columns)"
-            )
+        pass_program(self._highs, kept)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded; the basis stays."""
@@ -198,7 +172,48 @@ class HighsSession:
         self._highs.clear()
 
 
-def _options(threads: int, tolerances: Tolerances) -> dict[str, bool | int | float | str]:
+def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
+    """Set options of a ``Highs`` object; ``SolverError`` for one that its version refuses."""
+    import highspy
+
+    for option, value in options.items():
+        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+            raise SolverError(f"HiGHS {model.version()} refuses the option {option}={value!r}")
+
+
+def pass_program(model: Any, program: Program) -> None:
+    """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses.
+
+    Entries of up to ``SMALL`` are dropped: see :meth:`~verix_encodings.Program.without_tiny`.
+    """
+    import highspy
+
+    matrix = program.matrix
+    status = model.passModel(
+        program.columns,
+        program.rows,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        np.zeros(program.columns),
+        program.column_lower,
+        program.column_upper,
+        program.row_lower,
+        program.row_upper,
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        program.integer.astype(np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise SolverError(
+            f"HiGHS refuses the model ({program.rows} rows, {program.columns} columns)"
+        )
+
+
+def options(threads: int, tolerances: Tolerances) -> dict[str, bool | float | str]:
+    """Return the options of every session: lean, one number of threads, tight tolerances."""
     return {
         "output_flag": False,
         "threads": threads,
@@ -207,7 +222,7 @@ def _options(threads: int, tolerances: Tolerances) -> dict[str, bool | int | flo
         "primal_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
         "dual_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
         # entries up to this are dropped from the matrix without a word
-        "small_matrix_value": _SMALL,
+        "small_matrix_value": SMALL,
         **_LEAN,
     }
 

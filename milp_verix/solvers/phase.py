@@ -1,8 +1,12 @@
 """Branch and bound over the phases, on one live linear program of HiGHS.
 
 The binaries of an encoding are phases of activations. Relaxed to [0, 1] they give the triangle
-relaxation; fixing one to 0 or 1 is a change of two bounds, and the simplex basis stays. Nodes are
-taken best bound first and split at the phase that is most undecided.
+relaxation; fixing one to 0 or 1 is a change of two bounds, and the simplex basis stays. A node is
+split at the phase ``d_j`` with the greatest
+
+    min(d_j, 1 − d_j) Σ_i |A_ij y_i|
+
+for the row duals ``y``: to first order, what the bound gains where the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
 rounding errors accounted for (:mod:`verix_encodings.safe_bound`), and so is the infeasibility of a
@@ -10,7 +14,6 @@ node, from its dual ray. Phases are fixed exactly, so no integrality tolerance l
 the big-Ms.
 """
 
-import heapq
 import time
 from dataclasses import dataclass, replace
 
@@ -18,16 +21,18 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import highs
+from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.solvers.search import Node, Search
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.safe_bound import safe_lower_bound
+from verix_encodings.arrays import FloatArray, IntArray, Matrix
+from verix_encodings.safe_bound import SafeBound
 
 name = "phase"
 features = frozenset({"partition", "live_bounds", "early_stop"})
 _DECIDED = 1e-9
-_GAP = 1e-9
 
 
 def unavailable() -> str | None:
@@ -42,32 +47,32 @@ def open(*, threads: int, tolerances: Tolerances) -> "PhaseSession":  # noqa: A0
     return PhaseSession(threads, tolerances)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Node:
-    """A set of fixed phases: the bounds of the integer columns, and the cost's bound above it."""
+@dataclass(slots=True, eq=False)
+class _Loaded:
+    """What is loaded: the program, the bounds of a search's root, and those in the live program."""
 
-    bound: float
-    number: int
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
+    program: Program
+    safe: SafeBound
+    phases: IntArray
+    big_ms: Matrix
+    lower: FloatArray
+    upper: FloatArray
+    live_lower: FloatArray
+    live_upper: FloatArray
 
+    @classmethod
+    def of(cls, program: Program) -> "_Loaded":
+        phases = np.flatnonzero(program.integer)
+        ends = program.column_lower, program.column_upper
+        big_ms = abs(program.matrix[:, phases]).T.tocsr()
+        return cls(program, SafeBound(program.relaxed), phases, big_ms, *ends, *ends)
 
-@dataclass(slots=True)
-class _Search:
-    """The state of one minimisation: open nodes, the least bound of the closed ones, the best."""
-
-    open: list[_Node]
-    closed: float = np.inf
-    cost: float = np.inf
-    point: FloatArray | None = None
-    nodes: int = 0
-    iterations: int = 0
-    trouble: str = ""
-
-    @property
-    def bound(self) -> float:
-        """The proven lower bound so far."""
-        return min(self.closed, min((node.bound for node in self.open), default=np.inf))
+    def ends(self, node: Node) -> tuple[FloatArray, FloatArray]:
+        """Return the column bounds of ``node``."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for column, end in node.fixed:
+            lower[column] = upper[column] = end
+        return lower, upper
 
 
 class PhaseSession:
@@ -79,116 +84,148 @@ class PhaseSession:
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
-        self._lp = highs.HighsSession(threads, tolerances)
+        self._lp = LiveLp(threads, tolerances)
         self.version = self._lp.version
-        self._program: Program | None = None
-        self._phases: IntArray = np.zeros(0, dtype=np.intp)
-        self._weight = np.zeros(0)
+        self._loaded: _Loaded | None = None
 
     def load(self, program: Program) -> None:
         """Replace the program: its relaxation becomes the live one."""
         refuse_beyond(self, program)
-        relaxed = replace(program, integer=np.zeros(program.columns, dtype=bool))
-        self._lp.load(relaxed)
-        self._program = relaxed
-        self._phases = np.flatnonzero(program.integer)
-        self._weight = np.zeros(self._phases.size)
-        if self._phases.size:
-            columns = abs(program.matrix[:, self._phases])
-            self._weight = np.asarray(columns.max(axis=0).todense()).reshape(-1)
+        self._lp.load(program)
+        self._loaded = _Loaded.of(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns; phases are fixed inside of theirs."""
-        if self._program is None:
+        """Change the bounds of some columns; inside of those loaded, the basis stays."""
+        if self._loaded is None:
             raise SolverError("load a program before its bounds")
-        self._program = self._program.with_bounds(columns, lower, upper)
-        self._lp.set_bounds(columns, lower, upper)
+        loaded = self._loaded
+        low, high = loaded.lower.copy(), loaded.upper.copy()
+        low[columns], high[columns] = lower, upper
+        program = loaded.program
+        if np.any(low < program.column_lower) or np.any(high > program.column_upper):
+            # what was derived from the bounds loaded holds no longer
+            self.load(program.with_bounds(np.arange(program.columns), low, high))
+        else:
+            loaded.lower, loaded.upper = low, high
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        if self._program is None:
+        if self._loaded is None:
             raise SolverError("load a program before minimising")
-        if not self._program.columns:
-            return self._lp.minimise(cost, targets)
-        deadline = time.monotonic() + targets.seconds
-        lower = self._program.column_lower[self._phases]
-        upper = self._program.column_upper[self._phases]
-        search = _Search([_Node(-np.inf, 0, tuple(lower.tolist()), tuple(upper.tolist()))])
-        while search.open and search.bound <= min(targets.holds_above, search.cost - _GAP):
-            seconds = deadline - time.monotonic()
-            if seconds <= 0:
-                return self._ended(SolveStatus.TIME_LIMIT, search, "time limit")
-            node = heapq.heappop(search.open)
-            if self._expand(node, cost, replace(targets, seconds=seconds), search):
-                return self._ended(SolveStatus.TARGET, search, "a point beyond the target")
-        if search.trouble:
-            return self._ended(SolveStatus.FAILED, search, search.trouble)
-        if search.bound > targets.holds_above:
-            return self._ended(SolveStatus.TARGET, search, "proven up to the target")
-        return self._ended(SolveStatus.OPTIMAL, search, "optimal")
-
-    def _expand(self, node: _Node, cost: FloatArray, targets: Targets, search: _Search) -> bool:
-        """Solve a node and close or split it; return whether its point ends the search."""
-        self._lp.set_bounds(self._phases, np.array(node.lower), np.array(node.upper))
-        result = self._lp.minimise(cost, Targets(seconds=targets.seconds))
-        search.nodes += 1
-        search.iterations += result.iterations
-        if result.status is SolveStatus.TIME_LIMIT:
-            heapq.heappush(search.open, node)
-            return False
-        bound = max(node.bound, self._proven(node, cost, result))
-        unfixed = np.array(node.lower) < np.array(node.upper)
-        phases = np.full(self._phases.size, 0.5)
-        if result.point is not None:
-            phases = result.point[self._phases]
-            value = float(cost @ result.point)
-            hit = targets.probe is not None and targets.probe(result.point)
-            whole = bool(np.max(np.minimum(phases, 1.0 - phases), initial=0.0) <= _DECIDED)
-            if hit or (whole and value < search.cost):
-                search.cost, search.point = value, result.point
-            if hit or (whole and value < targets.violated_below):
-                search.closed = min(search.closed, bound)
-                return True
-            unfixed &= not whole
-        settled = bound == np.inf or bound > min(targets.holds_above, search.cost - _GAP)
-        if settled or not unfixed.any():
-            search.closed = min(search.closed, bound)
-            if result.point is None and not settled:
-                search.trouble = f"a linear program ended with: {result.detail}"
-            return False
-        undecided = np.minimum(phases, 1.0 - phases) * self._weight
-        split = int(np.argmax(np.where(unfixed, undecided, -1.0)))
-        for end in (0.0, 1.0):
-            lower, upper = list(node.lower), list(node.upper)
-            lower[split] = upper[split] = end
-            number = 2 * search.nodes + int(end)
-            heapq.heappush(search.open, _Node(bound, number, tuple(lower), tuple(upper)))
-        return False
-
-    def _proven(self, node: _Node, cost: FloatArray, result: SolveResult) -> float:
-        """Return the bound that duals prove for a node, infinite for one proven infeasible."""
-        assert self._program is not None
-        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
-        low[self._phases], high[self._phases] = node.lower, node.upper
-        fixed = replace(self._program, column_lower=low, column_upper=high)
-        if result.status is SolveStatus.INFEASIBLE:
-            ray = self._lp.dual_ray()
-            if ray is None:
-                return -np.inf
-            nothing = np.zeros_like(cost)
-            proven = max(safe_lower_bound(fixed, nothing, sign * ray) for sign in (1.0, -1.0))
-            return np.inf if proven > 0 else -np.inf
-        if result.duals is None:
-            return -np.inf
-        return safe_lower_bound(fixed, cost, result.duals)
-
-    def _ended(self, status: SolveStatus, search: _Search, detail: str) -> SolveResult:
-        if search.bound == np.inf:
-            return SolveResult(SolveStatus.INFEASIBLE, detail="no phase is feasible")
+        search = Search(cost, targets)
+        self._lp.set_cost(cost)
+        with deferred_interrupt() as interrupt:
+            status, detail = self._run(self._loaded, search, interrupt)
+        certificate = search.certificate(self._loaded.safe.program.rows)
+        bound = search.bound
+        if bound == np.inf:
+            status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
         return SolveResult(
-            status, search.bound, search.point, search.nodes, search.iterations, detail
+            status,
+            bound,
+            search.point,
+            search.nodes,
+            search.iterations,
+            detail,
+            certificate=certificate,
         )
+
+    def _run(
+        self, loaded: _Loaded, search: Search, interrupt: Interrupt
+    ) -> tuple[SolveStatus, str]:
+        """Expand nodes until the question is answered; return how that ended."""
+        deadline = time.monotonic() + search.targets.seconds
+        while (node := search.take()) is not None:
+            result = None
+            if not interrupt.pending and time.monotonic() < deadline:
+                node, result = self._solved(loaded, search, node, deadline, interrupt)
+            if result is None or result.status is SolveStatus.TIME_LIMIT:
+                search.open.append(node)
+                return SolveStatus.TIME_LIMIT, "time limit"
+            if _settled(loaded, search, node, result):
+                return SolveStatus.TARGET, "a point beyond the target"
+        if search.trouble:
+            return SolveStatus.FAILED, search.trouble
+        if search.bound > search.targets.holds_above:
+            return SolveStatus.TARGET, "proven up to the target"
+        return SolveStatus.OPTIMAL, "optimal"
+
+    def _solved(
+        self,
+        loaded: _Loaded,
+        search: Search,
+        node: Node,
+        deadline: float,
+        interrupt: Interrupt,
+    ) -> tuple[Node, LpResult]:
+        """Solve the linear program of ``node``; return the node with its bound, and the end."""
+        self._impose(loaded, *loaded.ends(node))
+        search.nodes += 1
+        for enough in (search.enough, np.inf):
+            result = self._lp.solve(enough, deadline, interrupt)
+            search.iterations += result.iterations
+            node = _tightened(loaded, node, result, search.cost)
+            # where the word of HiGHS is not good enough for arithmetic, on to the optimum
+            if result.status is not SolveStatus.TARGET or node.bound > search.enough:
+                break
+        return node, result
+
+    def _impose(self, loaded: _Loaded, lower: FloatArray, upper: FloatArray) -> None:
+        """Send the column bounds that differ from those in the live program."""
+        changed = np.flatnonzero((lower != loaded.live_lower) | (upper != loaded.live_upper))
+        if changed.size:
+            self._lp.set_bounds(changed, lower[changed], upper[changed])
+            loaded.live_lower, loaded.live_upper = lower, upper
 
     def close(self) -> None:
         """Free the model."""
         self._lp.close()
+
+
+def _tightened(loaded: _Loaded, node: Node, result: LpResult, cost: FloatArray) -> Node:
+    """Return ``node`` with what the multipliers of ``result`` prove for it."""
+    if result.multipliers is None:
+        return node
+    ends, y = (loaded.live_lower, loaded.live_upper), result.multipliers
+    if result.status is SolveStatus.INFEASIBLE:
+        nothing = np.zeros_like(cost)
+        for ray in (y, -y):
+            if loaded.safe.lower(nothing, ray, ends=ends) > 0:
+                return replace(node, bound=np.inf, multipliers=ray)
+        return node
+    bound = loaded.safe.lower(cost, y, ends=ends)
+    return replace(node, bound=bound, multipliers=y) if bound > node.bound else node
+
+
+def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> bool:
+    """Close or split a node that was solved; return whether its point ends the search."""
+    targets, point = search.targets, result.point
+    phases = np.full(loaded.phases.size, 0.5)
+    whole = False
+    if point is not None:
+        phases = point[loaded.phases]
+        value = float(search.cost @ point)
+        hit = targets.probe is not None and targets.probe(point)
+        whole = bool(np.max(np.minimum(phases, 1.0 - phases), initial=0.0) <= _DECIDED)
+        if hit or (whole and value < search.best):
+            search.best, search.point = value, point
+        if hit or (whole and value < targets.violated_below):
+            search.close(node)
+            return True
+    unfixed = loaded.live_lower[loaded.phases] < loaded.live_upper[loaded.phases]
+    settled = node.bound > search.enough
+    if settled or whole or not unfixed.any():
+        search.close(node)
+        if point is None and not settled:
+            search.trouble = f"a linear program ended with: {result.detail}"
+        return False
+    open_ = np.minimum(phases, 1.0 - phases)
+    gain = (
+        open_
+        if result.multipliers is None
+        else open_ * (loaded.big_ms @ np.abs(result.multipliers))
+    )
+    # where the duals tell nothing apart, the most undecided one
+    split = int(np.lexsort((open_, gain, unfixed))[-1])
+    search.split(node, int(loaded.phases[split]), int(phases[split] >= 0.5))
+    return False

@@ -16,6 +16,7 @@ from milp_verix.errors import SolverError
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.certificate import Leaf
 
 
 class SolveStatus(Enum):
@@ -40,7 +41,8 @@ class Targets:
     feasible cost is a whole number, as in a covering problem: a bound less than one below the best
     cost proves it, and presolve, cuts and heuristics pay, which they do not in checks. ``start``
     is a point to begin with, a value for each column, feasible or not; it never changes the answer,
-    and a solver without the feature ``start`` ignores it.
+    and a solver without the feature ``start`` ignores it. ``certify`` asks for
+    a certificate of the bound, from solvers that have one.
     """
 
     seconds: float = float("inf")
@@ -49,6 +51,7 @@ class Targets:
     probe: Callable[[FloatArray], bool] | None = None
     whole: bool = False
     start: FloatArray | None = field(default=None, compare=False)
+    certify: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +61,8 @@ class SolveResult:
     ``bound`` is a proven lower bound on the cost over the program (-inf where there is none);
     ``point`` the best point found, one value per column, or None; ``detail`` the solver's own
     words for the status. ``duals`` are the row duals of a linear program, if the solver gave them:
-    ``c − Aᵀy`` are then the reduced costs.
+    ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
+    than ``bound`` without the solver (:func:`~verix_encodings.certificate.certified_bound`).
     """
 
     status: SolveStatus
@@ -68,6 +72,7 @@ class SolveResult:
     iterations: int = 0
     detail: str = ""
     duals: FloatArray | None = None
+    certificate: tuple[Leaf, ...] | None = None
 
 
 class Session(Protocol):

@@ -1,0 +1,110 @@
+"""One linear program kept alive in HiGHS: bounds and costs change, the simplex basis stays.
+
+The dual simplex goes on from the last basis, which stays dual feasible when bounds change. Presolve
+would lose it, and scaling costs more iterations here than it saves.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milp_verix.solvers import highs
+from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import SolveStatus
+from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LpResult:
+    """The end of one solve.
+
+    ``multipliers``, one for each row, prove a bound where the program is feasible and, up to their
+    sign, that it is infeasible where it is not; None where HiGHS has none. ``point`` has one value
+    for each column, or is None.
+    """
+
+    status: SolveStatus
+    point: FloatArray | None
+    multipliers: FloatArray | None
+    iterations: int
+    detail: str
+
+
+class LiveLp:
+    """One ``Highs`` object with a linear program in it."""
+
+    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+        import highspy
+
+        self._highspy: Any = highspy
+        self._highs: Any = self._highspy.Highs()
+        self._columns = np.zeros(0, dtype=np.int32)
+        self._deadline = np.inf
+        self._interrupt = Interrupt()
+        self.version: str = self._highs.version()
+        options = {**highs.options(threads, tolerances), "simplex_scale_strategy": 0}
+        highs.set_options(self._highs, options)
+        self._highs.cbSimplexInterrupt += self._on_simplex
+
+    def _on_simplex(self, event: Any) -> None:
+        event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)
+
+    def load(self, program: Program) -> None:
+        """Replace the linear program by the relaxation of ``program``.
+
+        Bounds may change later, but not beyond those that the program has now.
+        """
+        highs.pass_program(self._highs, program.relaxed.without_tiny(highs.SMALL))
+        self._columns = np.arange(program.columns, dtype=np.int32)
+
+    def set_cost(self, cost: FloatArray) -> None:
+        """Change the cost of every column."""
+        self._highs.changeColsCost(self._columns.size, self._columns, cost)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns, inside of those loaded."""
+        self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
+
+    def solve(self, enough: float, deadline: float, interrupt: Interrupt) -> LpResult:
+        """Minimise until ``deadline``, in terms of ``time.monotonic()``, or an interrupt.
+
+        ``TARGET`` says that HiGHS takes the cost to be above ``enough``: the multipliers may tell.
+        """
+        model = self._highs
+        model.setOptionValue("objective_bound", enough)
+        self._deadline, self._interrupt = deadline, interrupt
+        if model.run() == self._highspy.HighsStatus.kError:
+            # another session of this process had another number of threads, and left them
+            model.resetGlobalScheduler(True)
+            model.run()
+        native, status_of = model.getModelStatus(), self._highspy.HighsModelStatus
+        status = {
+            status_of.kOptimal: SolveStatus.OPTIMAL,
+            status_of.kModelEmpty: SolveStatus.OPTIMAL,
+            status_of.kInterrupt: SolveStatus.TIME_LIMIT,
+            status_of.kObjectiveBound: SolveStatus.TARGET,
+            status_of.kInfeasible: SolveStatus.INFEASIBLE,
+        }.get(native, SolveStatus.FAILED)
+        info, solution = model.getInfo(), model.getSolution()
+        point, multipliers = None, None
+        feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
+        if status is SolveStatus.INFEASIBLE:
+            _, found, ray = model.getDualRay()
+            multipliers = np.array(ray, dtype=np.float64) if found else None
+        elif native == status_of.kModelEmpty:
+            point, multipliers = np.zeros(self._columns.size), np.zeros(model.getNumRow())
+        elif solution.dual_valid:
+            multipliers = np.array(solution.row_dual, dtype=np.float64)
+        if info.primal_solution_status == feasible:
+            point = np.array(solution.col_value, dtype=np.float64)
+        iterations = max(int(info.simplex_iteration_count), 0)
+        return LpResult(status, point, multipliers, iterations, model.modelStatusToString(native))
+
+    def close(self) -> None:
+        """Free the model."""
+        self._highs.clearCallbacks()
+        self._highs.clear()

@@ -1,0 +1,98 @@
+"""The tree of a branch and bound: what is open, what is closed, and what that proves.
+
+A node is a case, some phases fixed, with the bound and the row multipliers known from above it. At
+every moment the closed nodes and the open ones cover all cases, so the least of their bounds is
+proven, and their multipliers are its certificate.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milp_verix.solvers.session import Targets
+from verix_encodings.arrays import FloatArray
+from verix_encodings.certificate import Case, Leaf
+
+_GAP = 1e-9
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """A case with the ``bound`` and, for a certificate, the ``multipliers`` that prove it."""
+
+    bound: float
+    number: int
+    fixed: Case = field(compare=False, default=())
+    multipliers: FloatArray | None = field(compare=False, default=None)
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of one minimisation of ``cost·v``.
+
+    A search that only has to get above a target goes depth first: every node below the target has
+    to be expanded anyway, and neighbours share most of a simplex basis. A search for the optimum
+    takes the node with the least bound, which expands the fewest.
+    """
+
+    cost: FloatArray
+    targets: Targets
+    open: list[Node] = field(default_factory=lambda: [Node(-np.inf, 0)])
+    closed: float = np.inf
+    leaves: list[Node] = field(default_factory=list)
+    best: float = np.inf
+    point: FloatArray | None = None
+    nodes: int = 0
+    iterations: int = 0
+    trouble: str = ""
+
+    @property
+    def bound(self) -> float:
+        """The proven lower bound so far."""
+        return min(self.closed, min((node.bound for node in self.open), default=np.inf))
+
+    @property
+    def enough(self) -> float:
+        """A node with a bound above this needs no more work; one without a point never does."""
+        return min(self.targets.holds_above, self.best - _GAP, _LARGEST)
+
+    @property
+    def _depth_first(self) -> bool:
+        return self.targets.holds_above < np.inf
+
+    def take(self) -> Node | None:
+        """Return the node to expand next, or None; nodes that are settled by now are closed."""
+        while self.open:
+            node = self.open.pop() if self._depth_first else heapq.heappop(self.open)
+            if node.bound <= self.enough:
+                return node
+            self.close(node)
+        return None
+
+    def close(self, node: Node) -> None:
+        """Count ``node`` as done."""
+        self.closed = min(self.closed, node.bound)
+        if self.targets.certify:
+            self.leaves.append(node)
+
+    def split(self, node: Node, column: int, first: int) -> None:
+        """Open the two cases of an integer ``column``, ``first`` to be expanded first."""
+        for order, end in enumerate((1 - first, first)):
+            number = 2 * self.nodes + order
+            child = Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers)
+            if self._depth_first:
+                self.open.append(child)
+            else:
+                heapq.heappush(self.open, child)
+
+    def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
+        """Return what proves :attr:`bound` for a program with ``rows`` rows, if it was kept."""
+        if not self.targets.certify:
+            return None
+        nothing = np.zeros(rows)
+        return tuple(
+            Leaf(node.fixed, nothing if node.multipliers is None else node.multipliers)
+            for node in (*self.leaves, *self.open)
+        )
