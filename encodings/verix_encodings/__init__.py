@@ -14,6 +14,7 @@ from verix_encodings.ball import (
     tangent_gaps,
 )
 from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
+from verix_encodings.certificate import Leaf, certified_bound
 from verix_encodings.crown import crown_bounds
 from verix_encodings.encode import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.formulations import (
@@ -48,6 +49,7 @@ __all__ = [
     "Formulation",
     "Indicator",
     "Interval",
+    "Leaf",
     "Max",
     "Network",
     "Node",
@@ -63,6 +65,7 @@ __all__ = [
     "ball_encoding",
     "big_m_max",
     "big_m_relu",
+    "certified_bound",
     "crown_bounds",
     "encode",
     "encode_values",
