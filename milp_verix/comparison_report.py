@@ -57,6 +57,11 @@ def table(comparison: Comparison) -> Table:
 def remarks(comparison: Comparison) -> list[str]:
     """Return what a reader must know besides the numbers: verdict, pairs left out, notes."""
     found = [_verdict(comparison)]
+    if comparison.agree and len({run.answers for run in comparison.runs if not run.unknown}) > 1:
+        found.append(
+            "runs that decided everything differ all the same: by rounding, or by an order that "
+            "depends on what a solver finds"
+        )
     found += [f"not compared: {skipped}" for skipped in comparison.skipped]
     for run in comparison.runs:
         found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []

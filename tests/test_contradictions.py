@@ -1,5 +1,6 @@
 """A solver that lies is found out, and its check written for others to see."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import milp_verix
 from milp_verix import Answer, Comparison, Verdict, compare
 from milp_verix.comparison import Run
+from milp_verix.comparison_report import remarks
 from milp_verix.contradictions import contradictions
 from milp_verix.pairs import Pair
 from milp_verix.problem import make_problem
@@ -126,3 +128,13 @@ def test_what_refutes_what(tmp_path: Path) -> None:
     # a margin of zero or below in real arithmetic is rounding
     assert between([both], [holds], [at(0.5, 0.54)]) == []
     assert between([both], [holds], [at(0.5, 0.5)]) == []
+
+
+def test_runs_that_differ_without_a_contradiction_are_remarked(tmp_path: Path) -> None:
+    model, x = ramp(tmp_path)
+    found = compare(model, x, epsilon=0.2, checks=[[0, 1]], solvers=["highs"])
+    rounding = Verdict(Answer.VIOLATED, witness=np.full((1, 2), 0.5, model.dtype), prediction=1)
+    holds = Verdict(Answer.HOLDS, bound=-1.0)
+    one, other = run("one", [holds]), run("other", [rounding])
+    assert not any("differ" in line for line in remarks(replace(found, runs=(one, one))))
+    assert any("differ" in line for line in remarks(replace(found, runs=(one, other))))
