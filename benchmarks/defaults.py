@@ -89,4 +89,67 @@ def cbc(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
     )
 
 
-DEFAULTS = {"highs": highs, "gurobi": gurobi, "cbc": cbc}
+def scip(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
+    """SCIP through PySCIPOpt, on an MPS file; the time of a check holds writing it."""
+    from pyscipopt import Model
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "check.mps"
+        program.write(path, cost)
+        model = Model()
+        model.hideOutput()
+        model.readProblem(str(path))
+    model.setParam("limits/time", seconds)
+    model.optimize()
+    return SolveResult(
+        SolveStatus.OPTIMAL,
+        model.getDualbound(),
+        nodes=int(model.getNTotalNodes()),
+        iterations=int(model.getNLPIterations()),
+    )
+
+
+def pulp(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
+    """PuLP's own CBC on a model made by PuLP; it tells neither nodes nor iterations."""
+    import pulp as package
+
+    names = program.column_names
+    variables = [
+        package.LpVariable(name, low, high, "Integer" if whole else "Continuous")
+        for name, low, high, whole in zip(
+            names, program.column_lower, program.column_upper, program.integer, strict=True
+        )
+    ]
+    problem = package.LpProblem("check", package.LpMinimize)
+    problem += package.LpAffineExpression(list(zip(variables, cost.tolist(), strict=True)))
+    matrix = program.matrix
+    for i, (low, high) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
+        entries = range(matrix.indptr[i], matrix.indptr[i + 1])
+        row = package.LpAffineExpression(
+            [(variables[matrix.indices[k]], float(matrix.data[k])) for k in entries]
+        )
+        if np.isfinite(low):
+            problem += row >= float(low)
+        if np.isfinite(high):
+            problem += row <= float(high)
+    problem.solve(package.PULP_CBC_CMD(msg=False, threads=1, timeLimit=seconds))
+    return SolveResult(SolveStatus.OPTIMAL, float(package.value(problem.objective)))
+
+
+def pyomo(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
+    """HiGHS through Pyomo on a model made by Pyomo; it tells neither nodes nor iterations."""
+    import pyomo.environ as pyo
+
+    from milp_verix.pyomo_export import program_block
+
+    model = pyo.ConcreteModel()
+    model.check, variables = program_block(pyo, program)
+    model.cost = pyo.Objective(
+        expr=pyo.quicksum(c * v for c, v in zip(cost.tolist(), variables, strict=True) if c)
+    )
+    solver = pyo.SolverFactory("highs")
+    result = solver.solve(model, load_solutions=False, timelimit=seconds)
+    return SolveResult(SolveStatus.OPTIMAL, float(result.problem.lower_bound))
+
+
+DEFAULTS = {solver.__name__: solver for solver in (highs, gurobi, cbc, scip, pulp, pyomo)}
