@@ -78,9 +78,9 @@ def line(pair: Pair, runs: list[Run], network: milp_verix.OnnxNetwork) -> str:
             *(
                 (
                     run.seconds,
-                    run.watch.build_seconds,
-                    run.watch.solve_seconds,
-                    run.watch.resolve_seconds,
+                    run.inside.build_seconds,
+                    run.inside.solve_seconds,
+                    run.inside.resolve_seconds,
                 )
                 for run in runs
             ),

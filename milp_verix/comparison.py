@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation, Prediction
 from milp_verix.pairs import Pair, Skipped
-from milp_verix.solvers import Stopwatch
+from milp_verix.solvers import SolverTime
 from milp_verix.verdict import Answer, Verdict
 from verix_encodings import Encoding
 
@@ -29,7 +29,7 @@ class Run:
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
     an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
     ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, 0 where it
-    tells none. ``seconds`` is the wall-clock time in all, ``watch`` the part of it inside the
+    tells none. ``seconds`` is the wall-clock time in all, ``inside`` the part of it inside the
     solver. ``stopped`` says what ended the run early. Either ``explanation`` is what the run found,
     or ``verdicts`` are those of the checks.
     """
@@ -42,7 +42,7 @@ class Run:
     nodes: int
     iterations: int
     seconds: float
-    watch: Stopwatch
+    inside: SolverTime
     stopped: str | None = None
     notes: tuple[str, ...] = ()
     explanation: Explanation | None = None

@@ -87,7 +87,7 @@ COLUMNS = (
 
 def record(run: Run) -> dict[str, Any]:
     """Return the numbers of ``run`` by the names in ``COLUMNS``."""
-    watch = run.watch
+    inside = run.inside
     return {
         **_pair(run.pair),
         "version": run.version,
@@ -96,13 +96,13 @@ def record(run: Run) -> dict[str, Any]:
         "violated": run.count(Answer.VIOLATED),
         "unknown": run.unknown,
         "seconds": run.seconds,
-        "build_seconds": watch.build_seconds,
-        "solve_seconds": watch.solve_seconds,
-        "resolve_seconds": watch.resolve_seconds,
+        "build_seconds": inside.build_seconds,
+        "solve_seconds": inside.solve_seconds,
+        "resolve_seconds": inside.resolve_seconds,
         "checks": run.checks,
-        "builds": watch.builds,
+        "builds": inside.builds,
         "solves": run.solves,
-        "resolves": watch.resolves,
+        "resolves": inside.resolves,
         "nodes": run.nodes,
         "iterations": run.iterations,
     }

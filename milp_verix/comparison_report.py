@@ -26,9 +26,9 @@ def rows(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def _row(run: Run, *, explained: bool) -> tuple[str, ...]:
-    watch = run.watch
+    inside = run.inside
     answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
-    times = (run.seconds, watch.build_seconds, watch.solve_seconds, watch.resolve_seconds)
+    times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     # whole programs without a node or an iteration: the solver tells none
     untold = run.solves > 0 and not run.iterations
     return (

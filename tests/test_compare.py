@@ -58,7 +58,7 @@ def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path
     assert list(run.answers) == alone
     assert set(alone) == KINDS
     assert run.checks == len(checks)
-    assert run.watch.solves == run.solves > 0
+    assert run.inside.solves == run.solves > 0
 
 
 def test_the_checks_of_an_explanation_decide_it() -> None:
@@ -88,12 +88,12 @@ def test_regressions_norms_and_groups_are_compared(tmp_path: Path) -> None:
 def test_time_is_taken_inside_the_sessions() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["highs", "cbc"], bounds="interval")
     for run in found.runs:
-        watch = run.watch
-        assert watch.solves == run.solves >= watch.builds > 0
-        assert watch.resolves == watch.solves - watch.builds
-        assert watch.solve_seconds > 0
-        assert watch.build_seconds > 0
-        assert watch.build_seconds + watch.solve_seconds < run.seconds
+        inside = run.inside
+        assert inside.solves == run.solves >= inside.builds > 0
+        assert inside.resolves == inside.solves - inside.builds
+        assert inside.solve_seconds > 0
+        assert inside.build_seconds > 0
+        assert inside.build_seconds + inside.solve_seconds < run.seconds
 
 
 def test_a_stopwatch_tells_first_solves_from_others() -> None:
@@ -113,8 +113,9 @@ def test_a_stopwatch_tells_first_solves_from_others() -> None:
                     each.set_bounds(first, *(np.array([end]) for end in bounds))
             expected = plain.minimise(cost, Targets())
             assert session.minimise(cost, Targets()).bound == pytest.approx(expected.bound)
-    assert (watch.builds, watch.solves, watch.resolves) == (2, 4, 2)
-    assert 0 < watch.resolve_seconds < watch.solve_seconds
+    inside = watch.time
+    assert (inside.builds, inside.solves, inside.resolves) == (2, 4, 2)
+    assert 0 < inside.resolve_seconds < inside.solve_seconds
     session.close()
     plain.close()
 
@@ -237,7 +238,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
     for row, run in enumerate(found.runs):
         parts = [container[row].get_width() for container in axes.containers]  # type: ignore[index]
         assert sum(parts) == pytest.approx(run.seconds)
-        assert parts[0] == run.watch.build_seconds
+        assert parts[0] == run.inside.build_seconds
 
 
 @pytest.mark.parametrize(

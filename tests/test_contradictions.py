@@ -15,7 +15,7 @@ from milp_verix.comparison_report import remarks
 from milp_verix.contradictions import contradictions
 from milp_verix.pairs import Pair
 from milp_verix.problem import make_problem
-from milp_verix.solvers import Stopwatch
+from milp_verix.solvers import SolverTime
 from tests.digits import images, network
 from tests.liars import all_holds, register
 from tests.networks import as_layers, dense_network, random_layers
@@ -81,7 +81,7 @@ def test_a_liar_about_a_regression_with_groups(
 def run(name: str, verdicts: list[Verdict]) -> Run:
     answers = tuple(verdict.answer for verdict in verdicts)
     pair = Pair(name, "big_m")
-    return Run(pair, "1", answers, len(answers), 0, 0, 0, 1.0, Stopwatch(), verdicts=verdicts)  # type: ignore[arg-type]
+    return Run(pair, "1", answers, len(answers), 0, 0, 0, 1.0, SolverTime(), verdicts=verdicts)  # type: ignore[arg-type]
 
 
 def ramp(tmp_path: Path) -> tuple[Any, Any]:

@@ -121,7 +121,7 @@ def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
 
 def _seconds(run: Run) -> tuple[float, ...]:
     """Return the seconds of each part in ``_PARTS``."""
-    watch = run.watch
-    first = watch.solve_seconds - watch.resolve_seconds
-    rest = run.seconds - watch.build_seconds - watch.solve_seconds
-    return watch.build_seconds, first, watch.resolve_seconds, max(rest, 0.0)
+    inside = run.inside
+    first = inside.solve_seconds - inside.resolve_seconds
+    rest = run.seconds - inside.build_seconds - inside.solve_seconds
+    return inside.build_seconds, first, inside.resolve_seconds, max(rest, 0.0)

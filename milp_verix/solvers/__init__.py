@@ -17,7 +17,7 @@ from milp_verix.solvers.session import (
     Targets,
     in_words,
 )
-from milp_verix.solvers.timed import Stopwatch, TimedSolver
+from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
 
 SOLVERS: dict[str, Solver] = {
@@ -107,6 +107,7 @@ __all__ = [
     "SolveResult",
     "SolveStatus",
     "Solver",
+    "SolverTime",
     "Stopwatch",
     "Targets",
     "open_session",

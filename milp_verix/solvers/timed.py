@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from milp_verix.solvers.session import Session, SolveResult, Targets
@@ -12,8 +12,8 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
-@dataclass(slots=True)
-class Stopwatch:
+@dataclass(frozen=True, slots=True)
+class SolverTime:
     """Seconds spent inside a solver's sessions, and on what.
 
     ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
@@ -28,6 +28,23 @@ class Stopwatch:
     solve_seconds: float = 0.0
     resolves: int = 0
     resolve_seconds: float = 0.0
+
+    def __add__(self, other: "SolverTime") -> "SolverTime":
+        return SolverTime(
+            self.builds + other.builds,
+            self.build_seconds + other.build_seconds,
+            self.solves + other.solves,
+            self.solve_seconds + other.solve_seconds,
+            self.resolves + other.resolves,
+            self.resolve_seconds + other.resolve_seconds,
+        )
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """The time that sessions have taken so far."""
+
+    time: SolverTime = field(default_factory=SolverTime)
 
 
 class TimedSolver:
@@ -67,32 +84,29 @@ class _TimedSession:
         return getattr(self._session, name)
 
     def load(self, program: Program) -> None:
-        with self._building():
-            self._watch.builds += 1
-            self._fresh = True
+        self._fresh = True
+        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
             self._session.load(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        with self._building():
+        with self._timed(lambda seconds: SolverTime(build_seconds=seconds)):
             self._session.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        watch, fresh, started = self._watch, self._fresh, time.perf_counter()
-        self._fresh = False
-        try:
+        fresh, self._fresh = self._fresh, False
+
+        def taken(seconds: float) -> SolverTime:
+            first = SolverTime(solves=1, solve_seconds=seconds)
+            again = SolverTime(resolves=1, resolve_seconds=seconds)
+            return first if fresh else first + again
+
+        with self._timed(taken):
             return self._session.minimise(cost, targets)
-        finally:
-            seconds = time.perf_counter() - started
-            watch.solves += 1
-            watch.solve_seconds += seconds
-            if not fresh:
-                watch.resolves += 1
-                watch.resolve_seconds += seconds
 
     @contextmanager
-    def _building(self) -> Iterator[None]:
+    def _timed(self, taken: Callable[[float], SolverTime]) -> Iterator[None]:
         started = time.perf_counter()
         try:
             yield
         finally:
-            self._watch.build_seconds += time.perf_counter() - started
+            self._watch.time += taken(time.perf_counter() - started)
