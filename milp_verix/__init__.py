@@ -12,6 +12,10 @@ provably stays.
 from milp_verix.check import check
 from milp_verix.compare import compare
 from milp_verix.comparison import Comparison, Disagreement, Run
+from milp_verix.contrast_search import ContrastiveProgress
+from milp_verix.contrastive import contrastive
+from milp_verix.contrastive_explanation import ContrastiveExplanation
+from milp_verix.enumeration import Enumeration
 from milp_verix.errors import (
     InputError,
     LicenceLimitError,
@@ -23,6 +27,8 @@ from milp_verix.errors import (
 )
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Counterfactual, Explanation
+from milp_verix.hitting_sets import minimum_by_hitting_sets
+from milp_verix.marco import EnumerationProgress, enumerate_explanations
 from milp_verix.minimum import MinimumProgress, minimum
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.programs import encode_check
@@ -33,8 +39,12 @@ from milp_verix.verdict import Answer, Verdict
 __all__ = [
     "Answer",
     "Comparison",
+    "ContrastiveExplanation",
+    "ContrastiveProgress",
     "Counterfactual",
     "Disagreement",
+    "Enumeration",
+    "EnumerationProgress",
     "Explanation",
     "InputError",
     "LicenceLimitError",
@@ -51,9 +61,12 @@ __all__ = [
     "Verdict",
     "check",
     "compare",
+    "contrastive",
     "encode_check",
+    "enumerate_explanations",
     "explain",
     "load_network",
     "minimum",
+    "minimum_by_hitting_sets",
     "to_pyomo",
 ]

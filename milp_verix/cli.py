@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from milp_verix.cli_compare import EXIT_CODES, compare
+from milp_verix.cli_contrastive import contrastive
 from milp_verix.cli_delivery import (
     Delivery,
     ImageShape,
@@ -23,6 +24,7 @@ from milp_verix.cli_delivery import (
     given_input,
     termination_as_interrupt,
 )
+from milp_verix.cli_enumerate import enumerate_
 from milp_verix.cli_export import export
 from milp_verix.cli_minimum import minimum
 from milp_verix.cli_options import (
@@ -91,6 +93,8 @@ def _root(
 
 
 app.command("compare", epilog=EXIT_CODES)(compare)
+app.command("contrastive")(contrastive)
+app.command("enumerate")(enumerate_)
 app.command("export")(export)
 app.command("minimum")(minimum)
 

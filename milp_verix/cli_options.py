@@ -125,8 +125,16 @@ def numbers_in(file: str, option: str) -> Any:
         raise InputError(f"{option}: cannot read {path}: {error.strerror}") from error
     except (ValueError, EOFError) as error:
         raise InputError(f"{option}: cannot read {path}: {error}") from error
-    known = {"--order": ", ".join(ORDERS), "--free": "all"}.get(option, "pixels")
-    raise InputError(f"{option} is {known} or a .npy or .json file, got {file!r}")
+    known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": ""}.get(option, "pixels")
+    either = f"{known} or " if known else ""
+    raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
+
+
+def exit_code(settled: bool, stopped: str | None) -> int:
+    """Return the exit code of a search that is settled or not, and stopped early or not."""
+    if stopped == "interrupted":
+        return INTERRUPTED
+    return 0 if settled else UNDECIDED
 
 
 def check_folder(path: Path | None) -> None:

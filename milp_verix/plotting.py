@@ -34,13 +34,18 @@ def plot_explanation(
     view = image_view(explanation, image_shape)
     figure = tabular_figure(explanation) if view is None else image_figure(explanation, view)
     if path is not None and format_ is not None:
-        rendered = figure.render(format_)
-        try:
-            Path(path).write_bytes(rendered)
-        except OSError as error:
-            why = error.strerror or error
-            raise InputError(f"cannot write the plot to {path}: {why}") from error
+        write_figure(figure, path, format_)
     return figure
+
+
+def write_figure(figure: Drawing, path: str | Path, format_: str) -> None:
+    """Write ``figure`` to ``path``; ``InputError`` where that is impossible."""
+    rendered = figure.render(format_)
+    try:
+        Path(path).write_bytes(rendered)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"cannot write the plot to {path}: {why}") from error
 
 
 def plot_format(path: str | Path) -> str:

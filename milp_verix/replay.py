@@ -1,7 +1,10 @@
-"""Check the counterfactuals of an explanation again, from nothing but the file and the network."""
+"""Check the counterfactuals of a result again, from nothing but the file and the network."""
+
+from collections.abc import Iterable
 
 from milp_verix.errors import InputError
 from milp_verix.explanation import Counterfactual, Explanation
+from milp_verix.finding import Finding
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.problem import Problem, make_problem
 
@@ -9,41 +12,49 @@ from milp_verix.problem import Problem, make_problem
 def failing_counterfactuals(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
     """Return the features whose counterfactual is not one, ascending; see ``Explanation.replay``.
 
-    Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
-    something else for the input.
+    Raises as :func:`posed_again` does.
     """
-    if network.sha256 != explanation.model.sha256:
-        raise InputError(
-            f"{network.path} is not the network explained: its SHA-256 is {network.sha256[:12]}…, "
-            f"that of {explanation.model.file} was {explanation.model.sha256[:12]}…"
-        )
-    problem = make_problem(
-        network,
-        explanation.input,
-        epsilon=explanation.epsilon,
-        norm=explanation.norm,
-        delta=explanation.delta,
-        domain=explanation.domain,
-        features=explanation.groups,
-        output=explanation.output,
-    )
-    if problem.question.prediction != explanation.prediction:
-        raise InputError(
-            f"the network predicts {problem.question.prediction} for the input, the explanation "
-            f"says {explanation.prediction}"
-        )
+    problem = posed_again(explanation, network)
     return tuple(
         feature
         for feature, counterfactual in sorted(explanation.counterfactuals.items())
-        if not _stands(problem, explanation, feature, counterfactual)
+        if not stands(problem, [*explanation.irrelevant, feature], counterfactual)
     )
 
 
-def _stands(
-    problem: Problem, explanation: Explanation, feature: int, counterfactual: Counterfactual
-) -> bool:
-    free = problem.features.coordinates([*explanation.irrelevant, feature])
-    if not problem.ball.contains(counterfactual.input.reshape(-1), free):
+def posed_again(result: Explanation | Finding, network: OnnxNetwork) -> Problem:
+    """Return the problem that ``result`` is about.
+
+    Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
+    something else for the input.
+    """
+    if network.sha256 != result.model.sha256:
+        raise InputError(
+            f"{network.path} is not the network explained: its SHA-256 is {network.sha256[:12]}…, "
+            f"that of {result.model.file} was {result.model.sha256[:12]}…"
+        )
+    problem = make_problem(
+        network,
+        result.input,
+        epsilon=result.epsilon,
+        norm=result.norm,
+        delta=result.delta,
+        domain=result.domain,
+        features=result.groups,
+        output=result.output,
+    )
+    if problem.question.prediction != result.prediction:
+        raise InputError(
+            f"the network predicts {problem.question.prediction} for the input, the explanation "
+            f"says {result.prediction}"
+        )
+    return problem
+
+
+def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+    """Whether ``counterfactual`` changes the prediction, and nothing but the features ``free``."""
+    coordinates = problem.features.coordinates(sorted(free))
+    if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False
     outputs = problem.network.evaluate(counterfactual.input)
     return (

@@ -8,6 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from milp_verix.explanation import DomainEnd, Explanation
+from milp_verix.figures.sheet import Drawing
+from milp_verix.finding import Finding
 from milp_verix.plotting import plot_explanation
 from milp_verix.wording import (
     ball_text,
@@ -27,10 +29,15 @@ def summary(explanation: Explanation) -> Table:
 
     Its text is the same on a terminal and in a file; only the names are dimmed on a terminal.
     """
+    return table_of(facts(explanation))
+
+
+def table_of(told: list[tuple[str, str]]) -> Table:
+    """Return pairs of a name and a text as a table of two columns without lines."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    for name, value in facts(explanation):
+    for name, value in told:
         # a file name may hold brackets, which rich would take for markup
         table.add_row(Text(name), Text(value))
     return table
@@ -43,11 +50,16 @@ def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = N
     ``InputError`` for one that does not fit.
     """
     figure = plot_explanation(explanation, image_shape=image_shape)
+    return html_of(headline(explanation), figure, facts(explanation))
+
+
+def html_of(title: str, figure: Drawing, told: list[tuple[str, str]]) -> str:
+    """Return a headline, a figure and facts as HTML that needs no other file."""
     picture = b64encode(figure.render()).decode("ascii")
-    title = escape(headline(explanation))
+    title = escape(title)
     rows = "\n".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
-        for name, value in facts(explanation)
+        for name, value in told
     )
     return (
         f"<div>\n<h4>{title}</h4>\n"
@@ -64,8 +76,8 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     found = [
         ("model", f"{explanation.model.file} (SHA-256 {explanation.model.sha256[:12]}…)"),
-        ("prediction", _prediction(explanation)),
-        ("ball", f"{ball_text(explanation)}, {_domain(explanation)}"),
+        ("prediction", prediction_fact(explanation)),
+        ("ball", f"{ball_text(explanation)}, {domain_fact(explanation)}"),
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
         ("irrelevant", counted(len(explanation.irrelevant), "feature")),
         ("undecided", _undecided(explanation)),
@@ -88,7 +100,8 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
     return [(name, text.strip()) for name, text in found]
 
 
-def _prediction(explanation: Explanation) -> str:
+def prediction_fact(explanation: Explanation | Finding) -> str:
+    """Return the prediction that a result is about, in words."""
     if isinstance(explanation.prediction, int):
         return f"class {explanation.prediction}"
     text = prediction_text(explanation.prediction)
@@ -97,7 +110,8 @@ def _prediction(explanation: Explanation) -> str:
     return text if len(explanation.prediction) == 1 else f"{text}, the outputs"
 
 
-def _domain(explanation: Explanation) -> str:
+def domain_fact(explanation: Explanation | Finding) -> str:
+    """Return the domain of the inputs, in words."""
     if explanation.domain == (-inf, inf):
         return "unlimited domain"
     low, high = (_end(end) for end in explanation.domain)

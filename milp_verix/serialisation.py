@@ -10,7 +10,7 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,40 +25,18 @@ from milp_verix.explanation import (
     Statistics,
 )
 
+if TYPE_CHECKING:
+    from milp_verix.finding import Finding
+
 SCHEMA = 1
 
 
 def dump(explanation: Explanation, *, indent: int | None = None) -> str:
     """Return ``explanation`` as JSON text."""
     e = explanation
-    low, high = e.domain
     data = {
         "schema": SCHEMA,
-        "model": {
-            "file": e.model.file,
-            "sha256": e.model.sha256,
-            "input_shape": e.model.input_shape,
-            "dtype": e.model.dtype,
-            "softmax_stripped": e.model.softmax_stripped,
-            "sigmoid_stripped": e.model.sigmoid_stripped,
-        },
-        "input": {
-            "sha256": array_hash(e.input),
-            "shape": e.input.shape,
-            "dtype": str(e.input.dtype),
-            "values": _written(e.input),
-        },
-        "prediction": e.prediction,
-        "epsilon": e.epsilon,
-        "norm": e.norm,
-        "delta": e.delta,
-        "output": e.output,
-        "domain": [_finite(low), _finite(high)],
-        "features": {
-            "count": len(e.groups),
-            "shape": e.feature_shape,
-            "groups": None if _are_coordinates(e.groups) else e.groups,
-        },
+        **posed_data(e),
         "order": e.order,
         "traversal": e.traversal,
         "sensitivity": e.sensitivity,
@@ -70,7 +48,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "unknown": e.unknown,
         "unknown_reasons": {str(feature): reason for feature, reason in e.unknown_reasons.items()},
         "counterfactuals": [
-            {"feature": feature, "prediction": found.prediction, "input": _written(found.input)}
+            {"feature": feature, "prediction": found.prediction, "input": written(found.input)}
             for feature, found in e.counterfactuals.items()
         ],
         "minimal": e.minimal,
@@ -84,12 +62,53 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
     return json.dumps(data, indent=indent, allow_nan=False)
 
 
+def posed_data(e: "Explanation | Finding") -> dict[str, Any]:
+    """Return what a result is about, as JSON has it: network, input, ball and features."""
+    low, high = e.domain
+    return {
+        "model": {
+            "file": e.model.file,
+            "sha256": e.model.sha256,
+            "input_shape": e.model.input_shape,
+            "dtype": e.model.dtype,
+            "softmax_stripped": e.model.softmax_stripped,
+            "sigmoid_stripped": e.model.sigmoid_stripped,
+        },
+        "input": {
+            "sha256": array_hash(e.input),
+            "shape": e.input.shape,
+            "dtype": str(e.input.dtype),
+            "values": written(e.input),
+        },
+        "prediction": e.prediction,
+        "epsilon": e.epsilon,
+        "norm": e.norm,
+        "delta": e.delta,
+        "output": e.output,
+        "domain": [_finite(low), _finite(high)],
+        "features": {
+            "count": len(e.groups),
+            "shape": e.feature_shape,
+            "groups": None if _are_coordinates(e.groups) else e.groups,
+        },
+    }
+
+
 def load(source: str | Path) -> Explanation:
     """Read an explanation from JSON text or from the path of a JSON file.
 
     Raises ``InputError`` for what is not an explanation of this schema, and where the parts
     contradict each other.
     """
+    data, where = read_json(source)
+    try:
+        return _explanation(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise not_a_result(where, "an explanation", error) from error
+
+
+def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
+    """Return what JSON text or a JSON file of this schema holds, and what to call its source."""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     try:
@@ -102,11 +121,13 @@ def load(source: str | Path) -> Explanation:
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
-    try:
-        return _explanation(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{where} is not an explanation: {reason}") from error
+    return data, where
+
+
+def not_a_result(where: str, what: str, error: Exception) -> InputError:
+    """Return what to raise where JSON of this schema does not hold ``what``."""
+    reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    return InputError(f"{where} is not {what}: {reason}")
 
 
 def array_hash(array: NDArray[Any]) -> str:
@@ -143,27 +164,36 @@ def replaceable(path: Path) -> bool:
 _STATISTICS = tuple(Statistics.__dataclass_fields__)
 
 
-def _explanation(data: dict[str, Any]) -> Explanation:
+def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a result that :func:`posed_data` wrote."""
     model, given = data["model"], data["input"]
     dtype, shape = np.dtype(given["dtype"]), tuple(given["shape"])
-    x = _read(given["values"], dtype, shape)
+    x = read_array(given["values"], dtype, shape)
     if array_hash(x) != given["sha256"]:
         raise ValueError("the hash of the input is not the one recorded")
     groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
-    feature_shape, sensitivity = data["features"]["shape"], data["sensitivity"]
+    feature_shape = data["features"]["shape"]
     low, high = data["domain"]
+    return {
+        "model": ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
+        "input": x,
+        "prediction": read_prediction(data["prediction"]),
+        "epsilon": data["epsilon"],
+        "norm": data["norm"],
+        "delta": data["delta"],
+        "output": data["output"],
+        "domain": (_end(low, -math.inf), _end(high, math.inf)),
+        "groups": tuple(tuple(group) for group in groups),
+        "feature_shape": None if feature_shape is None else tuple(feature_shape),
+    }
+
+
+def _explanation(data: dict[str, Any]) -> Explanation:
+    fields, sensitivity = posed_fields(data), data["sensitivity"]
+    dtype, shape = fields["input"].dtype, fields["input"].shape
     return Explanation(
-        model=ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
-        input=x,
-        prediction=_prediction(data["prediction"]),
-        epsilon=data["epsilon"],
-        norm=data["norm"],
-        delta=data["delta"],
-        output=data["output"],
+        **fields,
         lower_bound=data["lower_bound"],
-        domain=(_end(low, -math.inf), _end(high, math.inf)),
-        groups=tuple(tuple(group) for group in groups),
-        feature_shape=None if feature_shape is None else tuple(feature_shape),
         order=data["order"],
         traversal=tuple(data["traversal"]),
         sensitivity=None if sensitivity is None else tuple(sensitivity),
@@ -173,7 +203,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         unknown_reasons={int(i): reason for i, reason in data["unknown_reasons"].items()},
         counterfactuals={
             item["feature"]: Counterfactual(
-                _read(item["input"], dtype, shape), _prediction(item["prediction"])
+                read_array(item["input"], dtype, shape), read_prediction(item["prediction"])
             )
             for item in data["counterfactuals"]
         },
@@ -185,20 +215,22 @@ def _explanation(data: dict[str, Any]) -> Explanation:
     )
 
 
-def _written(array: NDArray[Any]) -> Any:
+def written(array: NDArray[Any]) -> Any:
     """Return nested lists of numbers whose decimal form is the shortest for the array's dtype."""
     shortest = np.array([float(str(value)) for value in array.reshape(-1)], dtype=np.float64)
     return shortest.reshape(array.shape).tolist()
 
 
-def _read(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def read_array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array that :func:`written` wrote; ``ValueError`` for another shape."""
     array = np.array(values, dtype=np.float64).astype(dtype)
     if array.shape != shape:
         raise ValueError(f"an input has shape {array.shape}, expected {shape}")
     return array
 
 
-def _prediction(value: int | list[float]) -> Prediction:
+def read_prediction(value: int | list[float]) -> Prediction:
+    """Return a prediction as it was before JSON made a list of a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 

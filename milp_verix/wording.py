@@ -3,6 +3,7 @@
 from collections import Counter
 
 from milp_verix.explanation import Explanation, Prediction
+from milp_verix.finding import Finding
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
@@ -64,7 +65,7 @@ def norm_text(norm: str) -> str:
     return _NORMS.get(norm, norm)
 
 
-def ball_text(explanation: Explanation) -> str:
+def ball_text(explanation: Explanation | Finding) -> str:
     """Return ``"ε = 0.1 (L∞)"``, for a regression with its δ."""
     ball = f"ε = {number(explanation.epsilon)} ({norm_text(explanation.norm)})"
     return ball if explanation.delta is None else f"{ball}, δ = {number(explanation.delta)}"

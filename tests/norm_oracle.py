@@ -22,6 +22,8 @@ def worst_margin(brute: BruteForce, free: Sequence[int], norm: int, epsilon: flo
     n = brute.x.size
     start = _Affine(np.eye(n), np.zeros(n), np.zeros((0, n)), np.zeros(0))
     best = float(np.max(C @ brute.evaluate(brute.x) + k))
+    if not coordinates:
+        return best
     largest = _largest_l1 if norm == 1 else _largest_l2
     for piece in _pieces(brute.layers, start, low, high):
         for row, constant in zip(C @ piece.A, C @ piece.b + k, strict=True):
@@ -39,7 +41,7 @@ def _largest_l1(
     n, rows = x.size, len(piece.h)
     solved = linprog(
         np.concatenate([-row, row]),
-        A_ub=np.vstack([np.ones((1, 2 * n)), np.hstack([piece.G, -piece.G]).reshape(rows, -1)]),
+        A_ub=np.vstack([np.ones((1, 2 * n)), np.hstack([piece.G, -piece.G]).reshape(rows, 2 * n)]),
         b_ub=np.concatenate([[epsilon], piece.h - piece.G @ x]),
         bounds=[(0, v) for v in np.concatenate([box[1] - x, x - box[0]])],
         options=_EXACT,

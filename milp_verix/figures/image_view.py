@@ -10,6 +10,7 @@ from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
 from milp_verix.features import image_layout
 from milp_verix.figures.style import Status, statuses
+from milp_verix.finding import Finding
 from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)
@@ -64,7 +65,7 @@ class ImageView:
 
 
 def image_view(
-    explanation: Explanation, image_shape: tuple[int, ...] | None = None
+    explanation: Explanation | Finding, image_shape: tuple[int, ...] | None = None
 ) -> ImageView | None:
     """Return how to see the input of ``explanation`` as an image, or None if it is not one.
 

@@ -9,6 +9,7 @@ from matplotlib.text import Text
 
 from milp_verix.explanation import Explanation
 from milp_verix.figures.style import INK, MUTED, typeset
+from milp_verix.finding import Finding
 from milp_verix.wording import ball_text, headline, outcome_text, seconds_text, shortened
 
 DPI = 150
@@ -77,13 +78,17 @@ class Sheet:
 
     def header(self, explanation: Explanation) -> None:
         """Write the headline and, below it, what the claim is about."""
-        title = typeset(headline(explanation))
+        self.titled(headline(explanation), outcome_text(explanation), explanation)
+
+    def titled(self, headline: str, outcome: str, about: Explanation | Finding) -> None:
+        """Write a headline and, below it, the outcome and what it is ``about``."""
+        title = typeset(headline)
         facts = "   ·   ".join(
             [
-                typeset(ball_text(explanation)),
-                outcome_text(explanation),
-                shortened(explanation.model.file, 36),
-                f"{seconds_text(explanation.statistics.seconds)} with {explanation.solver}",
+                typeset(ball_text(about)),
+                outcome,
+                shortened(about.model.file, 36),
+                f"{seconds_text(about.statistics.seconds)} with {about.solver}",
             ]
         )
         size = self._fitting(title, _HEADLINE_SIZE, _BOLD_EM)

@@ -1,0 +1,47 @@
+"""What a few features can do, without saying which: a ball with a budget.
+
+A change of features that cost ``k`` together moves the coordinates by no more than a budget: over
+an L∞ ball, ``‖x' − x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that features of cost ``k`` have.
+So a check over the box with that L1 ball proves that every contrastive set costs more, with no
+binary for any feature; where the network is linear it loses nothing.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from milp_verix.ball import Ball
+from milp_verix.problem import Problem
+from verix_encodings import Interval, NormBall
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds import relative_error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BudgetBall(Ball):
+    """An L∞ ball, its claims about moves of at most ``budget`` in L1; witnesses may go beyond."""
+
+    budget: float
+
+    def region(self, free: IntArray) -> Interval | NormBall:
+        """Return the inputs that a claim is about, with the coordinates ``free`` free."""
+        return NormBall(self.box(free), self.centre.astype(np.float64), self.budget, 1)
+
+
+def budgeted(problem: Problem, costs: FloatArray, cost: float) -> Problem:
+    """Return ``problem`` over all that features which cost ``cost`` together can do, and more.
+
+    The ball of ``problem`` must be one of L∞; ``costs`` has shape (features,).
+    """
+    ball = problem.ball
+    room = np.maximum(ball.outer.upper - ball.centre, ball.centre - ball.outer.lower)
+    rooms = np.array([room[group].sum() for group in problem.features.groups])
+    # the knapsack with fractions of features: those of the most room by cost first
+    order = np.argsort(-rooms / costs, kind="stable")
+    before = np.cumsum(costs[order]) - costs[order]
+    shares = np.clip((cost - before) / costs[order], 0.0, 1.0)
+    budget = float(np.sum(shares * rooms[order])) * (1 + relative_error(room.size))
+    within = BudgetBall(
+        ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper, budget
+    )
+    return replace(problem, ball=within)

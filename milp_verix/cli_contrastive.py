@@ -1,0 +1,131 @@
+"""The command ``milp-verix contrastive``: the fewest features that change the prediction."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from milp_verix.cli_delivery import (
+    Delivery,
+    ImageShape,
+    JsonPath,
+    PlotPath,
+    Quiet,
+    given_input,
+    termination_as_interrupt,
+)
+from milp_verix.cli_options import (
+    Delta,
+    DomainEnds,
+    Epsilon,
+    Groups,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+    exit_code,
+    groups_of,
+    numbers_in,
+    refusals,
+    shape_of,
+)
+from milp_verix.contrast_search import ContrastiveProgress
+from milp_verix.contrastive import contrastive as find_contrast
+from milp_verix.finding_wording import contrast_facts
+from milp_verix.onnx_network import load_network
+from milp_verix.report import table_of
+from milp_verix.solvers import SOLVERS
+from milp_verix.wording import number
+
+
+def contrastive(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    epsilon: Epsilon,
+    norm: Norm = "linf",
+    delta: Delta = None,
+    domain: DomainEnds = (0.0, 1.0),
+    features: Groups = None,
+    label: Label = None,
+    output: Output = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
+    ] = None,
+    solver: Annotated[
+        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+    ] = "auto",
+    threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
+    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    json_path: JsonPath = None,
+    plot_path: PlotPath = None,
+    input_shape: InputShape = None,
+    output_name: OutputName = None,
+    image_shape: ImageShape = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the fewest features whose change changes the prediction, and an input that shows it.
+
+    Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is not;
+    130 interrupted, and what was found so far is written; 2 something cannot be used.
+    """
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    with refusals(errors), termination_as_interrupt():
+        delivery.check_paths()
+        network = load_network(
+            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
+        )
+        delivery.check_image(network)
+        given = given_input(specification, network, domain)
+        with _status(errors) as show:
+            found = find_contrast(
+                network,
+                given.x,
+                epsilon=epsilon,
+                norm=norm,
+                delta=delta,
+                domain=domain,
+                features=groups_of(features),
+                label=label,
+                output=output,
+                costs=None if costs is None else numbers_in(costs, "--costs"),
+                solver=solver,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+            )
+        found = replace(found, notes=(*found.notes, *given.notes))
+        if json_path is not None:
+            found.to_json(json_path)
+        if not quiet:
+            Console(highlight=False).print(table_of(contrast_facts(found)))
+        if plot_path is not None:
+            found.plot(plot_path, image_shape=shape_of(image_shape, "--image-shape"))
+    raise typer.Exit(exit_code(found.proven, found.statistics.stopped))
+
+
+@contextmanager
+def _status(console: Console) -> Iterator[Callable[[ContrastiveProgress], None]]:
+    """Show the best cost and the bound, on a terminal only."""
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("a first contrast …") as status:
+
+        def show(state: ContrastiveProgress) -> None:
+            best = "none yet" if state.cost is None else number(state.cost)
+            status.update(
+                f"best {best}, none below {number(state.lower_bound)}, round {state.rounds}"
+            )
+
+        yield show

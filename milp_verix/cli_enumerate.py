@@ -1,0 +1,112 @@
+"""The command ``milp-verix enumerate``: all minimal explanations, of both kinds."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from milp_verix.cli_delivery import JsonPath, Quiet, given_input, termination_as_interrupt
+from milp_verix.cli_options import (
+    Delta,
+    DomainEnds,
+    Epsilon,
+    Groups,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+    check_folder,
+    exit_code,
+    groups_of,
+    refusals,
+    shape_of,
+)
+from milp_verix.finding_wording import enumeration_facts
+from milp_verix.marco import LIMIT, EnumerationProgress, enumerate_explanations
+from milp_verix.onnx_network import load_network
+from milp_verix.report import table_of
+from milp_verix.solvers import SOLVERS
+
+
+def enumerate_(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    epsilon: Epsilon,
+    norm: Norm = "linf",
+    delta: Delta = None,
+    domain: DomainEnds = (0.0, 1.0),
+    features: Groups = None,
+    label: Label = None,
+    output: Output = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Explanations of both kinds together. [all]")
+    ] = None,
+    solver: Annotated[
+        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+    ] = "auto",
+    threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
+    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    json_path: JsonPath = None,
+    input_shape: InputShape = None,
+    output_name: OutputName = None,
+    quiet: Quiet = False,
+) -> None:
+    """List the minimal explanations: sets that keep the prediction, and sets that change it.
+
+    Exit codes: 0 these are all, which is proven, or as many as --limit asked for; 3 there may be
+    others; 130 interrupted, and what was found so far is written; 2 something cannot be used.
+    """
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    with refusals(errors), termination_as_interrupt():
+        check_folder(json_path)
+        network = load_network(
+            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
+        )
+        given = given_input(specification, network, domain)
+        with _status(errors) as show:
+            found = enumerate_explanations(
+                network,
+                given.x,
+                epsilon=epsilon,
+                norm=norm,
+                delta=delta,
+                domain=domain,
+                features=groups_of(features),
+                label=label,
+                output=output,
+                limit=limit,
+                solver=solver,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+            )
+        found = replace(found, notes=(*found.notes, *given.notes))
+        if json_path is not None:
+            found.to_json(json_path)
+        if not quiet:
+            Console(highlight=False).print(table_of(enumeration_facts(found)))
+    stopped = found.statistics.stopped
+    raise typer.Exit(exit_code(found.complete or stopped == LIMIT, stopped))
+
+
+@contextmanager
+def _status(console: Console) -> Iterator[Callable[[EnumerationProgress], None]]:
+    """Show how many were found, on a terminal only."""
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("a first explanation …") as status:
+
+        def show(state: EnumerationProgress) -> None:
+            status.update(f"{state.abductive} abductive, {state.contrastive} contrastive")
+
+        yield show

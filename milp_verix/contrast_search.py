@@ -1,0 +1,299 @@
+"""The smallest contrastive explanation, with a proof: one program for each rival.
+
+A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
+what they add, bisect for the fewest of them that do, put back what is not needed. Over an L∞ ball,
+checks with a budget (:mod:`milp_verix.budget`) bisect for a first lower bound. Then a program for
+each margin (:mod:`verix_encodings.contrast`) looks for fewer, and its dual bound proves that there
+are none. A set that the program proposes counts only with a counterfactual that onnxruntime
+confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
+activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
+the lower bound stays where it is.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from milp_verix.budget import budgeted
+from milp_verix.contrast_start import greedy_contrasts
+from milp_verix.errors import SolverError
+from milp_verix.oracle import Oracle
+from milp_verix.solvers import Session, SolveStatus, Targets
+from milp_verix.subsets import SubsetOracle
+from milp_verix.tolerances import Tolerances
+from milp_verix.traversal import TIME_LIMIT
+from milp_verix.verdict import Effort, Verdict
+from milp_verix.witness import replayed
+from verix_encodings import Bounds, ball_encoding, crown_bounds
+from verix_encodings.arrays import FloatArray
+from verix_encodings.contrast import Contrast, ContrastProgram, contrast_program
+
+_ROUNDING = 1e-6
+_STEP = 1e-3
+_EQUAL = 1e-6
+"""Costs that are not whole numbers count as equal within this share of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastiveProgress:
+    """The cost of the best contrast so far, None before the first, and what none can be below."""
+
+    cost: float | None
+    lower_bound: float
+    rounds: int
+
+
+class ContrastSearch:
+    """The best contrast, what is proven of each rival, and what stands in the way of a proof."""
+
+    def __init__(
+        self,
+        subsets: SubsetOracle,
+        session: Session,
+        solver: tuple[str, int],
+        tolerances: Tolerances,
+        costs: FloatArray,
+    ) -> None:
+        self.best: Verdict | None = None
+        self.robust = False
+        self.stopped: str | None = None
+        self.unknown_reason: str | None = None
+        self.effort = Effort()
+        self._subsets = subsets
+        self._session = session
+        self._solver, self._threads = solver
+        self._tolerances = tolerances
+        self._costs = costs
+        self._whole = bool(np.all(costs == np.round(costs)))
+        self._bounds: dict[int, float] = {}
+        self._bounded: tuple[float, Bounds] | None = None
+        self._needed: list[float] = []
+        self._explanations = [subsets.everything]
+        self._rounds = 0
+        self._progress: Callable[[ContrastiveProgress], None] | None = None
+        self._everything = np.arange(subsets.centre.size)
+        self._region = subsets.problem.ball.region(self._everything)
+        self._points: list[FloatArray] = []
+
+    @property
+    def lower_bound(self) -> float:
+        """No contrast costs less."""
+        # the input itself is no counterfactual, so that one feature at least must change
+        least = float(np.min(self._costs))
+        proven = min(self._bounds.values(), default=least)
+        lower = max(least, proven)
+        if self.best is None:
+            return min(lower, float(np.sum(self._costs)))
+        cost = self._cost(self.best)
+        return cost if lower >= cost * (1 - _EQUAL) else lower
+
+    @property
+    def proven(self) -> bool:
+        """Whether no contrast is cheaper than the best, or there is none at all."""
+        return self.robust or (self.best is not None and self.lower_bound >= self._cost(self.best))
+
+    def run(self, progress: Callable[[ContrastiveProgress], None] | None) -> None:
+        """Search until every rival is settled, or there is nothing to find."""
+        subsets = self._subsets
+        self._progress = progress
+        rivals = self._rivals()
+        for rival in rivals:
+            for verdict in greedy_contrasts(subsets, rival, self._costs):
+                self._offer(verdict)
+        if self.best is not None:
+            self._offer(subsets.shrink(self.best)[0])
+        elif not self._exists():
+            return
+        self._bisect()
+        seconds = subsets.seconds / 2 / max(len(rivals), 1)
+        # all rivals for a while, then the time that is left for those that are not settled
+        for share in (seconds, subsets.seconds):
+            for rival in sorted(rivals, key=self._bounds.__getitem__):
+                self._settle(rival, share)
+        if self.best is None:
+            # each program has proven that it must give up
+            self.robust = min(self._bounds.values(), default=0.0) > float(np.sum(self._costs))
+        if not self.proven and subsets.seconds <= 0:
+            self.stopped = TIME_LIMIT
+
+    def _settle(self, rival: int, share: float) -> None:
+        """Solve programs for a rival until it is settled, or ``share`` seconds have passed."""
+        deadline = time.monotonic() + min(share, self._subsets.seconds)
+        more = True
+        while more and self._open(rival) and time.monotonic() < deadline:
+            more = self._round(rival, deadline - time.monotonic())
+            self._report()
+
+    def _report(self) -> None:
+        self._rounds += 1
+        if self._progress is not None:
+            cost = None if self.best is None else self._cost(self.best)
+            self._progress(ContrastiveProgress(cost, self.lower_bound, self._rounds))
+
+    def _cost(self, verdict: Verdict) -> float:
+        return float(np.sum(self._costs[sorted(self._subsets.changed(verdict))]))
+
+    def _rivals(self) -> list[int]:
+        """Return the margins that something in the ball may raise above zero."""
+        subsets = self._subsets
+        try:
+            last = crown_bounds(subsets.margins, self._region)[-1]
+        except OverflowError as error:
+            self._doubt(str(error))
+            return []
+        self._needed = [self._tolerances.decisive(float(size)) for size in last.magnitude]
+        rivals = np.flatnonzero(last.upper >= -np.array(self._needed)).tolist()
+        # the input itself is no counterfactual, so that one feature at least must change
+        self._bounds = dict.fromkeys(rivals, float(np.min(self._costs)))
+        return rivals
+
+    def _bisect(self) -> None:
+        """Raise the lower bound by checks of all that features within a budget can do."""
+        subsets = self._subsets
+        if self.best is None or subsets.problem.ball.norm != "linf":
+            return
+        low, high = self.lower_bound, self._cost(self.best)
+        step = 1.0 if self._whole else high * 1e-2
+        while high - low >= step:
+            middle = (low + high) / 2
+            middle = float(np.floor(middle)) if self._whole else middle
+            # what bisection does not decide is left to the programs
+            seconds = min(subsets.seconds_of_a_check, subsets.seconds / 4)
+            verdict = self._within(middle, seconds)
+            if verdict.violated:
+                self._offer(subsets.learn(verdict))
+            if verdict.holds:
+                low = middle + 1.0 if self._whole else middle
+                for rival, bound in self._bounds.items():
+                    self._bounds[rival] = max(bound, low)
+            else:
+                high = middle
+            high = min(high, self._cost(self.best))
+            self._report()
+
+    def _exists(self) -> bool:
+        """Whether some change of all features changes the prediction; says what is proven."""
+        verdict = self._subsets.check(self._subsets.everything)
+        if verdict.violated:
+            self._offer(verdict)
+        elif verdict.holds:
+            self.robust = True
+        else:
+            self._doubt(verdict.reason or "unknown")
+        return not verdict.holds
+
+    def _open(self, rival: int) -> bool:
+        if self._subsets.seconds <= 0:
+            return False
+        return self.best is None or self._bounds[rival] < self._cost(self.best) * (1 - _EQUAL)
+
+    def _round(self, rival: int, seconds: float) -> bool:
+        """Solve the program of a rival and judge its set; return whether to solve it again."""
+        limit, enough = float(np.sum(self._costs)), np.inf
+        if self.best is not None:
+            limit = self._cost(self.best) - (1.0 if self._whole else 0.0)
+            enough = limit + _STEP if self._whole else limit
+        contrast = self._contrast(rival, limit)
+        if contrast is None:
+            self._bounds[rival] = limit + 1.0 if self._whole else limit
+            return False
+        asked = self._program(contrast)
+        session = self._session
+        targets = Targets(seconds=seconds, holds_above=enough, whole=self._whole)
+        try:
+            session.load(asked.program)
+            result = session.minimise(asked.cost, targets)
+        except SolverError as error:
+            self._doubt(f"{session.name} failed: {error}")
+            return False
+        self.effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+        broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
+        if broken or not np.isfinite(result.bound):
+            self._doubt(f"{session.name}: {result.detail or result.status.value}")
+        elif asked.program.largest_big_m > session.largest_big_m:
+            self._doubt(f"a big-M is beyond what proofs by {session.name} are trusted with")
+        else:
+            # what costs more than the limit was not looked at
+            proven = min(self._rounded(result.bound), limit + 1.0 if self._whole else limit)
+            self._bounds[rival] = max(self._bounds[rival], proven)
+        if result.point is None or result.point[asked.surrendered] > 0.5:
+            return False
+        chosen = frozenset(np.flatnonzero(result.point[asked.chosen] > 0.5).tolist())
+        return not broken and self._judge(chosen, asked.input.at(result.point))
+
+    def _contrast(self, rival: int, limit: float) -> Contrast | None:
+        """Return the question about a rival and sets within ``limit``, None where bounds answer."""
+        subsets = self._subsets
+        if self._bounded is None or self._bounded[0] != limit:
+            region = self._region
+            if subsets.problem.ball.norm == "linf":
+                within = budgeted(subsets.problem, self._costs, limit)
+                region = within.ball.region(self._everything)
+            self._bounded = limit, crown_bounds(subsets.margins, region)
+        bounds, needed = self._bounded[1], self._needed[rival]
+        if bounds[-1].upper[rival] < -needed:
+            return None
+        return Contrast(
+            subsets.margins,
+            bounds,
+            subsets.centre,
+            subsets.feature_of,
+            self._costs,
+            limit,
+            rival,
+            needed,
+        )
+
+    def _within(self, cost: float, seconds: float) -> Verdict:
+        """Decide whether features that cost so much may change the prediction, for all we know."""
+        with Oracle(
+            budgeted(self._subsets.problem, self._costs, cost),
+            self._solver,
+            threads=self._threads,
+            tolerances=self._tolerances,
+            reuse=False,
+        ) as oracle:
+            verdict = oracle.check(self._everything, seconds)
+        self.effort += verdict.effort
+        return verdict
+
+    def _program(self, contrast: Contrast) -> ContrastProgram:
+        ball = ball_encoding(self._region, points=self._points)
+        return contrast_program(contrast, ball, self._explanations)
+
+    def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
+        """Make a counterfactual of what a program proposes, or learn why there is none.
+
+        Returns whether the program would say something else now.
+        """
+        subsets = self._subsets
+        free = subsets.problem.features.coordinates(sorted(chosen))
+        found = replayed(subsets.problem, point, free)
+        verdict = subsets.check(chosen) if found is None else subsets.learn(found)
+        if verdict.violated:
+            self._offer(verdict)
+            return False
+        if not verdict.holds:
+            self._doubt(verdict.reason or "unknown")
+            return False
+        if subsets.problem.ball.norm == "l2":
+            self._points.append(point)
+        # as large a robust set as there is excludes the most
+        robust, _ = subsets.grow(chosen, sorted(subsets.everything - chosen))
+        self._explanations.append(subsets.everything - robust)
+        return True
+
+    def _doubt(self, reason: str) -> None:
+        self.unknown_reason = self.unknown_reason or reason
+
+    def _offer(self, verdict: Verdict) -> None:
+        if self.best is None or self._cost(verdict) < self._cost(self.best):
+            self.best = verdict
+
+    def _rounded(self, bound: float) -> float:
+        """Return a proven bound on costs, raised to the next whole one where all are whole."""
+        if not np.isfinite(bound):
+            return bound
+        return float(np.ceil(bound - _ROUNDING)) if self._whole else bound * (1 - 1e-9) - 1e-9

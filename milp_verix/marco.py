@@ -1,0 +1,203 @@
+"""Enumeration of minimal explanations, abductive and contrastive, in the manner of MARCO.
+
+    repeat   A ← a smallest set that is not decided yet            none left: complete
+             while check(all but A) is violated:
+                 shrink it to a minimal contrastive set C           a set that misses C is decided
+                 A ← A ∪ C
+             grow all but A; what is outside is a minimal explanation, and what holds it is decided
+
+(Liffiton, Previti, Malik, Marques-Silva, *Fast, flexible MUS enumeration*, Constraints 2016; for
+explanations Ignatiev, Narodytska, Asher, Marques-Silva, AI*IA 2020.) Both kinds come at once, and
+the size of ``A`` is a lower bound on that of every explanation that is still to come.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.arguments import integer_of, seconds_of
+from milp_verix.ball import Domain
+from milp_verix.contrastive import counterfactual_of
+from milp_verix.enumeration import Enumeration
+from milp_verix.explanation import Counterfactual
+from milp_verix.features import FeaturesLike
+from milp_verix.finding import posed, spent
+from milp_verix.hitting_sets import propose
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.oracle import Oracle
+from milp_verix.problem import make_problem
+from milp_verix.solvers import Session, open_session
+from milp_verix.subsets import SubsetOracle
+from milp_verix.tolerances import Tolerances
+from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
+from verix_encodings.cover import Clause
+
+LIMIT = "limit"
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerationProgress:
+    """How many minimal explanations of each kind were found."""
+
+    abductive: int
+    contrastive: int
+
+
+def enumerate_explanations(
+    network: OnnxNetwork | str | PathLike[str],
+    x: ArrayLike,
+    *,
+    epsilon: float,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    label: int | None = None,
+    output: int | None = None,
+    solver: str = "auto",
+    limit: int | None = None,
+    time_limit: float | None = None,
+    check_time_limit: float | None = 300.0,
+    threads: int = 1,
+    tolerances: Tolerances | None = None,
+    progress: Callable[[EnumerationProgress], None] | None = None,
+) -> Enumeration:
+    """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
+
+    There may be exponentially many: ``limit`` stops once so many were found, of both kinds
+    together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
+    is listed on neither side, and the enumeration is then not complete.
+
+    Arguments and errors are those of :func:`milp_verix.explain`. ``progress`` is called after
+    each round.
+    """
+    started = time.monotonic()
+    deadline = started + seconds_of(time_limit, "time_limit")
+    check_seconds = seconds_of(check_time_limit, "check_time_limit")
+    most = np.inf if limit is None else integer_of(limit, "limit")
+    problem = make_problem(
+        network,
+        x,
+        epsilon=epsilon,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        label=label,
+        output=output,
+    )
+    tolerances = tolerances or Tolerances()
+    with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:
+        subsets = SubsetOracle(oracle, deadline, check_seconds)
+        name = "highs" if oracle.solver == "phase" else oracle.solver
+        session = open_session(name, threads=threads, tolerances=tolerances)
+        search = _Search(subsets, session)
+        try:
+            search.run(most, progress)
+        except KeyboardInterrupt:
+            search.stopped = INTERRUPTED
+        finally:
+            session.close()
+        seconds = time.monotonic() - started
+        contrasts = sorted(search.contrastive.items(), key=lambda item: (len(item[0]), item[0]))
+        return Enumeration(
+            **posed(problem, oracle),
+            abductive=tuple(sorted(search.abductive, key=lambda one: (len(one), one))),
+            contrastive=dict(contrasts),
+            complete=search.complete,
+            lower_bound=min(search.lower_bound, problem.features.count),
+            unknown_reason=search.unknown_reason,
+            statistics=spent(subsets.effort, subsets.checks, seconds, search.stopped),
+        )
+
+
+class _Search:
+    """The explanations found, and the clauses that say which sets are decided."""
+
+    def __init__(self, subsets: SubsetOracle, session: Session) -> None:
+        self.abductive: list[tuple[int, ...]] = []
+        self.contrastive: dict[tuple[int, ...], Counterfactual] = {}
+        self.complete = False
+        self.stopped: str | None = None
+        self.unknown_reason: str | None = None
+        self._subsets = subsets
+        self._session = session
+        self._costs = np.ones(len(subsets.everything))
+        self.lower_bound = 0
+        self._clauses: list[Clause] = []
+        self._explaining: list[frozenset[int]] = []
+        # a set was put aside that may hold an explanation: the bound rises no more
+        self._gave_up = False
+
+    @property
+    def count(self) -> int:
+        """Number of explanations found, of both kinds."""
+        return len(self.abductive) + len(self.contrastive)
+
+    def run(self, most: float, progress: Callable[[EnumerationProgress], None] | None) -> None:
+        """Decide one set after the other until none is left, or enough were found."""
+        while self.count < most:
+            seconds = self._subsets.seconds
+            proposal = propose(self._session, self._costs, self._clauses, max(seconds, 0.0))
+            if not self._gave_up:
+                self.lower_bound = max(self.lower_bound, int(proposal.bound))
+            if proposal.exhausted:
+                self.complete = self.unknown_reason is None
+                return
+            if seconds <= 0:
+                self.stopped = TIME_LIMIT
+                return
+            if proposal.chosen is None:
+                self.unknown_reason = f"{self._session.name} proposes no further set"
+                return
+            before = self.count
+            self._decide(proposal.chosen, most)
+            if progress is not None and self.count > before:
+                progress(EnumerationProgress(len(self.abductive), len(self.contrastive)))
+        self.stopped = LIMIT
+
+    def _decide(self, explained: frozenset[int], most: float) -> None:
+        subsets = self._subsets
+        free = subsets.everything - explained
+        verdict = subsets.check(free)
+        if not (verdict.holds or verdict.violated):
+            # this set alone: those around it may well be decided
+            self._clauses.append(Clause(any_of=free, not_all_of=explained))
+            self._gave_up = True
+            self._doubt(verdict.reason or "unknown")
+        while verdict.violated:
+            smallest, minimal = subsets.shrink(verdict)
+            contrast = subsets.changed(smallest)
+            self._clauses.append(Clause(any_of=contrast))
+            if minimal:
+                self.contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
+            else:
+                self._doubt("a set that changes the prediction was not proven minimal")
+            if self.count >= most:
+                return
+            free -= contrast
+            verdict = subsets.check(free)
+        left = subsets.everything - free
+        if verdict.holds and not any(set(known) <= left for known in self._explaining):
+            self._explain(free)
+
+    def _explain(self, free: frozenset[int]) -> None:
+        """Grow a robust set until what is outside is a minimal explanation."""
+        subsets = self._subsets
+        robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
+        explanation = subsets.everything - robust
+        # what holds a set that explains is decided, whether that set is minimal or not
+        self._explaining.append(explanation)
+        self._clauses.append(Clause(not_all_of=explanation))
+        if maximal:
+            self.abductive.append(tuple(sorted(explanation)))
+        else:
+            self._gave_up = True
+            self._doubt("a set that explains the prediction was not proven minimal")
+
+    def _doubt(self, reason: str) -> None:
+        self.unknown_reason = self.unknown_reason or reason

@@ -1,0 +1,195 @@
+"""Checks on sets of features, with all that monotonicity gives away.
+
+Freeing more features can only break a claim: what holds for a set holds for its subsets, and a
+counterfactual for a set is one for its supersets. So a few verdicts answer many checks, a violated
+set shrinks to a minimal contrastive explanation, and a robust one grows until what is left outside
+is a minimal abductive explanation (Liffiton, Previti, Malik, Marques-Silva, *Fast, flexible MUS
+enumeration*, Constraints 2016). A set whose check is UNKNOWN is neither.
+"""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from milp_verix.oracle import Oracle
+from milp_verix.verdict import Answer, Effort, Verdict
+from milp_verix.witness import replayed
+from verix_encodings import Interval, interval_bounds, slope_bounds
+from verix_encodings.arrays import FloatArray
+
+_ONE_BY_ONE = 64
+_ROUNDS = 3
+
+
+class SubsetOracle:
+    """Answers checks on sets of features; ``deadline`` is in terms of ``time.monotonic()``.
+
+    ``robust`` are the largest sets proven to hold, ``contrasts`` the sets that counterfactuals
+    change, with these; ``effort`` and ``checks`` are what it took.
+    """
+
+    def __init__(self, oracle: Oracle, deadline: float, check_seconds: float) -> None:
+        self.problem = oracle.problem
+        self.deadline = deadline
+        self.margins = self.problem.question.margins(self.problem.network.ir)
+        self.centre = self.problem.x.astype(np.float64)
+        self.everything = frozenset(range(self.problem.features.count))
+        self.feature_of = np.zeros(self.centre.size, dtype=np.intp)
+        for feature, group in enumerate(self.problem.features.groups):
+            self.feature_of[group] = feature
+        self.robust: dict[frozenset[int], Verdict] = {}
+        self.contrasts: dict[frozenset[int], Verdict] = {}
+        self.effort = Effort()
+        self.checks = 0
+        self._oracle = oracle
+        self._check_seconds = check_seconds
+
+    @property
+    def seconds(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.monotonic()
+
+    @property
+    def seconds_of_a_check(self) -> float:
+        """Seconds that the next check may take."""
+        return min(self.seconds, self._check_seconds)
+
+    def check(self, free: frozenset[int]) -> Verdict:
+        """Decide the claim for the features ``free``; UNKNOWN once the deadline has passed."""
+        for robust, verdict in self.robust.items():
+            if free <= robust:
+                return verdict
+        for contrast, verdict in self.contrasts.items():
+            if contrast <= free:
+                return verdict
+        seconds = self.seconds_of_a_check
+        if seconds <= 0:
+            return Verdict(Answer.UNKNOWN, reason="time limit")
+        coordinates = self.problem.features.coordinates(sorted(free))
+        verdict = self._oracle.check(coordinates, seconds)
+        self.checks += 1
+        self.effort += verdict.effort
+        if verdict.holds:
+            self.robust = {known: v for known, v in self.robust.items() if not known <= free}
+            self.robust[free] = verdict
+        elif verdict.violated:
+            verdict = self.learn(verdict)
+        return verdict
+
+    def learn(self, verdict: Verdict) -> Verdict:
+        """Keep a counterfactual, with as many features put back as a few forward passes allow."""
+        verdict = self._reverted(verdict)
+        contrast = self.changed(verdict)
+        self.contrasts = {c: v for c, v in self.contrasts.items() if not contrast <= c}
+        self.contrasts[contrast] = verdict
+        return verdict
+
+    def changed(self, verdict: Verdict) -> frozenset[int]:
+        """Return the features in which the counterfactual of a violated claim is not the input."""
+        assert verdict.witness is not None
+        moved = verdict.witness.reshape(-1) != self.problem.x
+        return frozenset(int(f) for f in self.feature_of[moved])
+
+    def shrink(self, verdict: Verdict) -> tuple[Verdict, bool]:
+        """Return a counterfactual of a minimal contrastive set inside that of ``verdict``.
+
+        And whether the set is proven minimal: not where a check was UNKNOWN, its feature stays.
+        """
+        doubtful = []
+        for feature in self._least_first(verdict):
+            without = self.changed(verdict) - {feature}
+            if feature not in self.changed(verdict):
+                continue
+            found = self.check(without)
+            if found.violated:
+                verdict = found
+            elif not found.holds:
+                doubtful.append(feature)
+        # smaller sets are decided more easily than larger ones
+        for feature in doubtful:
+            found = self.check(self.changed(verdict) - {feature})
+            if found.violated:
+                return self.shrink(found)
+            if not found.holds:
+                return verdict, False
+        return verdict, True
+
+    def grow(self, free: frozenset[int], order: Iterable[int]) -> tuple[frozenset[int], bool]:
+        """Return a robust set around the robust set ``free``, features freed in ``order``.
+
+        And whether it is proven that no feature can be added.
+        """
+        maximal = True
+        for feature in order:
+            if feature in free:
+                continue
+            found = self.check(free | {feature})
+            if found.holds:
+                free |= {feature}
+            elif not found.violated:
+                maximal = False
+        return free, maximal
+
+    def _reverted(self, verdict: Verdict) -> Verdict:
+        """Return a counterfactual near that of ``verdict`` that changes fewer features, if any."""
+        assert verdict.witness is not None
+        point = verdict.witness.reshape(-1).astype(np.float64)
+        for _ in range(_ROUNDS):
+            ranked = self.ranked(point)
+            fewer = self._bisected(point, ranked)
+            if np.array_equal(fewer, point):
+                break
+            point = fewer
+        ranked = self.ranked(point)
+        if len(ranked) <= _ONE_BY_ONE:
+            for feature in ranked:
+                without = self._put_back(point, [feature])
+                if self._worst(without) > 0:
+                    point = without
+        free = np.flatnonzero(point != self.centre)
+        found = replayed(self.problem, point, free)
+        return verdict if found is None else found
+
+    def _bisected(self, point: FloatArray, ranked: list[int]) -> FloatArray:
+        """Return ``point`` with the first so many of ``ranked`` put back, found by bisection."""
+        low, high, best = 0, len(ranked), point
+        while low < high:
+            middle = (low + high + 1) // 2
+            without = self._put_back(point, ranked[:middle])
+            if self._worst(without) > 0:
+                low, best = middle, without
+            else:
+                high = middle - 1
+        return best
+
+    def _least_first(self, verdict: Verdict) -> list[int]:
+        assert verdict.witness is not None
+        return self.ranked(verdict.witness.reshape(-1).astype(np.float64))
+
+    def ranked(
+        self, point: FloatArray, margin: int | None = None, costs: FloatArray | None = None
+    ) -> list[int]:
+        """Return the features changed at ``point``, by what they add to a margin in first order.
+
+        The least comes first; ``margin`` is the worst one by default; ``costs`` divide the gains.
+        """
+        if margin is None:
+            margin = int(np.argmax(self.margins.evaluate(point)))
+        there = interval_bounds(self.margins, Interval(point, point))
+        lower, upper = slope_bounds(self.margins, there)
+        gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
+        by_feature: FloatArray = np.zeros(len(self.everything))
+        np.add.at(by_feature, self.feature_of, gains)
+        by_cost = by_feature if costs is None else by_feature / costs
+        moved = np.unique(self.feature_of[point != self.centre])
+        return [int(f) for f in moved[np.argsort(by_cost[moved], kind="stable")]]
+
+    def _put_back(self, point: FloatArray, features: list[int]) -> FloatArray:
+        coordinates = self.problem.features.coordinates(features)
+        result = point.copy()
+        result[coordinates] = self.centre[coordinates]
+        return result
+
+    def _worst(self, point: FloatArray) -> float:
+        return float(np.max(self.margins.evaluate(point)))
