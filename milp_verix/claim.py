@@ -29,6 +29,7 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.live import LiveEncoding
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6
@@ -47,12 +48,22 @@ class _Margin:
 
 
 @dataclass(slots=True)
+class _Best:
+    """The point shown so far at which margin ``index`` is largest."""
+
+    index: int
+    value: float = -np.inf
+    point: FloatArray | None = None
+
+
+@dataclass(slots=True)
 class Claim:
     """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
 
     ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
     the session takes the quadratic row of an L2 ball as it is. ``segments`` enclose each smooth
-    activation at last.
+    activation at last. ``live`` is restricted to ``bounds`` instead of encoding the network again,
+    see :func:`~milp_verix.live.live_encoding_of`.
     """
 
     problem: Problem
@@ -66,6 +77,7 @@ class Claim:
     bounds: Bounds
     deadline: float
     native: bool = False
+    live: LiveEncoding | None = None
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
     _current: int = 1
@@ -106,27 +118,30 @@ class Claim:
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
         if self._encoding is None:
-            encoding = encode(
-                self.margins,
-                self.bounds,
-                relu=self.formulation.relu,
-                ball=ball_encoding(self.region, quadratic=self.native, points=self._points),
-                segments=self._current,
-            )
-            self.session.load(encoding.program)
-            self._encoding = encoding
+            self._encoding = self._encoded() if self.live is None else self.live.over(self.bounds)
+            self.session.load(self._encoding.program)
         return self._encoding
+
+    def _encoded(self) -> Encoding:
+        return encode(
+            self.margins,
+            self.bounds,
+            relu=self.formulation.relu,
+            ball=ball_encoding(self.region, quadratic=self.native, points=self._points),
+            segments=self._current,
+        )
 
     def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
         """Decide one margin: first with early stops, then, if that leaves it open, without.
 
         Also returns the input that the solver ended at, if any.
         """
+        best = _Best(margin.index)
         goal = Targets(
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
-            probe=lambda v: self._replayed(encoding.input.at(v)) is not None,
+            probe=lambda v: self._hit(encoding.input.at(v), best),
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
@@ -146,7 +161,19 @@ class Claim:
                 break
             if point is not None and self._outside(point):
                 break  # a tangent first: the optimum of a loose approximation says little
-        return replace(verdict, effort=effort), point
+        # a proof may end with any point or none: return the one that is most use to later checks
+        reached = -np.inf if point is None else self.margins.evaluate(point)[margin.index]
+        better = verdict.holds and best.value > reached
+        return replace(verdict, effort=effort), best.point if better else point
+
+    def _hit(self, point: FloatArray, best: "_Best") -> bool:
+        """Whether ``point`` is a counterfactual; remember it if it is the best so far."""
+        values = self.margins.evaluate(point)
+        if values[best.index] > best.value:
+            best.value, best.point = float(values[best.index]), point
+        # far from a change in real arithmetic, onnxruntime has nothing to add
+        near = np.max(values) > -self.tolerances.early_violation
+        return bool(near) and self._replayed(point) is not None
 
     def _judge(
         self,

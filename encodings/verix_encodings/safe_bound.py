@@ -54,6 +54,18 @@ class SafeBound:
             reach: FloatArray = abs(self.program.matrix) @ self._reach
         return np.where(np.isnan(reach), np.inf, reach)
 
+    @cached_property
+    def _sides(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """``r⁻`` and ``r⁺``, 0 where infinite, and for each 1 where it is finite, 0 elsewhere."""
+        low, high = self.program.row_lower, self.program.row_upper
+        has_low, has_high = np.isfinite(low), np.isfinite(high)
+        sides = np.where(has_low, low, 0.0), np.where(has_high, high, 0.0)
+        return *sides, has_low.astype(np.float64), has_high.astype(np.float64)
+
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool(np.isfinite(self._reach).all())
+
     def lower(
         self,
         cost: FloatArray,
@@ -65,32 +77,37 @@ class SafeBound:
 
         ``row_error`` widens every row on both sides; ``ends`` are column bounds to use instead of
         the program's, and not outside them. The bound is -inf where a column that it needs has an
-        infinite end.
+        infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
         """
         program = self.program
-        y = _usable(program, multipliers)
-        size = np.abs(y)
-        used, weighted = y != 0.0, cost != 0.0
-        reach = float(
-            size[used] @ self._row_reach[used] + np.abs(cost[weighted]) @ self._reach[weighted]
-        )
+        low_side, high_side, has_low, has_high = self._sides
+        y = multipliers
+        if not np.isfinite(y).all():
+            y = np.where(np.isfinite(y), y, 0.0)
+        y = y * np.where(y > 0, has_low, has_high)
+        size, weight = np.abs(y), np.abs(cost)
+        if self._bounded:
+            reach = float(size @ self._row_reach + weight @ self._reach)
+        else:
+            reach = float(size[y != 0] @ self._row_reach[y != 0])
+            reach += float(weight[cost != 0] @ self._reach[cost != 0])
         if not reach < np.inf:
             return -np.inf
         reduced = cost - self._transposed @ y
-        side = np.where(y > 0, program.row_lower, program.row_upper)[used]
+        side = np.where(y > 0, low_side, high_side)
         low, high = (program.column_lower, program.column_upper) if ends is None else ends
-        # a column with an infinite end has no cost here and is in no row used
-        low, high = np.where(reduced, low, 0.0), np.where(reduced, high, 0.0)
-        bound = float(y[used] @ side + np.minimum(reduced * low, reduced * high).sum())
-        total = float(
-            size[used] @ np.abs(side) + np.abs(reduced) @ np.maximum(np.abs(low), np.abs(high))
-        )
+        if not self._bounded:
+            # a column with an infinite end has no cost here and is in no row used
+            low, high = np.where(reduced, low, 0.0), np.where(reduced, high, 0.0)
+        at_low, at_high = reduced * low, reduced * high
+        bound = float(y @ side + np.minimum(at_low, at_high).sum())
+        total = float(size @ np.abs(side) + np.maximum(np.abs(at_low), np.abs(at_high)).sum())
+        terms = program.rows + program.columns
         reduced_error = relative_error(program.rows + 1) * reach
-        lost = (
-            relative_error(program.rows + program.columns) * (total + reduced_error) + reduced_error
-        )
-        lost += row_error * float(size.sum()) + _TINY * (program.rows + program.columns)
-        return float(bound - lost * (1 + 1e-9))
+        lost = relative_error(terms) * (total + reduced_error) + reduced_error
+        lost += row_error * float(size.sum()) + _TINY * terms
+        proven = float(bound - lost * (1 + 1e-9))
+        return proven if proven > -np.inf else -np.inf
 
 
 def safe_lower_bound(
@@ -125,10 +142,3 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
         reaches.append(reach)
         errors.append((error + relative_error(terms) * reach) * (1 + 1e-9))
     return max(float(np.max(error, initial=0.0)) for error in errors)
-
-
-def _usable(program: Program, multipliers: FloatArray) -> FloatArray:
-    """Return the multipliers, zero where they point at an infinite side or are no numbers."""
-    y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    y = np.where((y > 0) & ~np.isfinite(program.row_lower), 0.0, y)
-    return np.where((y < 0) & ~np.isfinite(program.row_upper), 0.0, y)

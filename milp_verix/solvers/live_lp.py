@@ -15,7 +15,7 @@ from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,8 @@ class LiveLp:
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._columns = np.zeros(0, dtype=np.int32)
+        self._program: Program | None = None
+        self._lower, self._upper = np.zeros(0), np.zeros(0)
         self._deadline = np.inf
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
@@ -56,18 +58,41 @@ class LiveLp:
     def load(self, program: Program) -> None:
         """Replace the linear program by the relaxation of ``program``.
 
-        Bounds may change later, but not beyond those that the program has now.
+        Where the entries of the matrix are at the same places as before, as those of a
+        :class:`~verix_encodings.live.LiveEncoding` are, only numbers change, and the basis stays.
         """
-        highs.pass_program(self._highs, program.relaxed.without_tiny(highs.SMALL))
-        self._columns = np.arange(program.columns, dtype=np.int32)
+        old, new = self._program, program.relaxed.without_tiny(highs.SMALL)
+        if old is not None and _alike(old, new):
+            self._change(old, new)
+        else:
+            highs.pass_program(self._highs, new)
+            self._columns = np.arange(program.columns, dtype=np.int32)
+            self._lower, self._upper = new.column_lower, new.column_upper
+        self._program = new
+
+    def _change(self, old: Program, new: Program) -> None:
+        matrix = new.matrix
+        entries = np.flatnonzero(matrix.data != old.matrix.data)
+        rows = np.searchsorted(matrix.indptr, entries, side="right") - 1
+        for row, entry in zip(rows.tolist(), entries.tolist(), strict=True):
+            self._highs.changeCoeff(row, int(matrix.indices[entry]), float(matrix.data[entry]))
+        differ = (new.row_lower != old.row_lower) | (new.row_upper != old.row_upper)
+        for row in np.flatnonzero(differ).tolist():
+            ends = float(new.row_lower[row]), float(new.row_upper[row])
+            self._highs.changeRowBounds(row, *ends)
+        self.set_bounds(new.column_lower, new.column_upper)
 
     def set_cost(self, cost: FloatArray) -> None:
         """Change the cost of every column."""
         self._highs.changeColsCost(self._columns.size, self._columns, cost)
 
-    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns, inside of those loaded."""
-        self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
+    def set_bounds(self, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of the columns, shape (columns,), inside of those loaded."""
+        changed = np.flatnonzero((lower != self._lower) | (upper != self._upper))
+        if changed.size:
+            columns = changed.astype(np.int32)
+            self._highs.changeColsBounds(columns.size, columns, lower[changed], upper[changed])
+        self._lower, self._upper = lower, upper
 
     def solve(self, enough: float, deadline: float, interrupt: Interrupt) -> LpResult:
         """Minimise until ``deadline``, in terms of ``time.monotonic()``, or an interrupt.
@@ -108,3 +133,14 @@ class LiveLp:
         """Free the model."""
         self._highs.clearCallbacks()
         self._highs.clear()
+
+
+def _alike(old: Program, new: Program) -> bool:
+    """Whether the programs have their entries at the same places, and most of them are equal."""
+    a, b = old.matrix, new.matrix
+    return bool(
+        a.shape == b.shape
+        and np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and 4 * np.count_nonzero(a.data != b.data) <= a.nnz
+    )

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import highs
@@ -31,7 +32,7 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.safe_bound import SafeBound
 
 name = "phase"
-features = frozenset({"partition", "live_bounds", "early_stop"})
+features = frozenset({"partition", "live_bounds", "live_rows", "early_stop"})
 _DECIDED = 1e-9
 
 
@@ -49,7 +50,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "PhaseSession":  # noqa: A0
 
 @dataclass(slots=True, eq=False)
 class _Loaded:
-    """What is loaded: the program, the bounds of a search's root, and those in the live program."""
+    """The program that is loaded, and the bounds that its columns have by now."""
 
     program: Program
     safe: SafeBound
@@ -57,15 +58,18 @@ class _Loaded:
     big_ms: Matrix
     lower: FloatArray
     upper: FloatArray
-    live_lower: FloatArray
-    live_upper: FloatArray
 
     @classmethod
     def of(cls, program: Program) -> "_Loaded":
         phases = np.flatnonzero(program.integer)
         ends = program.column_lower, program.column_upper
-        big_ms = abs(program.matrix[:, phases]).T.tocsr()
-        return cls(program, SafeBound(program.relaxed), phases, big_ms, *ends, *ends)
+        matrix = program.matrix
+        entries = np.flatnonzero(program.integer[matrix.indices])
+        rows = np.searchsorted(matrix.indptr, entries, side="right") - 1
+        numbers = np.searchsorted(phases, matrix.indices[entries])
+        shape = phases.size, program.rows
+        big_ms = sp.csr_array((np.abs(matrix.data[entries]), (numbers, rows)), shape=shape)
+        return cls(program, SafeBound(program.relaxed), phases, big_ms, *ends)
 
     def ends(self, node: Node) -> tuple[FloatArray, FloatArray]:
         """Return the column bounds of ``node``."""
@@ -89,7 +93,10 @@ class PhaseSession:
         self._loaded: _Loaded | None = None
 
     def load(self, program: Program) -> None:
-        """Replace the program: its relaxation becomes the live one."""
+        """Replace the program: its relaxation becomes the live one.
+
+        Of one with entries at the same places only the numbers that differ change: the basis stays.
+        """
         refuse_beyond(self, program)
         self._lp.load(program)
         self._loaded = _Loaded.of(program)
@@ -159,41 +166,41 @@ class PhaseSession:
         interrupt: Interrupt,
     ) -> tuple[Node, LpResult]:
         """Solve the linear program of ``node``; return the node with its bound, and the end."""
-        self._impose(loaded, *loaded.ends(node))
+        ends = loaded.ends(node)
+        self._lp.set_bounds(*ends)
         search.nodes += 1
         for enough in (search.enough, np.inf):
             result = self._lp.solve(enough, deadline, interrupt)
             search.iterations += result.iterations
-            node = _tightened(loaded, node, result, search.cost)
+            node = _tightened(loaded.safe, node, result, search.cost, ends)
             # where the word of HiGHS is not good enough for arithmetic, on to the optimum
             if result.status is not SolveStatus.TARGET or node.bound > search.enough:
                 break
         return node, result
-
-    def _impose(self, loaded: _Loaded, lower: FloatArray, upper: FloatArray) -> None:
-        """Send the column bounds that differ from those in the live program."""
-        changed = np.flatnonzero((lower != loaded.live_lower) | (upper != loaded.live_upper))
-        if changed.size:
-            self._lp.set_bounds(changed, lower[changed], upper[changed])
-            loaded.live_lower, loaded.live_upper = lower, upper
 
     def close(self) -> None:
         """Free the model."""
         self._lp.close()
 
 
-def _tightened(loaded: _Loaded, node: Node, result: LpResult, cost: FloatArray) -> Node:
-    """Return ``node`` with what the multipliers of ``result`` prove for it."""
-    if result.multipliers is None:
+def _tightened(
+    safe: SafeBound,
+    node: Node,
+    result: LpResult,
+    cost: FloatArray,
+    ends: tuple[FloatArray, FloatArray],
+) -> Node:
+    """Return ``node``, of column bounds ``ends``, with what the multipliers of ``result`` prove."""
+    y = result.multipliers
+    if y is None:
         return node
-    ends, y = (loaded.live_lower, loaded.live_upper), result.multipliers
     if result.status is SolveStatus.INFEASIBLE:
         nothing = np.zeros_like(cost)
         for ray in (y, -y):
-            if loaded.safe.lower(nothing, ray, ends=ends) > 0:
+            if safe.lower(nothing, ray, ends=ends) > 0:
                 return replace(node, bound=np.inf, multipliers=ray)
         return node
-    bound = loaded.safe.lower(cost, y, ends=ends)
+    bound = safe.lower(cost, y, ends=ends)
     return replace(node, bound=bound, multipliers=y) if bound > node.bound else node
 
 
@@ -212,7 +219,8 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
         if hit or (whole and value < targets.violated_below):
             search.close(node)
             return True
-    unfixed = loaded.live_lower[loaded.phases] < loaded.live_upper[loaded.phases]
+    lower, upper = loaded.ends(node)
+    unfixed = lower[loaded.phases] < upper[loaded.phases]
     settled = node.bound > search.enough
     if settled or whole or not unfixed.any():
         search.close(node)

@@ -148,6 +148,7 @@ FEATURES = {
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
     "live_bounds": "changes of bounds in place",
+    "live_rows": "changes of coefficients in place",
     "start": "start",
     "early_stop": "stop at a target",
     "duals": "duals of linear programs",

@@ -1,0 +1,151 @@
+"""One program for a network over every smaller ball: the same rows, other numbers in them.
+
+Over the full ball a neuron has bounds ``[L, U]``, and :mod:`~verix_encodings.relu` gives it columns
+``z``, ``a`` and, if ``L < 0 < U``, a phase ``d``. Over a ball inside the full one, with bounds
+``[l, u]`` that hold there, narrowed to ``[max(l, L), min(u, U)]``, the program becomes that of the
+smaller ball by
+
+    x_i ∈ [l_i, u_i]           a fixed input is a column whose ends coincide
+    z ∈ [l, u],   a ∈ [max(l, 0), max(u, 0)]
+    a ≤ z − l (1 − d),   a ≤ u d                      the two big-Ms, re-tightened
+    d ∈ {0, 1};   d = 1 where l ≥ 0,   d = 0 where u ≤ 0 otherwise
+
+Where a phase is fixed, ``d = 1`` leaves ``a ≥ z`` and ``a ≤ z``, ``d = 0`` leaves ``a ≥ 0`` and
+``a ≤ 0``: the neuron is as the folded encoding has it, with neither. A neuron that is active, or
+never so, over the full ball is the same over any ball inside. So the points of the program are the
+trajectories over the smaller ball, and its relaxation is as tight as that of a program encoded for
+it. Its pattern of entries never changes, so a solver may keep a basis from one ball to the next.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import FloatArray, IntArray, frozen
+from verix_encodings.bounds import Bounds, Interval
+from verix_encodings.encode import Encoding, encode
+from verix_encodings.network import Affine, Network, Relu
+from verix_encodings.program import LEAST_BIG_M, Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layer:
+    """Where a layer of ReLUs of the value ``source`` stands in the program.
+
+    ``z`` and ``a`` are columns and ``live`` and ``unstable`` the neurons that have them; ``d`` are
+    the phases, ``active_rows`` the rows with ``l``; ``active`` and ``inactive`` the positions of
+    the two big-Ms among the entries of the matrix.
+    """
+
+    source: int
+    live: IntArray
+    z: IntArray
+    unstable: IntArray
+    a: IntArray
+    d: IntArray
+    active_rows: IntArray
+    active: IntArray
+    inactive: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveEncoding:
+    """The big-M encoding of a network of ReLUs over a full box; see :func:`live_encoding`."""
+
+    full: Encoding
+    bounds: Bounds
+    inputs: IntArray
+    coordinates: IntArray
+    layers: tuple[_Layer, ...]
+
+    def over(self, bounds: Bounds) -> Encoding:
+        """Return the encoding over the smaller box ``bounds[0]``, where ``bounds`` hold.
+
+        Raises ``ValueError`` for a box that is not inside the full one.
+        """
+        outer, box = self.bounds[0], bounds[0]
+        if np.any(box.lower < outer.lower) or np.any(box.upper > outer.upper):
+            raise ValueError("a live encoding is restricted to boxes inside its own")
+        program = self.full.program
+        data, row_upper = program.matrix.data.copy(), program.row_upper.copy()
+        lower, upper = program.column_lower.copy(), program.column_upper.copy()
+        lower[self.inputs] = box.lower[self.coordinates]
+        upper[self.inputs] = box.upper[self.coordinates]
+        for layer in self.layers:
+            l, u = _both(self.bounds[layer.source], bounds[layer.source])
+            lower[layer.z], upper[layer.z] = l[layer.live], u[layer.live]
+            l, u = l[layer.unstable], u[layer.unstable]
+            lower[layer.a], upper[layer.a] = np.maximum(l, 0.0), np.maximum(u, 0.0)
+            lower[layer.d] = l >= 0
+            upper[layer.d] = (l >= 0) | (u > 0)
+            l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
+            data[layer.active], row_upper[layer.active_rows] = -l, -l
+            data[layer.inactive] = -u
+        matrix = sp.csr_array(
+            (data, program.matrix.indices, program.matrix.indptr), program.matrix.shape
+        )
+        restricted = replace(
+            program,
+            matrix=matrix,
+            row_upper=frozen(row_upper),
+            column_lower=frozen(lower),
+            column_upper=frozen(upper),
+        )
+        return replace(self.full, program=restricted)
+
+
+def can_be_live(network: Network) -> bool:
+    """Whether :func:`live_encoding` takes ``network``: affine maps and ReLUs only."""
+    return all(isinstance(node, Affine | Relu) for node in network.nodes)
+
+
+def live_encoding(network: Network, bounds: Bounds) -> LiveEncoding:
+    """Encode ``network`` over the box ``bounds[0]``, to be restricted to boxes inside of it.
+
+    ``bounds`` must hold for every value. Raises ``ValueError`` for other nonlinear nodes than
+    ReLUs.
+    """
+    if not can_be_live(network):
+        raise ValueError("a live encoding takes networks of affine maps and ReLUs only")
+    full = encode(network, bounds)
+    program = full.program
+    columns, rows = _blocks(program.column_labels), _blocks(program.row_labels)
+    inputs, coordinates = columns["x"]
+    layers = []
+    for index, node in enumerate(network.nodes):
+        if not isinstance(node, Relu):
+            continue
+        z, live = columns[f"z_{index}"]
+        a, unstable = columns[f"a_{index}"]
+        d, _ = columns[f"d_{index}"]
+        active_rows, _ = rows[f"relu_active_{index}"]
+        inactive_rows, _ = rows[f"relu_inactive_{index}"]
+        active, inactive = (_entries(program, r, d) for r in (active_rows, inactive_rows))
+        layers.append(_Layer(node.source, live, z, unstable, a, d, active_rows, active, inactive))
+    return LiveEncoding(full, bounds, inputs, coordinates, tuple(layers))
+
+
+def _both(known: Interval, found: Interval) -> tuple[FloatArray, FloatArray]:
+    return np.maximum(known.lower, found.lower), np.minimum(known.upper, found.upper)
+
+
+def _blocks(labels: tuple[tuple[str, IntArray], ...]) -> dict[str, tuple[IntArray, IntArray]]:
+    """Return for each prefix the columns or rows that have it, and the numbers behind it."""
+    found, first = {}, 0
+    for prefix, numbers in labels:
+        found[prefix] = np.arange(first, first + len(numbers)), numbers
+        first += len(numbers)
+    return found
+
+
+def _entries(program: Program, rows: IntArray, columns: IntArray) -> IntArray:
+    """Return where the entries (row, column), pair by pair, stand among those of the matrix.
+
+    Both are consecutive, and each of the rows has one entry in these columns.
+    """
+    if not rows.size:
+        return rows
+    first, end = program.matrix.indptr[rows[0]], program.matrix.indptr[rows[-1] + 1]
+    found = program.matrix.indices[first:end]
+    return int(first) + np.flatnonzero((found >= columns[0]) & (found <= columns[-1]))

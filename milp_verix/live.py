@@ -1,0 +1,29 @@
+"""Whether the checks of a traversal share one live program, and which.
+
+A check encodes its ball with the fixed inputs folded away, or restricts one encoding of the full
+ball (:mod:`verix_encodings.live`). The second takes more columns, but it is not built again, and a
+linear program that stays alive starts from the last basis: with the solver ``phase`` that is faster
+in every measurement of ``benchmarks/RESULTS.md``. A solver of mixed-integer programs begins anew
+each time, and is slower.
+"""
+
+import numpy as np
+
+from milp_verix.problem import Problem
+from milp_verix.solvers import Session
+from verix_encodings import Bounds, Formulation, Interval, Network
+from verix_encodings.formulations import BIG_M
+from verix_encodings.live import LiveEncoding, can_be_live, live_encoding
+
+
+def live_encoding_of(
+    problem: Problem, margins: Network, formulation: Formulation, session: Session, bounds: Bounds
+) -> LiveEncoding | None:
+    """Return the encoding that the claims of a traversal share, None where that does not pay.
+
+    ``bounds`` must hold over the full ball, with every feature free. It pays where the session
+    changes rows in place and keeps its basis: then a check changes numbers and loads nothing.
+    """
+    box = problem.ball.region(np.arange(problem.x.size))
+    alike = isinstance(box, Interval) and formulation is BIG_M and can_be_live(margins)
+    return live_encoding(margins, bounds) if alike and "live_rows" in session.features else None
