@@ -48,15 +48,6 @@ class _Margin:
 
 
 @dataclass(slots=True)
-class _Best:
-    """The point shown so far at which margin ``index`` is largest."""
-
-    index: int
-    value: float = -np.inf
-    point: FloatArray | None = None
-
-
-@dataclass(slots=True)
 class Claim:
     """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
 
@@ -136,12 +127,11 @@ class Claim:
 
         Also returns the input that the solver ended at, if any.
         """
-        best = _Best(margin.index)
         goal = Targets(
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
-            probe=lambda v: self._hit(encoding.input.at(v), best),
+            probe=lambda v: self._replayed(encoding.input.at(v)) is not None,
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
@@ -161,19 +151,7 @@ class Claim:
                 break
             if point is not None and self._outside(point):
                 break  # a tangent first: the optimum of a loose approximation says little
-        # a proof may end with any point or none: return the one that is most use to later checks
-        reached = -np.inf if point is None else self.margins.evaluate(point)[margin.index]
-        better = verdict.holds and best.value > reached
-        return replace(verdict, effort=effort), best.point if better else point
-
-    def _hit(self, point: FloatArray, best: "_Best") -> bool:
-        """Whether ``point`` is a counterfactual; remember it if it is the best so far."""
-        values = self.margins.evaluate(point)
-        if values[best.index] > best.value:
-            best.value, best.point = float(values[best.index]), point
-        # far from a change in real arithmetic, onnxruntime has nothing to add
-        near = np.max(values) > -self.tolerances.early_violation
-        return bool(near) and self._replayed(point) is not None
+        return replace(verdict, effort=effort), point
 
     def _judge(
         self,
