@@ -4,14 +4,16 @@
 
 IMAGE is a .npy file or a .npz file with KEY[INDEX] after a colon; bytes are scaled to [0, 1]. The
 checks are those of the traversal that bounds leave open, evenly thinned to --checks; of each, the
-margin that bounds come least close to deciding. Every check is decided in four ways, one after the
+margin that bounds come least close to deciding. Every check is decided in five ways, one after the
 other, so that a noisy machine treats them alike:
 
 - default: the folded program, by the solver as it is installed: its own parameters, to optimality;
 - rebuilt: the folded program (fixed inputs are constants, big-Ms for this check), loaded into a
   session with our parameters, until the sign is known: what every check of milp-verix does;
 - in place: one program over the whole ball, loaded once; only bounds and cost change;
-- with a start: the same, beginning at the worst input of the check before.
+- with a start: the same, beginning at the worst input of the check before;
+- re-tightened: that program, restricted to the check's ball with all its numbers
+  (verix_encodings.live), by solvers that change coefficients in place.
 
 Times are milliseconds for each check, with all that one way needs and another does not: encoding,
 loading, changing bounds, solving. Exits with 1 where two definite answers differ.
@@ -35,8 +37,9 @@ from milp_verix.solvers import Session, SolveResult, Targets, open_session
 from milp_verix.stored_checks import checks_of
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.live import live_encoding
 
-WAYS = ("default", "rebuilt", "in place", "with a start")
+WAYS = ("default", "rebuilt", "in place", "with a start", "re-tightened")
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,9 @@ def measured(solver: str, problem: Problem, checks: list[Check], limit: float) -
     sessions = {way: open_session(solver) for way in WAYS[1:]}
     default = DEFAULTS.get(solver)
     taken = {way: Taken() for way in WAYS if way != "default" or default is not None}
+    if "live_rows" not in sessions["re-tightened"].features:
+        del taken["re-tightened"]
+    live = live_encoding(margins, crown_bounds(margins, whole))
     for way in ("in place", "with a start"):
         sessions[way].load(full.program)
     worst: FloatArray = problem.x.astype(np.float64)
@@ -162,11 +168,18 @@ def measured(solver: str, problem: Problem, checks: list[Check], limit: float) -
         session.set_bounds(columns, *ends(check, coordinates))
         return full, solve(session, full, check, limit, start)
 
+    def tightened(check: Check) -> tuple[Encoding, SolveResult]:
+        encoding = live.over(check.bounds)
+        sessions["re-tightened"].load(encoding.program)
+        return encoding, solve(sessions["re-tightened"], encoding, check, limit)
+
     ways: dict[str, Callable[[Check], tuple[Encoding, SolveResult]]] = {
         "rebuilt": rebuilt,
         "in place": in_place,
         "with a start": started,
+        "re-tightened": tightened,
     }
+    ways = {way: way_of for way, way_of in ways.items() if way in taken}
     for number, check in enumerate(checks):
         at = np.clip(worst, check.region.lower, check.region.upper)[coordinates]
         completing.set_bounds(columns, at, at)
