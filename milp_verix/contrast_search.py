@@ -289,6 +289,8 @@ class ContrastSearch:
         self.unknown_reason = self.unknown_reason or reason
 
     def _offer(self, verdict: Verdict) -> None:
+        if not verdict.violated:
+            return
         if self.best is None or self._cost(verdict) < self._cost(self.best):
             self.best = verdict
 

@@ -81,7 +81,7 @@ def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
             told.append(("", f"… and {len(sets) - _SHOWN} more"))
     complete = "yes, proven: there are no others"
     if not found.complete:
-        reason = found.unknown_reason or found.statistics.stopped or "unknown"
+        reason = found.statistics.stopped or found.unknown_reason or "unknown"
         complete = f"no: {reason}"
     told.append(("complete", complete))
     return told + _effort(found)
