@@ -87,13 +87,15 @@ def line(pair: Pair, runs: list[Run], network: milp_verix.OnnxNetwork) -> str:
             strict=True,
         )
     ]
-    counts = [
+    counts: list[object] = [
         sum(values)
         for values in zip(
             *((run.checks, run.solves, run.nodes, run.iterations) for run in runs), strict=True
         )
     ]
     size, unknown = sum(run.size or 0 for run in runs), sum(run.unknown for run in runs)
+    if counts[1] and not counts[3]:
+        counts[2:] = ["–", "–"]  # the solver tells none
     cells = [size, unknown, *(f"{value:.2f}" for value in seconds), *counts, f"{failing} fail"]
     return f"| {pair.solver} | {pair.formulation} | {' | '.join(map(str, cells))} |"
 
