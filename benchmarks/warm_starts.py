@@ -17,8 +17,8 @@ other, so that a noisy machine treats them alike:
 
 Times are milliseconds for each check, with all that one way needs and another does not: encoding,
 loading, changing bounds, solving. They are processor time of this process and its children, which
-other load on the machine blurs least; --wall takes the time on the wall instead. Exits with 1 where
-two definite answers differ.
+other load on the machine blurs least, but misses what a child starts in turn, as the solver pulp
+does; --wall takes the time on the wall instead. Exits with 1 where two definite answers differ.
 """
 
 import argparse
