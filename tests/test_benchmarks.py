@@ -45,3 +45,9 @@ def test_warm_starts() -> None:
     answers = {row[head.index("h/v/u")] for row in rows}
     assert len(answers) == 1
     assert re.fullmatch(r"\d/\d/0", answers.pop())
+
+
+def test_contrastive() -> None:
+    options = ("--indices", "15,8", "--epsilon", 0.1)
+    _, *rows = lines("contrastive.py", MODEL, f"{IMAGES}:images", *options)
+    assert [row[:4] for row in rows] == [["15", "1", "1", "yes"], ["8", "robust", "–", "yes"]]
