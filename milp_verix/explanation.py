@@ -1,5 +1,6 @@
 """The result of an explanation: frozen data that can be stored, drawn and checked again."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,9 +79,10 @@ class Explanation:
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
     that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
     one that a regression is about, None for all; ``bounds`` names how neurons were
-    bounded, ``formulation`` how ReLUs were encoded. ``lower_bound``
-    is a proven lower bound on the size of every explanation, None where nobody asked. Raises
-    ``ValueError`` where parts contradict.
+    bounded, ``formulation`` how ReLUs were encoded. ``lower_bound`` is a proven lower bound on the
+    cost of every explanation, None where nobody asked; ``costs`` are those of the features, 1 each
+    where there are none, so that the cost is the size. Raises ``ValueError`` where parts
+    contradict.
     """
 
     model: ModelInfo
@@ -104,9 +106,10 @@ class Explanation:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     output: int | None = None
-    lower_bound: int | None = None
+    lower_bound: float | None = None
     bounds: str | None = None
     formulation: str | None = None
+    costs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         self._check()
@@ -125,8 +128,10 @@ class Explanation:
             raise ValueError("a feature that is unknown must be in the explanation")
         if set(self.counterfactuals) != set(self.explanation) - set(self.unknown_reasons):
             raise ValueError("each feature explained and not unknown needs a counterfactual")
-        if self.lower_bound is not None and not 0 <= self.lower_bound <= len(self.explanation):
-            raise ValueError("the lower bound is above the size of the explanation")
+        if self.costs is not None and len(self.costs) != len(self.groups):
+            raise ValueError("each feature has one cost")
+        if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
+            raise ValueError("the lower bound is above the cost of the explanation")
 
     @property
     def size(self) -> int:
@@ -144,14 +149,22 @@ class Explanation:
         return not self.unknown_reasons
 
     @property
-    def gap(self) -> int | None:
-        """How many features fewer a smaller explanation could have; None where nobody asked."""
-        return None if self.lower_bound is None else self.size - self.lower_bound
+    def cost(self) -> float:
+        """Sum of the costs of the features in the explanation; its size where there are none."""
+        if self.costs is None:
+            return self.size
+        total = math.fsum(self.costs[feature] for feature in self.explanation)
+        return int(total) if total == int(total) else total
+
+    @property
+    def gap(self) -> float | None:
+        """By how much a cheaper explanation could be cheaper; None where nobody asked."""
+        return None if self.lower_bound is None else self.cost - self.lower_bound
 
     @property
     def proven(self) -> bool:
-        """Whether no explanation has fewer features: the size is its proven lower bound."""
-        return self.gap == 0
+        """Whether no explanation is cheaper, up to a millionth where costs are no whole numbers."""
+        return self.gap is not None and self.gap <= 1e-6 * self.cost
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the explanation as JSON, and write it to ``path`` if given."""

@@ -1,49 +1,78 @@
 """The smallest explanation there is, with a proof: scenario generation.
 
 A relaxation that knows some perturbations only (:mod:`verix_encodings.scenario`) gives a lower
-bound on the size of every explanation, and the smallest set of features that survives them. If
-that set survives all perturbations it is a minimum explanation; if not, the counterfactual that
-the check finds is the next scenario. This is column-and-constraint generation for the two-stage
+bound on the cost of every explanation, and the cheapest set of features that survives them. If
+that set survives all perturbations it is a minimum explanation; if not, a perturbation that it does
+not survive is the next scenario. This is column-and-constraint generation for the two-stage
 problem "the fewest features, such that for all perturbations …".
 
 At any time the best explanation found and the bound are both sound.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from typing import Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import seconds_of
 from milp_verix.ball import Domain
-from milp_verix.explain import explanation_of
+from milp_verix.errors import InputError, SolverError
 from milp_verix.explanation import Explanation
 from milp_verix.features import FeaturesLike
+from milp_verix.incumbent import Incumbent
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import Oracle
-from milp_verix.order import Order, make_order
+from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import Problem, make_problem
-from milp_verix.solvers import Session, SolveStatus, Targets, open_session
+from milp_verix.program_master import ProgramMaster
+from milp_verix.scenario_choice import ScenarioChoice
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.scenario_tree import ScenarioTree
+from milp_verix.solvers import Session, highs, open_session
+from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import INTERRUPTED, TIME_LIMIT, Traversal, traverse
-from verix_encodings import Interval, crown_bounds, interval_bounds, slope_bounds
-from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.scenario import scenario_program
+from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
+from milp_verix.wishes import Wishes, make_wishes
+from verix_encodings.scenario import Part
 
-_ROUNDING = 1e-6
-_STEP = 1e-3
+MASTERS = ("auto", "tree", "program")
+_RESERVED = 0.05
+_MOST_RESERVED = 5.0
+_PATIENCE = 1.0
+_ON_HIGHS = ("auto", "highs", "phase")
 
 
 @dataclass(frozen=True, slots=True)
 class MinimumProgress:
-    """The size of the best explanation so far, and the size that none can be below."""
+    """The size of the best explanation so far, and the size that none can be below.
 
-    size: int
-    lower_bound: int
+    With costs these are costs. ``rounds`` counts the sets of features looked at.
+    """
+
+    size: float
+    lower_bound: float
     rounds: int
+
+
+class Master(Protocol):
+    """What solves the relaxation by scenarios, step by step."""
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on every cost below the incumbent's; infinite where there is none."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no step can raise the bound, or none needs to."""
+
+    def step(self, deadline: float) -> None:
+        """Go on, until ``deadline`` at most."""
+
+    def close(self) -> None:
+        """Release the solver."""
 
 
 def minimum(
@@ -57,7 +86,12 @@ def minimum(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    costs: ArrayLike | None = None,
+    must: Sequence[int] = (),
+    must_not: Sequence[int] = (),
+    gap: float = 0.0,
     solver: str = "auto",
+    master: str = "auto",
     time_limit: float | None = None,
     check_time_limit: float | None = 300.0,
     threads: int = 1,
@@ -66,17 +100,29 @@ def minimum(
 ) -> Explanation:
     """Find an explanation with the fewest features, and prove that none has fewer.
 
-    Starts from the local explanation in the order ``"influence"``, so there is always an answer:
-    Ctrl-C and the time limit return the best explanation so far with its proven ``lower_bound``;
-    ``proven`` says whether the two meet. It is locally minimal too, with a counterfactual for each
-    feature, as far as time allowed.
+    There is always an answer: Ctrl-C and the time limit return the best explanation so far with its
+    proven ``lower_bound``; ``proven`` says whether the two meet. It is locally minimal too, with a
+    counterfactual for each feature, as far as time allowed.
 
-    Arguments and errors are those of :func:`milp_verix.explain`; ``progress`` is called after each
-    round.
+    Arguments and errors are those of :func:`milp_verix.explain`, and
+
+    Args:
+        costs: a finite number of at least zero for each feature, 1 each by default: the explanation
+            with the least sum is found. Proofs are faster where all are whole.
+        must: features that the explanation shall hold. One that could be left out is listed in
+            ``unknown``.
+        must_not: features that it shall not hold; ``InputError`` where the prediction can change by
+            these alone.
+        gap: stop once ``(cost − lower bound) / cost`` is at most this.
+        master: ``"tree"`` searches the relaxation by branch and bound over phases and features on
+            one live linear program of HiGHS, ``"program"`` gives it to ``solver`` as a
+            mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
+        progress: called when the best explanation or the bound changes.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
     check_seconds = seconds_of(check_time_limit, "check_time_limit")
+    tolerances = tolerances or Tolerances()
     problem = make_problem(
         network,
         x,
@@ -88,17 +134,27 @@ def minimum(
         label=label,
         output=output,
     )
-    tolerances = tolerances or Tolerances()
-    with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:
-        search = _Search(problem, oracle, deadline, check_seconds, started)
-        search.start()
-        name = "highs" if oracle.solver == "phase" else oracle.solver
-        session = open_session(name, threads=threads, tolerances=tolerances)
+    wishes = make_wishes(problem.features.count, costs, must, must_not)
+    gap = _gap(gap)
+    on_tree = _tree_wanted(master, solver)
+    # the checks are the same kind of program as the tree's nodes
+    checker = "phase" if solver == "auto" and highs.unavailable() is None else solver
+    with Oracle(problem, checker, threads=threads, tolerances=tolerances) as oracle:
+        search = _Search(
+            problem, oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
+        )
         try:
-            search.run(session, progress)
-        finally:
-            session.close()
-    return search.result()
+            if search.start():
+                name = "highs" if oracle.solver == "phase" else oracle.solver
+                search.run(
+                    search.tree(LiveLp(threads, tolerances))
+                    if on_tree
+                    else search.program(open_session(name, threads=threads, tolerances=tolerances)),
+                    progress,
+                )
+        except KeyboardInterrupt:
+            search.stopped = INTERRUPTED
+        return search.result(started)
 
 
 class _Search:
@@ -108,134 +164,130 @@ class _Search:
         self,
         problem: Problem,
         oracle: Oracle,
+        wishes: Wishes,
+        *,
+        gap: float,
         deadline: float,
         check_seconds: float,
-        started: float,
     ) -> None:
         self._problem = problem
         self._oracle = oracle
+        self._wishes = wishes
+        self._gap = gap
         self._deadline = deadline
         self._check_seconds = check_seconds
-        self._started = started
-        self._margins = problem.question.margins(problem.network.ir)
-        self._centre = problem.x.astype(np.float64)
-        self._feature_of = np.zeros(self._centre.size, dtype=np.intp)
-        for feature, group in enumerate(problem.features.groups):
-            self._feature_of[group] = feature
-        self._scenarios: list[FloatArray] = []
-        self._lower_bound = 0
-        self._stopped: str | None = None
-        self._best: Explanation
+        self._perturbations: Perturbations = perturbations_of(problem)
+        self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
+        # the counterfactuals of what is found want some time as well
+        left = deadline - time.monotonic()
+        self._search_until = deadline - min(_RESERVED * left, _MOST_RESERVED)
+        self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
+        self._lower_bound = 0.0
+        self._parts: list[Part] = []
+        self.stopped: str | None = None
 
-    def start(self) -> None:
-        """Find a local explanation, and a scenario in each of its last counterfactuals."""
-        self._best = self._explained(make_order(self._problem, "influence"), [])
-        self._stopped = self._best.statistics.stopped
-        whole = np.ones(self._centre.size, dtype=bool)
-        verdict = self._oracle.check(np.flatnonzero(whole), self._seconds())
-        if verdict.witness is not None:
-            self._add(verdict.witness.reshape(-1).astype(np.float64), whole)
+    def start(self) -> bool:
+        """Look at the features that must not be explained, and for a first scenario.
 
-    def run(self, session: Session, progress: Callable[[MinimumProgress], None] | None) -> None:
-        """Alternate between relaxation and check until the bound meets the explanation."""
-        rounds = 0
-        try:
-            while self._open() and self._round(session):
-                rounds += 1
-                if progress is not None:
-                    progress(MinimumProgress(self._best.size, self._lower_bound, rounds))
-        except KeyboardInterrupt:
-            self._stopped = INTERRUPTED
-        unproven = self._lower_bound < self._best.size
-        if unproven and self._stopped is None and self._seconds() <= 0:
-            self._stopped = TIME_LIMIT
-
-    def result(self) -> Explanation:
-        """Return the best explanation with the bound."""
-        seconds = time.monotonic() - self._started
-        statistics = replace(self._best.statistics, seconds=seconds, stopped=self._stopped)
-        lower_bound = min(self._lower_bound, self._best.size)
-        return replace(self._best, lower_bound=lower_bound, statistics=statistics)
-
-    def _open(self) -> bool:
-        return bool(
-            self._stopped is None
-            and self._scenarios
-            and self._lower_bound < self._best.size
-            and self._seconds() > 0
-        )
-
-    def _round(self, session: Session) -> bool:
-        """Solve the relaxation and check its set; return whether there is more to do."""
-        chosen, finished = self._relaxed(session)
-        if self._lower_bound >= self._best.size or chosen is None:
-            return False
-        free = ~chosen[self._feature_of]
-        verdict = self._oracle.check(
-            np.flatnonzero(free), min(self._seconds(), self._check_seconds)
-        )
-        if verdict.holds:
-            irrelevant = np.flatnonzero(~chosen).tolist()
-            order = Order("minimum", (*irrelevant, *np.flatnonzero(chosen).tolist()))
-            smaller = self._explained(order, irrelevant)
-            if smaller.size < self._best.size:
-                self._best = smaller
-            return finished
-        if verdict.witness is None:
-            return False
-        self._add(verdict.witness.reshape(-1).astype(np.float64), free)
-        return True
-
-    def _relaxed(self, session: Session) -> tuple[BoolArray | None, bool]:
-        """Raise the bound by the relaxation; return its set of features, and whether it is done."""
-        program, columns = scenario_program(
-            self._margins, self._centre, self._feature_of, self._scenarios, crown_bounds
-        )
-        session.load(program)
-        cost = np.zeros(program.columns)
-        cost[columns] = 1.0
-        # sizes are whole, so a bound anywhere above the next smaller one will do
-        enough = self._best.size - 1 + _STEP
-        targets = Targets(seconds=self._seconds(), holds_above=enough, whole=True)
-        result = session.minimise(cost, targets)
-        broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
-        trusted = program.largest_big_m <= session.largest_big_m
-        if np.isfinite(result.bound) and not broken and trusted:
-            proven = int(np.ceil(result.bound - _ROUNDING))
-            self._lower_bound = max(self._lower_bound, proven)
-        if result.point is None:
-            return None, False
-        return result.point[columns] > 0.5, result.status is SolveStatus.OPTIMAL
-
-    def _explained(self, order: Order, irrelevant: list[int]) -> Explanation:
-        """Return the explanation that Algorithm 1 finds in ``order``, with some proven freed."""
-        traversal = Traversal(order.permutation, irrelevant=list(irrelevant))
-        started = time.monotonic()
-        traverse(
-            self._oracle,
-            traversal,
-            deadline=self._deadline,
-            check_seconds=self._check_seconds,
-            on_step=lambda _: None,
-        )
-        seconds = time.monotonic() - started
-        return explanation_of(self._problem, order, traversal, self._oracle, seconds)
-
-    def _add(self, point: FloatArray, free: BoolArray) -> None:
-        """Add the scenario of a counterfactual on the coordinates ``free``, made worse elsewhere.
-
-        Over L∞ the other coordinates go to the corner that raises the worst margin the most at the
-        point: every point of the ball is a scenario, and a bad one cuts off more sets.
+        Return whether there is one: without, what must be explained does.
         """
-        scenario = point.copy()
-        if self._problem.ball.norm == "linf":
-            worst = int(np.argmax(self._margins.evaluate(point)))
-            at_point = interval_bounds(self._margins, Interval(point, point))
-            lower, upper = slope_bounds(self._margins, at_point)
-            outer = self._problem.ball.outer
-            corner = np.where(lower[worst] + upper[worst] > 0, outer.upper, outer.lower)
-            scenario[~free] = corner[~free]
-        self._scenarios.append(scenario - self._centre)
+        wishes = self._wishes
+        if wishes.must_not.any():
+            alone = self._oracle.check(
+                self._perturbations.free(~wishes.must_not),
+                min(self._seconds(), self._check_seconds),
+            )
+            if alone.violated:
+                raise InputError(
+                    "no explanation leaves out all of must_not: the prediction can change by "
+                    "these features alone; allow some of them"
+                )
+            if not alone.holds:
+                raise SolverError(
+                    "the features in must_not may change the prediction by themselves, which "
+                    f"could not be decided: {alone.reason}"
+                )
+        least = wishes.least
+        self._lower_bound = float(wishes.costs[wishes.must].sum())
+        self._parts = self._choice.separate(least, self._lower_bound, 0)
+        return bool(self._parts)
+
+    def tree(self, lp: LiveLp) -> Master:
+        """Return the master that searches the relaxation itself."""
+        relaxation = Relaxation(lp, self._perturbations, self._wishes)
+        relaxation.extend(self._parts)
+        return ScenarioTree(relaxation, self._choice.separate, self._wishes.rounded, self._enough)
+
+    def program(self, session: Session) -> Master:
+        """Return the master that gives the relaxation to a solver."""
+        master = ProgramMaster(
+            session, self._perturbations, self._wishes, self._choice.separate, self._enough
+        )
+        master.extend(self._parts)
+        return master
+
+    def run(self, master: Master, progress: Callable[[MinimumProgress], None] | None) -> None:
+        """Let ``master`` raise the bound until it meets the explanation."""
+        shown, rounds = None, 0
+        try:
+            while not master.done and self._seconds() > 0:
+                master.step(self._search_until)
+                rounds += 1
+                self._raise(master.bound)
+                state = (self._incumbent.cost, self._lower_bound)
+                if progress is not None and state != shown:
+                    shown = state
+                    size, bound = map(_plain, state)
+                    progress(MinimumProgress(size, bound, rounds))
+        finally:
+            self._raise(master.bound)
+            master.close()
+        if self._lower_bound < self._enough() and self._seconds() <= 0:
+            self.stopped = TIME_LIMIT
+
+    def result(self, started: float) -> Explanation:
+        """Return the best explanation with the bound."""
+        deadline = self._deadline
+        if self.stopped == INTERRUPTED:
+            deadline = min(deadline, time.monotonic() + _PATIENCE)
+        best = self._incumbent.explanation(deadline)
+        seconds = time.monotonic() - started
+        statistics = replace(
+            best.statistics, seconds=seconds, stopped=self.stopped or best.statistics.stopped
+        )
+        wishes = self._wishes
+        costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
+        best = replace(best, costs=costs, statistics=statistics)
+        return replace(best, lower_bound=_plain(min(self._lower_bound, best.cost)))
+
+    def _raise(self, bound: float) -> None:
+        self._lower_bound = max(self._lower_bound, min(bound, self._incumbent.cost))
+
+    def _enough(self) -> float:
+        return self._wishes.enough(self._incumbent.cost, self._gap)
 
     def _seconds(self) -> float:
-        return self._deadline - time.monotonic()
+        return self._search_until - time.monotonic()
+
+
+def _plain(cost: float) -> float:
+    """Return a whole number as an int."""
+    return int(cost) if cost == int(cost) else cost
+
+
+def _gap(given: float) -> float:
+    try:
+        gap = float(given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"gap must be a number, got {given!r}") from error
+    if not 0 <= gap < 1:
+        raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {given}")
+    return gap
+
+
+def _tree_wanted(master: str, solver: str) -> bool:
+    if master not in MASTERS:
+        raise InputError(f"unknown master {master!r}; choose one of {', '.join(MASTERS)}")
+    if master == "auto":
+        return solver in _ON_HIGHS and highs.unavailable() is None
+    return master == "tree"

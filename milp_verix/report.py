@@ -138,9 +138,15 @@ def _minimal(explanation: Explanation) -> str:
 
 
 def _minimum(explanation: Explanation) -> str:
+    least = explanation.lower_bound or 0
+    if explanation.costs is not None:
+        cost = f"cost {number(explanation.cost, 6)}"
+        if explanation.proven:
+            return f"yes, proven: {cost}, and no explanation is cheaper"
+        return f"not proven: {cost}, and none is below {number(least, 6)}"
     if explanation.proven:
         return "yes, proven: no explanation has fewer features"
-    return f"not proven: none has fewer than {counted(explanation.lower_bound or 0, 'feature')}"
+    return f"not proven: none has fewer than {counted(int(least), 'feature')}"
 
 
 def _counterfactuals(explanation: Explanation) -> str:

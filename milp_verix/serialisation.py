@@ -52,6 +52,8 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
             for feature, found in e.counterfactuals.items()
         ],
         "minimal": e.minimal,
+        "costs": e.costs,
+        "cost": e.cost,
         "lower_bound": e.lower_bound,
         "gap": e.gap,
         "proven": e.proven,
@@ -194,6 +196,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
     return Explanation(
         **fields,
         lower_bound=data["lower_bound"],
+        costs=None if data.get("costs") is None else tuple(data["costs"]),
         order=data["order"],
         traversal=tuple(data["traversal"]),
         sensitivity=None if sensitivity is None else tuple(sensitivity),

@@ -1,57 +1,117 @@
 """Which features must be explained, given some perturbations: a relaxation of all explanations.
 
-    minimise Σ_f A_f   subject to   m_j(x + (1 − A) ∘ δ_k) ≤ 0  for every scenario k and margin j,
-                                    A_f ∈ {0, 1}
+    minimise Σ_f c_f A_f   subject to   m_j(x + (1 − A) ∘ δ_k) ≤ 0    for every scenario k, margin j
+                                        Σ_{f ∈ C_l} A_f ≥ 1           for every cover l
+                                        A_f ∈ {0, 1}
 
 ``A_f = 1`` fixes feature ``f``, so that a perturbation ``δ`` in the ball loses its part there, and
 what is left is in the ball still. A set of features that explains the prediction survives every
-perturbation, these among them: the optimum is a lower bound on the size of every explanation.
+perturbation, these among them: the optimum is a lower bound on the cost of every explanation. A
+cover is a set of features whose change can change the prediction, with all others fixed: every
+explanation holds one of them.
 
 The first affine layer sees ``W (x + δ_k) − W diag(δ_k) A``, an expression in the columns ``A``: a
 scenario costs columns for its neurons, and none for the inputs. Its neurons are bounded over the
 box between ``x`` and ``x + δ_k``.
+
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import BoundMethod, Interval
+from verix_encodings.bounds import BoundMethod, Bounds, Interval
 from verix_encodings.encode import encode_values
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.safe_bound import encoding_error
 
 SLACK = 1e-7
 """How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""
 
 
-def scenario_program(
-    margins: Network,
-    centre: FloatArray,
-    feature_of: IntArray,
-    scenarios: Sequence[FloatArray],
-    bounds: BoundMethod,
-) -> tuple[Program, IntArray]:
-    """Return the program and its columns ``A``, one for each feature.
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A perturbation ``delta``, shape (d,), and ``bounds`` valid between ``x`` and ``x + delta``.
 
-    ``feature_of`` is the feature of each coordinate, shape (d,); a scenario is ``δ``, shape (d,).
+    ``error`` bounds the rounding in any row that encodes it.
     """
-    builder = ProgramBuilder()
-    count = int(feature_of.max()) + 1
-    chosen = builder.add_columns("A", np.arange(count), 0.0, 1.0, integer=True)
-    for number, delta in enumerate(scenarios):
-        moved = np.flatnonzero(delta)
-        entries = (-delta[moved], (moved, feature_of[moved]))
-        matrix = sp.csr_array(entries, shape=(centre.size, count))
-        x = Expressions(chosen, matrix, centre + delta)
-        box = Interval(np.minimum(centre, centre + delta), np.maximum(centre, centre + delta))
-        found = bounds(margins, box)
-        output = encode_values(builder, margins, found, x, prefix=f"{number}_")
+
+    delta: FloatArray
+    bounds: Bounds
+    error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """Features of which every explanation holds one."""
+
+    features: IntArray
+
+
+Part: TypeAlias = Scenario | Cover
+
+
+def make_scenario(
+    margins: Network, centre: FloatArray, delta: FloatArray, method: BoundMethod
+) -> Scenario:
+    """Return the scenario of ``delta`` with bounds by ``method``.
+
+    Raises ``OverflowError`` where these leave the range of float64.
+    """
+    end = centre + delta
+    bounds = method(margins, Interval(np.minimum(centre, end), np.maximum(centre, end)))
+    # the expressions in A are formed from x + δ and δ, each as large as the box
+    return Scenario(delta, bounds, 4.0 * encoding_error(margins, bounds))
+
+
+class ScenarioProgram:
+    """The program of the parts added so far, and its columns ``A``, one for each feature.
+
+    ``feature_of`` is the feature of each coordinate, shape (d,); ``lower`` and ``upper`` bound
+    ``A``, shape (features,): features that must or must not be explained. A program extends those
+    before it: columns and rows are only added.
+    """
+
+    def __init__(
+        self,
+        margins: Network,
+        centre: FloatArray,
+        feature_of: IntArray,
+        lower: FloatArray,
+        upper: FloatArray,
+    ) -> None:
+        self._margins = margins
+        self._centre = centre
+        self._feature_of = feature_of
+        self._builder = ProgramBuilder()
+        self._parts = 0
+        numbers = np.arange(lower.size)
+        self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
+
+    def add(self, part: Part) -> None:
+        """Add a scenario or a cover."""
+        number, builder, chosen = self._parts, self._builder, self.columns
+        self._parts += 1
+        if isinstance(part, Cover):
+            ones = sp.csr_array(np.ones((1, part.features.size)))
+            terms = [(ones, chosen[part.features])]
+            builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
+            return
+        moved = np.flatnonzero(part.delta)
+        entries = (-part.delta[moved], (moved, self._feature_of[moved]))
+        matrix = sp.csr_array(entries, shape=(self._centre.size, chosen.size))
+        x = Expressions(chosen, matrix, self._centre + part.delta)
+        output = encode_values(builder, self._margins, part.bounds, x, prefix=f"{number}_")
         # where no choice of features lets a margin reach zero there is nothing to ask
-        open_ = np.flatnonzero(found[-1].upper > 0)
-        terms = [(output.matrix[open_, :], output.columns)]
+        open_ = np.flatnonzero(part.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
+        terms = [(output.matrix[open_, :], output.columns)]
         builder.add_rows(f"safe_{number}", open_, terms, -np.inf, limits)
-    return builder.build(), chosen
+
+    def build(self) -> Program:
+        """Return the program."""
+        return self._builder.build()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.errors import SolverError
 from milp_verix.solvers import highs
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.session import SolveStatus
@@ -81,6 +82,38 @@ class LiveLp:
             ends = float(new.row_lower[row]), float(new.row_upper[row])
             self._highs.changeRowBounds(row, *ends)
         self.set_bounds(new.column_lower, new.column_upper)
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``, which has more columns and rows after those that there are.
+
+        The columns cost nothing at first; the basis stays.
+        """
+        program = program.relaxed.without_tiny(highs.SMALL)
+        model, columns, rows = self._highs, self._columns.size, self._highs.getNumRow()
+        new, added = program.columns - columns, program.matrix[rows:, :]
+        none = np.zeros(0, dtype=np.int32)
+        model.addCols(
+            new,
+            np.zeros(new),
+            program.column_lower[columns:],
+            program.column_upper[columns:],
+            0,
+            np.zeros(new, dtype=np.int32),
+            none,
+            np.zeros(0),
+        )
+        status = model.addRows(
+            program.rows - rows,
+            program.row_lower[rows:],
+            program.row_upper[rows:],
+            added.nnz,
+            added.indptr[:-1].astype(np.int32),
+            added.indices.astype(np.int32),
+            added.data,
+        )
+        if status == self._highspy.HighsStatus.kError:
+            raise SolverError(f"HiGHS refuses {program.rows - rows} more rows")
+        self._columns = np.arange(program.columns, dtype=np.int32)
 
     def set_cost(self, cost: FloatArray) -> None:
         """Change the cost of every column."""

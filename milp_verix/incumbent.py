@@ -1,0 +1,242 @@
+"""The best explanation known so far, and how shares of features become a better one.
+
+The first one is made by *repair*: shares are rounded up, and while a perturbation is found that
+changes the prediction, the features that it rests on most join the set. Later ones are proposals of
+:mod:`~milp_verix.polish` at a cost that is near the bound. A set counts once the check proves it;
+what else can be freed of it, and the counterfactuals of the rest, are found at the end.
+"""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from milp_verix.explain import explanation_of
+from milp_verix.explanation import Explanation
+from milp_verix.oracle import Oracle
+from milp_verix.order import Order
+from milp_verix.perturbations import Perturbations
+from milp_verix.polish import polished
+from milp_verix.traversal import Traversal, traverse
+from milp_verix.verdict import Verdict
+from milp_verix.wishes import Wishes
+from milp_verix.witness import replayed
+from verix_encodings.arrays import BoolArray, FloatArray
+
+_REPAIRS = 200
+_PROPOSALS = 6
+_PARTS = 8
+_NEAR = 2.0
+_NEWEST = 40
+_CLIMBS = 3
+_MORE_CLIMBS = 16
+_REQUIRED = "it must be in the explanation, as asked"
+
+
+class Incumbent:
+    """The explanation of least cost known; at first all features but those that must not be in.
+
+    ``pool`` are perturbations known, shape (d, N).
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        perturbations: Perturbations,
+        wishes: Wishes,
+        check_seconds: float,
+    ) -> None:
+        self._oracle = oracle
+        self._perturbations = perturbations
+        self._wishes = wishes
+        self._check_seconds = check_seconds
+        self._failures = 0
+        self.pool = np.zeros((perturbations.centre.size, 0))
+        self.chosen: BoolArray = ~wishes.must_not
+        self.found = False
+        self.seconds = 0.0
+
+    @property
+    def cost(self) -> float:
+        """The cost of the best explanation known."""
+        return self._wishes.cost(self.chosen)
+
+    def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
+        """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on."""
+        started = time.monotonic()
+        try:
+            if self.found:
+                self._propose(shares, bound, deadline)
+            else:
+                self._repair(shares, deadline)
+        finally:
+            self.seconds += time.monotonic() - started
+
+    def take(self, chosen: BoolArray) -> None:
+        """Keep a set that is proven, if it is cheaper."""
+        if not self.found or self._wishes.cost(chosen) < self.cost:
+            self.found, self.chosen = True, chosen.copy()
+
+    def decide(self, chosen: BoolArray, deadline: float) -> Verdict:
+        """Check a set; keep it where it holds, and its counterfactual where it does not."""
+        seconds = min(deadline - time.monotonic(), self._check_seconds)
+        verdict = self._oracle.check(self._perturbations.free(chosen), seconds)
+        if verdict.holds:
+            self.take(chosen)
+        elif verdict.witness is not None:
+            witness = verdict.witness.reshape(-1).astype(np.float64)
+            self.know(witness - self._perturbations.centre)
+        return verdict
+
+    def know(self, deltas: FloatArray) -> None:
+        """Add perturbations, shape (d,) or (d, N), to the pool."""
+        new = deltas.reshape(self.pool.shape[0], -1)
+        self.pool = np.concatenate([self.pool, new], axis=1)
+
+    def attacked(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+        zero = np.zeros((self.pool.shape[0], 1))
+        starts = np.concatenate([zero, self.pool[:, -_NEWEST:]], axis=1)
+        weight = self._perturbations.weight(shares)
+        deltas, values = self._perturbations.worst(weight, starts, _CLIMBS)
+        whole = bool(np.all((shares == 0) | (shares == 1)))
+        if whole and np.max(values) <= 0:
+            # a check costs much more than another look
+            found = self._perturbations.worst(weight, starts, _MORE_CLIMBS)
+            better = found[1] > values
+            deltas = np.where(better, found[0], deltas)
+            values = np.maximum(values, found[1])
+        return deltas, values
+
+    def _propose(self, shares: FloatArray, bound: float, deadline: float) -> None:
+        """Propose sets of a cost between the bound and the best; after a failure, dearer ones."""
+        least = 1.0 if self._wishes.whole else 0.01 * max(self.cost - bound, 0.0)
+        way = self.cost - bound
+        step = np.floor(way / _PARTS / least) * least * 2.0**self._failures
+        if way <= _PARTS * least:
+            # half of the way, and after a failure the least
+            step = way / 2.0 if self._failures % 2 == 0 else way
+            step = np.floor(step / least) * least
+        budget = min(bound + step, self.cost - least)
+        near = way <= _NEAR * least
+        for _ in range(_PROPOSALS):
+            if budget < bound or time.monotonic() >= deadline:
+                return
+            chosen = polished(
+                self._perturbations,
+                self._wishes,
+                self.pool[:, -_NEWEST:],
+                shares,
+                budget,
+                thorough=near,
+            )
+            deltas, values = self.attacked(chosen.astype(np.float64))
+            harmful = values > 0
+            if harmful.any():
+                self.know(deltas[:, harmful])
+                shares = chosen.astype(np.float64)
+                continue
+            verdict = self.decide(chosen, deadline)
+            if verdict.holds:
+                self._failures = 0
+                return
+            if verdict.witness is None:
+                return
+        self._failures = min(self._failures + 1, _PARTS)
+
+    def _repair(self, shares: FloatArray, deadline: float) -> None:
+        """Round ``shares`` up, and add features until the check proves the set."""
+        chosen = ((shares > 0) | self._wishes.must) & ~self._wishes.must_not
+        for _ in range(_REPAIRS):
+            if time.monotonic() >= deadline:
+                return
+            deltas, values = self.attacked(chosen.astype(np.float64))
+            margin = int(np.argmax(values))
+            delta = deltas[:, margin]
+            if values[margin] <= 0:
+                verdict = self.decide(chosen, deadline)
+                if verdict.witness is None:
+                    return
+                delta = self.pool[:, -1]
+                margin = int(np.argmax(self._reached(chosen, delta)))
+            else:
+                self.know(delta)
+            self._join(chosen, delta, margin)
+
+    def _join(self, chosen: BoolArray, delta: FloatArray, margin: int) -> None:
+        """Add the features whose part in ``delta`` raises the margin most, as far as needed."""
+        weight = self._perturbations.weight(chosen)
+        value = max(float(self._reached(chosen, delta)[margin]), 0.0)
+        slope = self._perturbations.gradient(weight, delta, margin)
+        moved = slope * weight * delta
+        parts = np.bincount(self._perturbations.feature_of, weights=moved, minlength=chosen.size)
+        usable = ~chosen & ~self._wishes.must_not
+        worth = np.where(usable, parts / np.maximum(self._wishes.costs, 1e-9), -np.inf)
+        ranked = np.argsort(-worth, kind="stable")[: int(np.count_nonzero(usable))]
+        needed = int(np.searchsorted(np.cumsum(np.maximum(parts[ranked], 0.0)), value)) + 1
+        chosen[ranked[:needed]] = True
+
+    def _reached(self, chosen: BoolArray, delta: FloatArray) -> FloatArray:
+        weight = self._perturbations.weight(chosen)
+        return self._perturbations.reached(weight, delta[:, None])[:, 0]
+
+    def explanation(self, deadline: float) -> Explanation:
+        """Free what else can be freed, and find counterfactuals for the rest, by ``deadline``."""
+        chosen, wishes = self.chosen, self._wishes
+        started = time.monotonic()
+        irrelevant = np.flatnonzero(~chosen).tolist()
+        must = np.flatnonzero(wishes.must).tolist()
+        violated: dict[int, Verdict] = {}
+        # the dear ones first
+        dear = [int(f) for f in np.argsort(-wishes.costs, kind="stable")]
+        rest = [f for f in dear if chosen[f] and not wishes.must[f]]
+        for feature in rest:
+            if time.monotonic() >= deadline:
+                break
+            verdict = self._counterfactual(feature)
+            if verdict is not None:
+                violated[feature] = verdict
+        rest = [*violated, *(f for f in rest if f not in violated)]
+        traversal = Traversal((*irrelevant, *rest), list(irrelevant), violated)
+        traverse(
+            self._oracle,
+            traversal,
+            deadline=deadline,
+            check_seconds=self._check_seconds,
+            on_step=lambda _: None,
+        )
+        self._require(traversal, must, deadline)
+        order = Order("minimum", (*irrelevant, *rest, *must))
+        spent = time.monotonic() - started
+        return explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
+
+    def _counterfactual(self, feature: int) -> Verdict | None:
+        """Search for an input that changes the prediction once ``feature`` is free, too."""
+        chosen = self.chosen.copy()
+        chosen[feature] = False
+        weight = self._perturbations.weight(chosen)
+        free = self._perturbations.free(chosen)
+        centre, known = self._perturbations.centre, self.pool[:, -_NEWEST:]
+        if known.size:
+            reached = np.max(self._perturbations.reached(weight, known), axis=0)
+            delta = known[:, int(np.argmax(reached))]
+            found = replayed(self._oracle.problem, centre + weight * delta, free)
+            if found is not None:
+                return found
+        deltas, values = self.attacked(chosen.astype(np.float64))
+        delta = deltas[:, int(np.argmax(values))]
+        return replayed(self._oracle.problem, centre + weight * delta, free)
+
+    def _require(self, traversal: Traversal, features: Sequence[int], deadline: float) -> None:
+        """Put features that must be explained in, each with a counterfactual if there is one."""
+        for feature in features:
+            traversal.undecided[feature] = _REQUIRED
+            left = min(deadline - time.monotonic(), self._check_seconds)
+            if left <= 0 or traversal.stopped is not None:
+                continue
+            free = self._oracle.problem.features.coordinates([*traversal.irrelevant, feature])
+            verdict = self._oracle.check(free, left)
+            traversal.effort += verdict.effort
+            if verdict.violated:
+                del traversal.undecided[feature]
+                traversal.violated[feature] = verdict

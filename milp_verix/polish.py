@@ -1,0 +1,151 @@
+"""A whole set of features of a given cost that survives the perturbations known, as well as it can.
+
+Near a set, each margin under each perturbation is linear in the shares ``A`` of the features:
+
+    m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
+
+The shares with the largest distance from all margins, ``min_A max_r m_r(A)``, ``c·A ≤ budget``,
+are a linear program; they are rounded, and then features are swapped, in against out, as long as
+the largest margin sinks. Nothing is proven here: the set is a proposal.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from milp_verix.perturbations import Perturbations
+from milp_verix.wishes import Wishes
+from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.batch import batch_gradients, batch_values
+
+_SWAPS = 60
+_SHORT_LIST = 60
+_ROWS = 40
+_FREE = 100
+_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """``h`` and ``G``."""
+
+    constant: FloatArray
+    matrix: FloatArray
+
+    def at(self, shares: FloatArray) -> FloatArray:
+        values: FloatArray = self.constant + self.matrix @ shares
+        return values
+
+
+def polished(
+    perturbations: Perturbations,
+    wishes: Wishes,
+    deltas: FloatArray,
+    shares: FloatArray,
+    budget: float,
+    *,
+    thorough: bool,
+) -> BoolArray:
+    """Return a set that costs at most ``budget``, near ``shares``, against ``deltas``, (d, N).
+
+    ``thorough`` solves for whole features as a program, where a rounded set does not do.
+    """
+    rows = _linear(perturbations, deltas, shares)
+    centred = _centred(rows, wishes, budget, shares, thorough=thorough)
+    chosen = _rounded(centred, wishes, budget)
+    rows = _linear(perturbations, deltas, chosen.astype(np.float64))
+    return _swapped(rows, wishes, chosen, centred, budget)
+
+
+def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> _Rows:
+    """Return the margins that come closest, as linear forms that are exact near ``shares``."""
+    margins = perturbations.margins
+    weight = perturbations.weight(shares)
+    inputs = perturbations.centre[:, None] + weight[:, None] * deltas
+    reached = batch_values(margins, inputs)[-1]
+    nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
+    outputs, columns = np.unravel_index(nearest, reached.shape)
+    values = batch_values(margins, inputs[:, columns])
+    slopes = batch_gradients(margins, values, outputs) * deltas[:, columns]
+    matrix = np.zeros((outputs.size, shares.size))
+    np.subtract.at(matrix.T, perturbations.feature_of, slopes)
+    found = reached[outputs, columns]
+    return _Rows(found - matrix @ shares, matrix)
+
+
+def _centred(
+    rows: _Rows, wishes: Wishes, budget: float, shares: FloatArray, *, thorough: bool
+) -> FloatArray:
+    """Return the shares farthest from all margins; most of them, those that could go, are whole."""
+    count = shares.size
+    slack = np.full((rows.constant.size, 1), -1.0)
+    matrix = np.vstack([np.hstack([rows.matrix, slack]), np.append(wishes.costs, 0.0)[None, :]])
+    limits = np.append(-rows.constant, budget)
+    least, most = wishes.least, wishes.most
+    cost = np.append(np.zeros(count), 1.0)
+    found = linprog(
+        cost,
+        A_ub=matrix,
+        b_ub=limits,
+        bounds=[*zip(least, most, strict=True), (None, None)],
+        method="highs-ds",
+    )
+    if found.x is None:
+        return shares
+    relaxed: FloatArray = np.clip(found.x[:count], 0.0, 1.0)
+    if not thorough:
+        return relaxed
+    settled = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
+    free = np.argsort(settled, kind="stable")[:_FREE]
+    low, high = np.round(relaxed), np.round(relaxed)
+    low[free], high[free] = least[free], most[free]
+    whole = milp(
+        cost,
+        integrality=np.append(np.ones(count), 0.0),
+        bounds=Bounds(np.append(low, -np.inf), np.append(high, np.inf)),
+        constraints=LinearConstraint(matrix, -np.inf, limits),
+        options={"time_limit": _SECONDS, "mip_rel_gap": 0.1},
+    )
+    if whole.x is not None:
+        relaxed = np.clip(whole.x[:count], 0.0, 1.0)
+    return relaxed
+
+
+def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
+    """Take the features with the largest shares, as far as the budget goes."""
+    chosen = wishes.must.copy()
+    spent = float(wishes.costs[chosen].sum())
+    for feature in np.argsort(-shares, kind="stable"):
+        allowed = not (chosen[feature] or wishes.must_not[feature])
+        if allowed and spent + wishes.costs[feature] <= budget + 1e-9:
+            chosen[feature] = True
+            spent += float(wishes.costs[feature])
+    return chosen
+
+
+def _swapped(
+    rows: _Rows, wishes: Wishes, chosen: BoolArray, shares: FloatArray, budget: float
+) -> BoolArray:
+    """Swap a feature in against one out while the largest margin sinks."""
+    chosen, costs = chosen.copy(), wishes.costs
+    values = rows.at(chosen.astype(np.float64))
+    for _ in range(_SWAPS):
+        worst = rows.matrix[int(np.argmax(values))]
+        inside = np.flatnonzero(chosen & ~wishes.must)
+        outside = np.flatnonzero(~chosen & ~wishes.must_not)
+        if not (inside.size and outside.size):
+            break
+        # those that help the worst margin most, or lose it least
+        inside = inside[np.argsort(-worst[inside], kind="stable")[:_SHORT_LIST]]
+        outside = outside[np.argsort(worst[outside], kind="stable")[:_SHORT_LIST]]
+        change = rows.matrix[:, outside][:, :, None] - rows.matrix[:, inside][:, None, :]
+        largest = np.max(values[:, None, None] + change, axis=0)
+        spent = float(costs[chosen].sum()) + costs[outside][:, None] - costs[inside][None, :]
+        largest = np.where(spent <= budget + 1e-9, largest, np.inf)
+        i, j = np.unravel_index(int(np.argmin(largest)), largest.shape)
+        if not largest[i, j] < np.max(values) - 1e-12:
+            break
+        chosen[outside[i]], chosen[inside[j]] = True, False
+        values = rows.at(chosen.astype(np.float64))
+    return chosen

@@ -1,0 +1,183 @@
+"""The linear relaxation of a scenario program on one live LP: bounds with proof, and what is open.
+
+A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), and so is
+infeasibility, from a dual ray: neither rests on the solver.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.perturbations import Perturbations
+from milp_verix.solvers import SolveStatus
+from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.wishes import Wishes
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.safe_bound import SafeBound
+from verix_encodings.scenario import SLACK, Part, Scenario, ScenarioProgram
+
+_WHOLE = 1e-7
+_WRONG = 1e-8
+_BEYOND = 1e-6
+_VIOLATED = 10 * SLACK
+
+_NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
+
+Fixings: TypeAlias = tuple[IntArray, FloatArray]
+"""Columns of the program, and the value, 0 or 1, that each is fixed at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxed:
+    """The relaxation with some columns fixed.
+
+    ``bound`` is proven, infinite where it is infeasible. ``shares`` of the features are those of
+    its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
+    feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
+    that keep their value in everything cheaper than asked for.
+    """
+
+    bound: float
+    shares: FloatArray | None = None
+    phase: int | None = None
+    forced: Fixings = (_NONE, _NOTHING)
+    late: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether every feature is in or out."""
+        return self.shares is not None and bool(np.all((self.shares == 0) | (self.shares == 1)))
+
+
+class Relaxation:
+    """A program that grows by scenarios and covers, its relaxation, and what this one proves."""
+
+    def __init__(
+        self,
+        lp: LiveLp,
+        perturbations: Perturbations,
+        wishes: Wishes,
+    ) -> None:
+        self._lp = lp
+        self._perturbations = p = perturbations
+        self._costs = wishes.costs
+        self._growing = ScenarioProgram(
+            p.margins, p.centre, p.feature_of, wishes.least, wishes.most
+        )
+        self._fixed: IntArray = np.zeros(0, dtype=np.intp)
+        self._deltas = np.zeros((p.centre.size, 0))
+        self._error = 0.0
+        self.extend([])
+
+    def extend(self, parts: list[Part]) -> None:
+        """Add scenarios and covers."""
+        for part in parts:
+            self._growing.add(part)
+            if isinstance(part, Scenario):
+                self._deltas = np.concatenate([self._deltas, part.delta[:, None]], axis=1)
+                self._error = max(self._error, part.error)
+        self._program, columns = self._growing.build(), self._growing.columns
+        self._cost = np.zeros(self._program.columns)
+        self._cost[columns] = self._costs
+        self._safe = SafeBound(self._program)
+        self._lp.extend(self._program)
+        self._lp.set_cost(self._cost)
+        phases = self._program.integer.copy()
+        phases[columns] = False
+        self._phases = np.flatnonzero(phases)
+        self._by_feature = self._program.matrix[:, columns].T.tocsr()
+        self._entries = self._program.matrix[:, self._phases].tocoo()
+
+    def survived(self, shares: FloatArray) -> bool:
+        """Whether the features in ``shares`` survive every scenario."""
+        if not self._deltas.size:
+            return True
+        reached = self._perturbations.reached(self._perturbations.weight(shares), self._deltas)
+        return bool(np.max(reached) <= _VIOLATED)
+
+    def solve(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
+        """Solve with the columns in ``fixings`` fixed, until ``deadline``.
+
+        ``enough`` is the bound from which on nobody asks for more.
+        """
+        columns, values = fixings
+        low, high = self._program.column_lower, self._program.column_upper
+        left = np.setdiff1d(self._fixed, columns)
+        self._lp.set_bounds(left, low[left], high[left])
+        self._lp.set_bounds(columns, values, values)
+        self._fixed = columns
+        bound = -np.inf
+        # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
+        for limit in (enough + _BEYOND, np.inf):
+            with deferred_interrupt() as interrupt:
+                result = self._lp.solve(limit, deadline, interrupt)
+            if result.status is SolveStatus.TIME_LIMIT:
+                return Relaxed(-np.inf, late=True)
+            bound = self._proven(columns, values, result)
+            if result.status is not SolveStatus.TARGET or bound >= enough:
+                break
+        if result.point is None or bound >= enough:
+            return Relaxed(bound)
+        count = self._costs.size
+        shares = np.clip(result.point[:count], 0.0, 1.0)
+        nearest = np.round(shares)
+        shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
+        forced = self._forced(result, shares, columns, enough - bound)
+        phase = None if self.survived(shares) else self._worst_phase(result.point, columns)
+        return Relaxed(bound, shares, phase, forced)
+
+    def _forced(
+        self, result: LpResult, shares: FloatArray, fixed: IntArray, slack: float
+    ) -> Fixings:
+        """Return the features whose reduced cost is above ``slack``, and where they are.
+
+        A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other.
+        """
+        if result.multipliers is None or not np.isfinite(slack):
+            return _NONE, _NOTHING
+        count = self._costs.size
+        reduced = self._costs - self._by_feature @ result.multipliers
+        free = np.ones(count, dtype=bool)
+        free[fixed[fixed < count]] = False
+        far = np.abs(reduced) > slack + 1e-6 * (1.0 + slack)
+        at_end = np.where(reduced > 0, shares == 0.0, shares == 1.0)
+        forced = np.flatnonzero(free & far & at_end)
+        return forced, shares[forced]
+
+    def _worst_phase(self, point: FloatArray, fixed: IntArray) -> int | None:
+        """Return the phase that is farthest from both of its values, with all else as it is.
+
+        In the units of its big-Ms. None where each may be what its rows want.
+        """
+        entries, program = self._entries, self._program
+        rows, weight = entries.row, np.abs(entries.data)
+        others = (program.matrix @ point)[rows] - entries.data * point[self._phases[entries.col]]
+        ends = np.stack([program.row_lower[rows] - others, program.row_upper[rows] - others])
+        ends = np.sort(ends / entries.data, axis=0)
+        low, high = np.zeros(self._phases.size), np.ones(self._phases.size)
+        size = np.zeros(self._phases.size)
+        np.maximum.at(low, entries.col, ends[0])
+        np.minimum.at(high, entries.col, ends[1])
+        np.maximum.at(size, entries.col, weight)
+        wrong = np.minimum(low, 1.0 - high) * size
+        wrong[np.isin(self._phases, fixed)] = 0.0
+        worst = int(np.argmax(wrong)) if wrong.size else 0
+        return int(self._phases[worst]) if wrong.size and wrong[worst] > _WRONG else None
+
+    def _proven(self, columns: IntArray, values: FloatArray, result: LpResult) -> float:
+        if result.multipliers is None:
+            return -np.inf
+        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
+        low[columns] = high[columns] = values
+        y, error, ends = result.multipliers, self._error, (low, high)
+        if result.status is not SolveStatus.INFEASIBLE:
+            return self._safe.lower(self._cost, y, error, ends)
+        nothing = np.zeros_like(self._cost)
+        proven = max(self._safe.lower(nothing, sign * y, error, ends) for sign in (1.0, -1.0))
+        return np.inf if proven > 0 else -np.inf
+
+    def close(self) -> None:
+        """Free the linear program."""
+        self._lp.close()

@@ -1,0 +1,126 @@
+"""Branch and bound for the relaxation by scenarios: phases first, then features.
+
+Nodes fix phases of the scenarios' activations, and features. They are taken best bound first, and
+
+- where the features' shares violate a scenario that is known, the node is split at the phase that
+  the relaxation gets most wrong;
+- where they survive all that are known, a further one is asked for, and the same tree goes on with
+  it: what was proven before stays proven;
+- where there is none, the node is split at a feature that is neither in nor out, and closed where
+  all are.
+
+Phases come first since with all of them fixed every margin is linear in the features: what is left
+is a covering problem with few rows, whose relaxation is hardly below its optimum.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
+from verix_encodings.arrays import FloatArray
+from verix_encodings.scenario import Part
+
+Separate: TypeAlias = Callable[[FloatArray, float, int], list[Part]]
+"""What a set of features in shares does not survive, given a bound on its cost and how often this
+node has asked. Nothing where it survives, or where that cannot be decided."""
+
+Rounded: TypeAlias = Callable[[float], float]
+"""The least cost that an explanation can have which costs a bound or more."""
+
+Threshold: TypeAlias = Callable[[], float]
+"""The bound from which on nothing further is asked for; it sinks with the best explanation."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Node:
+    """Fixed columns, and a proven bound, rounded up; deeper nodes first among equals."""
+
+    bound: float
+    height: int
+    number: int
+    fixings: Fixings = field(compare=False)
+    asked: int = field(default=0, compare=False)
+
+
+class ScenarioTree:
+    """The open nodes of a search, and the bound that it has proven."""
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        separate: Separate,
+        rounded: Rounded,
+        enough: Threshold,
+    ) -> None:
+        self._relaxation = relaxation
+        self._separate = separate
+        self._rounded = rounded
+        self._enough = enough
+        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+        self._open = [_Node(0.0, 0, 0, nothing)]
+        self._active: _Node | None = None
+        self._closed = np.inf
+        self.nodes = 0
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on the cost of every explanation; infinite where there is none cheaper."""
+        running = [self._active] if self._active else []
+        return min([self._closed, *(node.bound for node in [*running, *self._open[:1]])])
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to look at."""
+        return not self._open or self._open[0].bound >= self._enough()
+
+    def step(self, deadline: float) -> None:
+        """Look at the most promising node; after Ctrl-C the bound still holds."""
+        self._active = node = heapq.heappop(self._open)
+        relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
+        self.nodes += 1
+        bound = max(node.bound, self._rounded(relaxed.bound))
+        if relaxed.late:
+            heapq.heappush(self._open, node)
+        elif bound >= self._enough() or relaxed.shares is None:
+            self._closed = min(self._closed, bound)
+        elif relaxed.phase is not None:
+            self._split(node, bound, relaxed.phase, relaxed.forced)
+        else:
+            self._advance(node, bound, relaxed)
+        self._active = None
+
+    def _advance(self, node: _Node, bound: float, relaxed: Relaxed) -> None:
+        """Go on from features that survive all scenarios known, as far as the LP can tell."""
+        assert relaxed.shares is not None
+        parts = self._separate(relaxed.shares, self.bound, node.asked)
+        if parts:
+            self._relaxation.extend(parts)
+            again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
+            heapq.heappush(self._open, again)
+        elif bound >= self._enough() or relaxed.whole:
+            self._closed = min(self._closed, bound)
+        else:
+            undecided = np.minimum(relaxed.shares, 1.0 - relaxed.shares)
+            # a further split of features changes little
+            asked = node.asked + 1
+            self._split(node, bound, int(np.argmax(undecided)), relaxed.forced, asked)
+
+    def _split(
+        self, node: _Node, bound: float, column: int, forced: Fixings, asked: int = 0
+    ) -> None:
+        if forced[0].size:
+            # what they rule out costs at least this much
+            self._closed = min(self._closed, self._rounded(self._enough()))
+        columns = np.concatenate([node.fixings[0], forced[0], [column]])
+        for end in (0.0, 1.0):
+            fixings = columns, np.concatenate([node.fixings[1], forced[1], [end]])
+            number = 2 * self.nodes + int(end)
+            heapq.heappush(self._open, _Node(bound, node.height - 1, number, fixings, asked))
+
+    def close(self) -> None:
+        """Free the linear program."""
+        self._relaxation.close()

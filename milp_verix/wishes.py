@@ -1,0 +1,101 @@
+"""What a minimum is asked for: costs of features, and features that must or must not be in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.arguments import indices_of
+from milp_verix.errors import InputError
+from verix_encodings.arrays import BoolArray, FloatArray
+
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wishes:
+    """``costs``, ``must`` and ``must_not``, each with an entry for each feature."""
+
+    costs: FloatArray
+    must: BoolArray
+    must_not: BoolArray
+
+    @property
+    def whole(self) -> bool:
+        """Whether every cost is a whole number, so that every explanation's is."""
+        return bool(np.all(self.costs == np.round(self.costs)))
+
+    @property
+    def least(self) -> FloatArray:
+        """The least share of each feature that may be explained."""
+        return self.must.astype(np.float64)
+
+    @property
+    def most(self) -> FloatArray:
+        """The most share of each feature that may be explained."""
+        return (~self.must_not).astype(np.float64)
+
+    @property
+    def equal(self) -> bool:
+        """Whether every cost is 1, so that costs are numbers of features."""
+        return bool(np.all(self.costs == 1.0))
+
+    def cost(self, chosen: BoolArray) -> float:
+        """Return the cost of the features ``chosen``."""
+        return float(self.costs[chosen].sum())
+
+    def rounded(self, bound: float) -> float:
+        """Return the least cost that an explanation can have which costs ``bound`` or more."""
+        if not np.isfinite(bound):
+            return bound
+        return float(np.ceil(bound - _ROUNDING)) if self.whole else max(bound, 0.0)
+
+    def enough(self, cost: float, gap: float) -> float:
+        """Return the bound that proves ``cost`` up to the relative ``gap``."""
+        step = 1.0 - 2 * _ROUNDING if self.whole else _ROUNDING * max(cost, 1e-9)
+        return cost - max(step, gap * cost)
+
+
+def make_wishes(
+    count: int, costs: ArrayLike | None, must: Sequence[int], must_not: Sequence[int]
+) -> Wishes:
+    """Return the wishes about ``count`` features; costs are 1 where none are given.
+
+    Raises ``InputError`` for costs that are not ``count`` finite numbers of at least zero, features
+    that are not there, and features that both must and must not be explained.
+    """
+    wishes = Wishes(
+        _costs(count, costs), _members(must, count, "must"), _members(must_not, count, "must_not")
+    )
+    both = np.flatnonzero(wishes.must & wishes.must_not)
+    if both.size:
+        raise InputError(f"feature {both[0]} is in must and in must_not: leave it out of one")
+    return wishes
+
+
+def _costs(count: int, given: ArrayLike | None) -> FloatArray:
+    if given is None:
+        return np.ones(count)
+    try:
+        costs = np.array(given, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"costs must be a number for each feature: {error}") from error
+    if costs.size != count:
+        raise InputError(f"costs must be a number for each of {count} features, got {costs.size}")
+    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
+    if wrong.size:
+        raise InputError(
+            f"costs must be finite and not negative, but feature {wrong[0]} costs {costs[wrong[0]]}"
+        )
+    return costs
+
+
+def _members(given: Sequence[int], count: int, name: str) -> BoolArray:
+    try:
+        indices = indices_of(given, count)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    members = np.zeros(count, dtype=bool)
+    members[indices] = True
+    return members
