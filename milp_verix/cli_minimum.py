@@ -29,10 +29,12 @@ from milp_verix.cli_options import (
     Output,
     OutputName,
     groups_of,
+    numbers_in,
     refusals,
     shape_of,
 )
-from milp_verix.minimum import MinimumProgress
+from milp_verix.errors import InputError
+from milp_verix.minimum import MASTERS, MinimumProgress
 from milp_verix.minimum import minimum as find_minimum
 from milp_verix.onnx_network import load_network
 from milp_verix.solvers import SOLVERS
@@ -52,6 +54,22 @@ def minimum(
     solver: Annotated[
         str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
     ] = "auto",
+    master: Annotated[
+        str, typer.Option(metavar="|".join(MASTERS), help="What solves the relaxation.")
+    ] = "auto",
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
+    ] = None,
+    must: Annotated[
+        str, typer.Option(metavar="I,J,…", help="Features that must be explained.")
+    ] = "",
+    must_not: Annotated[
+        str, typer.Option(metavar="I,J,…", help="Features that must not be explained.")
+    ] = "",
+    gap: Annotated[
+        float, typer.Option(help="Stop once the explanation is that close: 0.03 for 3 %.")
+    ] = 0.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
     check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
@@ -88,7 +106,12 @@ def minimum(
                 features=groups_of(features),
                 label=label,
                 output=output,
+                costs=None if costs is None else numbers_in(costs, "--costs"),
+                must=_listed(must, "--must"),
+                must_not=_listed(must_not, "--must-not"),
+                gap=gap,
                 solver=solver,
+                master=master,
                 threads=threads,
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
@@ -96,6 +119,16 @@ def minimum(
             )
         code = delivery.deliver(given.noted(result))
     raise typer.Exit(code)
+
+
+def _listed(text: str, option: str) -> list[int]:
+    """Return the features in ``text``, numbers with commas between."""
+    try:
+        return [int(number) for number in text.split(",")] if text.strip() else []
+    except ValueError as error:
+        raise InputError(
+            f"{option} lists features with commas between, like 3,17; got {text!r}"
+        ) from error
 
 
 @contextmanager

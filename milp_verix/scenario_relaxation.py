@@ -66,7 +66,6 @@ class Relaxation:
         self._growing = ScenarioProgram(
             p.margins, p.centre, p.feature_of, wishes.least, wishes.most
         )
-        self._fixed: IntArray = np.zeros(0, dtype=np.intp)
         self._deltas = np.zeros((p.centre.size, 0))
         self._error = 0.0
         self.extend([])
@@ -103,11 +102,9 @@ class Relaxation:
         ``enough`` is the bound from which on nobody asks for more.
         """
         columns, values = fixings
-        low, high = self._program.column_lower, self._program.column_upper
-        left = np.setdiff1d(self._fixed, columns)
-        self._lp.set_bounds(left, low[left], high[left])
-        self._lp.set_bounds(columns, values, values)
-        self._fixed = columns
+        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
+        low[columns] = high[columns] = values
+        self._lp.set_bounds(low, high)
         bound = -np.inf
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
         for limit in (enough + _BEYOND, np.inf):
@@ -115,11 +112,14 @@ class Relaxation:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True)
-            bound = self._proven(columns, values, result)
+            bound = self._proven((low, high), result)
             if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
-        if result.point is None or bound >= enough:
+        if bound >= enough:
             return Relaxed(bound)
+        if result.point is None:
+            # numerical trouble: smaller boxes have less of it
+            return Relaxed(bound, phase=self._any_free(columns))
         count = self._costs.size
         shares = np.clip(result.point[:count], 0.0, 1.0)
         nearest = np.round(shares)
@@ -127,6 +127,12 @@ class Relaxation:
         forced = self._forced(result, shares, columns, enough - bound)
         phase = None if self.survived(shares) else self._worst_phase(result.point, columns)
         return Relaxed(bound, shares, phase, forced)
+
+    def _any_free(self, fixed: IntArray) -> int | None:
+        """Return a column that may be split: a phase, if there is one that is not fixed."""
+        features = np.arange(self._costs.size)
+        free = np.setdiff1d(np.concatenate([self._phases, features]), fixed)
+        return int(free[-1]) if free.size else None
 
     def _forced(
         self, result: LpResult, shares: FloatArray, fixed: IntArray, slack: float
@@ -166,12 +172,10 @@ class Relaxation:
         worst = int(np.argmax(wrong)) if wrong.size else 0
         return int(self._phases[worst]) if wrong.size and wrong[worst] > _WRONG else None
 
-    def _proven(self, columns: IntArray, values: FloatArray, result: LpResult) -> float:
+    def _proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
         if result.multipliers is None:
             return -np.inf
-        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
-        low[columns] = high[columns] = values
-        y, error, ends = result.multipliers, self._error, (low, high)
+        y, error = result.multipliers, self._error
         if result.status is not SolveStatus.INFEASIBLE:
             return self._safe.lower(self._cost, y, error, ends)
         nothing = np.zeros_like(self._cost)

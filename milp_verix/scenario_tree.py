@@ -85,10 +85,10 @@ class ScenarioTree:
         bound = max(node.bound, self._rounded(relaxed.bound))
         if relaxed.late:
             heapq.heappush(self._open, node)
+        elif bound < self._enough() and relaxed.phase is not None:
+            self._split(node, bound, relaxed.phase, relaxed.forced)
         elif bound >= self._enough() or relaxed.shares is None:
             self._closed = min(self._closed, bound)
-        elif relaxed.phase is not None:
-            self._split(node, bound, relaxed.phase, relaxed.forced)
         else:
             self._advance(node, bound, relaxed)
         self._active = None

@@ -11,6 +11,7 @@ from milp_verix.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-6
+_NEAR = 5e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +54,7 @@ class Wishes:
 
     def enough(self, cost: float, gap: float) -> float:
         """Return the bound that proves ``cost`` up to the relative ``gap``."""
-        step = 1.0 - 2 * _ROUNDING if self.whole else _ROUNDING * max(cost, 1e-9)
+        step = 1.0 - 2 * _ROUNDING if self.whole else _NEAR * cost
         return cost - max(step, gap * cost)
 
 

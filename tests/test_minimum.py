@@ -65,13 +65,14 @@ def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
     assert worst_margin(problem.brute, list(found.irrelevant), NORMS[norm], epsilon) < 0
 
 
+@pytest.mark.parametrize("master", ["tree", "program"])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_solvers_agree(solver: str, tmp_path: Path) -> None:
+def test_solvers_and_masters_agree(solver: str, master: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
         pytest.skip(reason)
-    for seed in range(10):
+    for seed in range(6):
         problem = case(seed)
-        options = {**problem.options, "solver": solver}
+        options = {**problem.options, "solver": solver, "master": master}
         found = minimum(problem.network(tmp_path), problem.x, **options)
         assert found.proven
         assert found.size == fewest(problem)

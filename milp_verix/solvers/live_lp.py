@@ -113,7 +113,9 @@ class LiveLp:
         )
         if status == self._highspy.HighsStatus.kError:
             raise SolverError(f"HiGHS refuses {program.rows - rows} more rows")
-        self._columns = np.arange(program.columns, dtype=np.int32)
+        self._program, self._columns = program, np.arange(program.columns, dtype=np.int32)
+        self._lower = np.concatenate([self._lower, program.column_lower[columns:]])
+        self._upper = np.concatenate([self._upper, program.column_upper[columns:]])
 
     def set_cost(self, cost: FloatArray) -> None:
         """Change the cost of every column."""

@@ -1,0 +1,147 @@
+"""Costs, and features that must or must not be explained: the cheapest set is brute force's."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import Explanation, InputError, minimum
+from tests.digits import IMAGES, MODEL, images, network
+from tests.test_cli import run
+from tests.tiny_cases import Case, case
+from tests.witnesses import assert_sound
+
+
+def cheapest(problem: Case, costs: list[float], must: set[int], must_not: set[int]) -> float | None:
+    """Return the least cost of an explanation, by trying all subsets; None where there is none."""
+    features = range(len(problem.groups))
+    subsets = (set(s) for size in range(len(features) + 1) for s in combinations(features, size))
+    found = [
+        sum(costs[f] for f in subset)
+        for subset in subsets
+        if must <= subset
+        and not must_not & subset
+        and problem.brute.holds([f for f in features if f not in subset])
+    ]
+    return min(found) if found else None
+
+
+@pytest.mark.parametrize(
+    ("seed", "master"),
+    [
+        *((seed, "tree") for seed in range(120, 170)),
+        *((seed, "program") for seed in range(120, 135)),
+    ],
+)
+def test_the_cheapest_is_that_of_brute_force(seed: int, master: str, tmp_path: Path) -> None:
+    problem = case(seed)
+    net, count = problem.network(tmp_path), len(problem.groups)
+    rng = np.random.default_rng([seed, 3])
+    costs = rng.integers(0, 6, count).astype(float)
+    if seed % 2:
+        costs += rng.random(count).round(3)
+    drawn = rng.permutation(count).tolist()
+    must, must_not = set(drawn[: seed % 3 // 2]), set(drawn[2 : 2 + seed % 5 // 3])
+    options: dict[str, Any] = {
+        **problem.options,
+        "costs": costs,
+        "must": sorted(must),
+        "must_not": sorted(must_not),
+        "master": master,
+    }
+    least = cheapest(problem, costs.tolist(), must, must_not)
+    if least is None:
+        with pytest.raises(InputError, match="no explanation leaves out all of must_not"):
+            minimum(net, problem.x, **options)
+        return
+    found = minimum(net, problem.x, **options)
+    assert found.proven
+    assert found.cost == pytest.approx(least, abs=1e-5)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= least + 1e-9
+    assert must <= set(found.explanation)
+    assert not must_not & set(found.explanation)
+    # what is asked for and could be left out is the only thing that is not decided
+    assert set(found.unknown) <= must
+    assert problem.brute.holds(found.irrelevant)
+    assert_sound(found, net, problem.x)
+    again = Explanation.from_json(found.to_json())
+    assert (again.costs, again.cost, again.lower_bound) == (
+        found.costs,
+        found.cost,
+        found.lower_bound,
+    )
+
+
+def test_wishes_come_both_ways() -> None:
+    found = []
+    for seed in range(120, 170):
+        problem = case(seed)
+        drawn = np.random.default_rng(seed).permutation(len(problem.groups)).tolist()
+        costs = [1.0] * len(drawn)
+        found.append(cheapest(problem, costs, set(), set(drawn[:1])))
+    assert None in found
+    assert any(least is not None and least > 1 for least in found)
+
+
+def test_a_free_feature_costs_nothing_to_explain() -> None:
+    costs = np.ones(64)
+    costs[::2] = 0.0
+    found = minimum(network(), images()[15], epsilon=0.1, costs=costs)
+    plain = minimum(network(), images()[15], epsilon=0.1)
+    assert found.proven
+    assert found.cost == sum(costs[list(found.explanation)]) <= plain.size
+    assert found.minimal
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"costs": [1.0] * 63}, "costs must be a number for each of 64 features, got 63"),
+        ({"costs": [-1.0] * 64}, "feature 0 costs -1.0"),
+        ({"costs": [float("nan")] * 64}, "finite and not negative"),
+        ({"costs": ["a"] * 64}, "costs must be a number for each feature"),
+        ({"must": [64]}, "must: feature 64 is out of range"),
+        ({"must_not": [3, 3]}, "must_not: free lists a feature twice"),
+        ({"must": [3], "must_not": [3]}, "feature 3 is in must and in must_not"),
+        ({"must_not": range(64)}, "no explanation leaves out all of must_not"),
+        ({"gap": 1.0}, "gap is a share of the cost"),
+        ({"gap": "x"}, "gap must be a number"),
+        ({"master": "slave"}, "unknown master 'slave'; choose one of auto, tree, program"),
+    ],
+)
+def test_bad_wishes(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        minimum(network(), images()[15], epsilon=0.1, **options)
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.5])
+def test_a_gap_ends_the_search_early(gap: float) -> None:
+    found = minimum(network(), images()[17], epsilon=0.2, gap=gap)
+    least = minimum(network(), images()[17], epsilon=0.2)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= least.size <= found.size
+    assert found.gap is not None
+    assert found.gap <= gap * found.size
+    assert least.proven
+
+
+def test_wishes_on_the_command_line(tmp_path: Path) -> None:
+    costs, out = tmp_path / "costs.npy", tmp_path / "out.json"
+    np.save(costs, np.arange(64.0))
+    done = run(
+        "minimum",
+        MODEL,
+        f"{IMAGES}:images[15]",
+        *("--epsilon", 0.1, "--costs", costs, "--must", "1,2", "--must-not", "63"),
+        *("--gap", 0.02, "--json", out),
+    )
+    found = Explanation.from_json(out)
+    assert done.returncode == (0 if found.minimal else 3)
+    assert {1, 2} <= set(found.explanation)
+    assert 63 not in found.explanation
+    assert f"cost {found.cost:g}" in done.stdout
+    bad = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
+    assert (bad.returncode, "--must lists features with commas between" in bad.stderr) == (2, True)
