@@ -1,4 +1,4 @@
-"""Climb a margin from the point of an enclosure, whose optimum is only near the network's own.
+"""Climb a margin: gradients, and steps towards the farthest point of a region along one.
 
 Frank and Wolfe's method: with ``g`` the gradient at ``x`` and ``v`` the point of the region with
 the largest ``g·v``, go to the best of ``x + t (v − x)`` for ``t = 1, ½, ¼, …``. The region is
@@ -14,17 +14,39 @@ _STEPS = 8
 _SHARES = 0.5 ** np.arange(12)
 
 
+def only(network: Network, output: int) -> Network:
+    """Return the network with one output alone."""
+    return network.then(np.eye(network.output_size)[[output]], np.zeros(1))
+
+
+def gradient(one_output: Network, x: FloatArray) -> FloatArray:
+    """Return the gradient at ``x``, shape (d,); where it jumps, the middle between both sides."""
+    lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
+    return np.asarray(lower[0] / 2 + upper[0] / 2)
+
+
+def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
+    """Return ``point``, moved towards the centre of the region until it lies inside."""
+    x: FloatArray = np.clip(point, region.box.lower, region.box.upper)
+    if isinstance(region, Interval):
+        return x
+    length = float(np.linalg.norm(x - region.centre, region.norm))
+    share = min(1.0, region.radius / length) if length else 1.0
+    return np.asarray(region.centre + share * (x - region.centre))
+
+
 def climb(
     network: Network, region: Interval | NormBall, point: FloatArray, output: int
 ) -> FloatArray:
-    """Return a point of ``region`` where one output is no less than at ``point``, often more."""
-    one_output = network.then(np.eye(network.output_size)[[output]], np.zeros(1))
-    box = region.box
-    x = np.clip(point, box.lower, box.upper)
+    """Return a point of ``region`` where one output is no less than at ``point``, often more.
+
+    A point outside is pulled in first.
+    """
+    one_output = only(network, output)
+    x = pulled_in(region, point)
     best = one_output.evaluate(x)[0]
     for _ in range(_STEPS):
-        lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
-        target = _farthest(region, lower[0] / 2 + upper[0] / 2)
+        target = region.farthest(gradient(one_output, x))
         steps = [x + share * (target - x) for share in _SHARES]
         reached = [one_output.evaluate(step)[0] for step in steps]
         index = int(np.argmax(reached))
@@ -32,15 +54,3 @@ def climb(
             break
         x, best = steps[index], reached[index]
     return x
-
-
-def _farthest(region: Interval | NormBall, gradient: FloatArray) -> FloatArray:
-    """Return a point of the region with a large ``g·v``: for a box, the largest."""
-    if isinstance(region, Interval):
-        return np.where(gradient > 0, region.upper, region.lower)
-    way = np.where(region.box.lower < region.box.upper, gradient, 0.0)
-    if region.norm == 1:
-        way = np.where(np.abs(way) == np.abs(way).max(initial=0.0), way, 0.0)
-    length = float(np.linalg.norm(way, region.norm))
-    step = way * (region.radius / length) if length else way
-    return np.clip(region.centre + step, region.box.lower, region.box.upper)

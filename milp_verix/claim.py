@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.ascent import climb
+from milp_verix.ascent import climb, pulled_in
 from milp_verix.errors import LicenceLimitError
 from milp_verix.problem import Problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
@@ -52,9 +52,11 @@ class Claim:
     """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
 
     ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
-    the session takes the quadratic row of an L2 ball as it is. ``segments`` enclose each smooth
+    the session takes the quadratic row of an L2 ball as it is, ``relaxed`` that phases need not be
+    decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
     activation at last. ``live`` is restricted to ``bounds`` instead of encoding the network again,
-    see :func:`~milp_verix.live.live_encoding_of`.
+    see :func:`~milp_verix.live.live_encoding_of`. ``worst`` holds, for each margin asked about, its
+    highest value seen and the input there.
     """
 
     problem: Problem
@@ -69,6 +71,8 @@ class Claim:
     deadline: float
     native: bool = False
     live: LiveEncoding | None = None
+    relaxed: bool = False
+    worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
     _current: int = 1
@@ -110,7 +114,8 @@ class Claim:
         """Return the encoding of the claim, loaded into the session."""
         if self._encoding is None:
             self._encoding = self._encoded() if self.live is None else self.live.over(self.bounds)
-            self.session.load(self._encoding.program)
+            program = self._encoding.program
+            self.session.load(program.relaxed if self.relaxed else program)
         return self._encoding
 
     def _encoded(self) -> Encoding:
@@ -131,7 +136,7 @@ class Claim:
             violated_below=margin.constant - self.tolerances.early_violation,
             # a little more than is needed: what the solver reports is rounded
             holds_above=margin.constant + 1.5 * margin.needed,
-            probe=lambda v: self._replayed(encoding.input.at(v)) is not None,
+            probe=lambda v: self._seen(encoding.input.at(v), margin.index),
         )
         effort = Effort()
         verdict = Verdict(Answer.UNKNOWN, reason="time limit")
@@ -146,6 +151,8 @@ class Claim:
             effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
             self._failed = result.status is SolveStatus.FAILED
             point = None if result.point is None else encoding.input.at(result.point)
+            if point is not None:
+                self._seen(point, margin.index)
             verdict = self._judge(encoding, margin, result, point)
             if verdict.answer is not Answer.UNKNOWN or result.status is not SolveStatus.TARGET:
                 break
@@ -166,7 +173,7 @@ class Claim:
         proven = np.inf if broken else margin.constant - result.bound
         if proven < -margin.needed:
             limit = min(self.session.largest_big_m, self.tolerances.largest_big_m)
-            if encoding.largest_big_m > limit:
+            if encoding.largest_big_m > limit and not self.relaxed:
                 reason = (
                     f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
                     f"proofs by {self.session.name} are trusted"
@@ -185,8 +192,18 @@ class Claim:
             counterfactual = self._replayed(point)
         if counterfactual is not None:
             return counterfactual
+        if self.relaxed and result.status is SolveStatus.OPTIMAL:
+            return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
         reason = _reason(result, proven, margin.needed, exact=self.margins.exact)
         return Verdict(Answer.UNKNOWN, reason=reason)
+
+    def _seen(self, point: FloatArray, index: int) -> bool:
+        """Keep ``point`` if it is the worst so far; return whether it changes the prediction."""
+        point = pulled_in(self.region, point)
+        value = float(self.margins.evaluate(point)[index])
+        if index not in self.worst or value > self.worst[index][0]:
+            self.worst[index] = value, point
+        return value > 0 and self._replayed(point) is not None
 
     def _replayed(self, point: FloatArray) -> Verdict | None:
         return replayed(self.problem, point, self.free)

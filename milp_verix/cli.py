@@ -49,9 +49,11 @@ from milp_verix.cli_options import (
 )
 from milp_verix.explain import Progress, explain
 from milp_verix.onnx_network import load_network
+from milp_verix.oracle import EXACTNESS
 from milp_verix.order import ORDERS, TRANSFORMATIONS
 from milp_verix.progress import Autosave, progress_bar
 from milp_verix.solvers import SOLVERS
+from milp_verix.strategies import STRATEGIES
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 app = typer.Typer(
@@ -115,15 +117,25 @@ def _explain(
             metavar="|".join([*ORDERS, "FILE"]),
             help="Traversal order; FILE is a .npy or .json list of all features.",
         ),
-    ] = "sensitivity",
+    ] = "influence",
     transformation: Annotated[
         str, typer.Option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
     ] = "reversal",
+    traversal: Annotated[
+        str, typer.Option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
+    ] = "galloping",
     label: Label = None,
     output: Output = None,
     solver: Annotated[
         str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
     ] = "auto",
+    exactness: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(EXACTNESS),
+            help="How far a check goes; all but exact leave features undecided.",
+        ),
+    ] = "exact",
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     formulation: FormulationName = "big_m",
@@ -161,9 +173,11 @@ def _explain(
                 features=groups_of(features),
                 order=_order(order),
                 transformation=transformation,
+                traversal=traversal,
                 label=label,
                 output=output,
                 solver=solver,
+                exactness=exactness,
                 bounds=bounds,
                 segments=segments,
                 formulation=formulation,

@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -14,14 +14,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import seconds_of
 from milp_verix.ball import Domain
-from milp_verix.explanation import Counterfactual, DomainEnd, Explanation, ModelInfo, Statistics
+from milp_verix.explanation import (
+    Counterfactual,
+    DomainEnd,
+    Explanation,
+    ModelInfo,
+    StageStatistics,
+    Statistics,
+)
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import Oracle
 from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
+from milp_verix.strategies import resolve_strategy
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import Traversal, traverse
+from milp_verix.traversal import Traversal, Walk, traverse
+from milp_verix.verdict import Stage
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.arrays import FloatArray
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
@@ -49,11 +58,13 @@ def explain(
     delta: float | None = None,
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
-    order: str | Sequence[int] | NDArray[Any] = "sensitivity",
+    order: str | Sequence[int] | NDArray[Any] = "influence",
     transformation: str = "reversal",
+    traversal: str = "galloping",
     label: int | None = None,
     output: int | None = None,
     solver: str = "auto",
+    exactness: str = "exact",
     time_limit: float | None = None,
     check_time_limit: float | None = 300.0,
     seed: int = 0,
@@ -80,12 +91,16 @@ def explain(
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
-        order: ``"sensitivity"``, ``"influence"``, ``"bound"``, ``"random"``, ``"sequential"``, or a
-            list of all features; see :mod:`milp_verix.order`.
+        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"random"``,
+            ``"sequential"``, or a list of all features; see :mod:`milp_verix.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
+        traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
+            checks are asked; the explanation is the same, see :mod:`milp_verix.strategies`.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"`` or ``"gurobi"``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds for the whole explanation; None for no limit.
         check_time_limit: seconds for each check; None for no limit.
         seed: seed of the order ``"random"``.
@@ -120,8 +135,9 @@ def explain(
         label=label,
         output=output,
     )
+    strategy = resolve_strategy(traversal)
     chosen = make_order(problem, order, transformation=transformation, seed=seed)
-    traversal = Traversal(chosen.permutation)
+    state = Traversal(chosen.permutation)
     with Oracle(
         problem,
         solver,
@@ -131,24 +147,19 @@ def explain(
         threads=threads,
         tolerances=tolerances,
         reuse=reuse,
+        exactness=exactness,
     ) as oracle:
 
         def result() -> Explanation:
-            return explanation_of(problem, chosen, traversal, oracle, time.monotonic() - started)
+            return explanation_of(problem, chosen, state, oracle, time.monotonic() - started)
 
         def on_step(state: Traversal) -> None:
             if progress is not None:
                 size = state.explanation_size
                 progress(Progress(state.done, len(state.order), size, result))
 
-        traverse(
-            oracle,
-            traversal,
-            deadline=started + seconds,
-            check_seconds=check_seconds,
-            on_step=on_step,
-        )
-        return result()
+        traverse(Walk(oracle, state, started + seconds, check_seconds, on_step), strategy)
+        return replace(result(), strategy=traversal)
 
 
 def explanation_of(
@@ -188,8 +199,8 @@ def explanation_of(
             if verdict.witness is not None and verdict.prediction is not None
         },
         statistics=Statistics(
-            checks=traversal.done,
-            flips=effort.flips,
+            checks=traversal.checks,
+            flips=traversal.decided[Stage.POINTS],
             solves=effort.solves,
             bounded=effort.bounded,
             nodes=effort.nodes,
@@ -197,6 +208,10 @@ def explanation_of(
             seconds=seconds,
             check_seconds=effort.seconds,
             stopped=traversal.stopped,
+            stages=tuple(
+                StageStatistics(stage.value, traversal.decided[stage], spent)
+                for stage, spent in zip(Stage, effort.stages, strict=True)
+            ),
         ),
         notes=network.notes + oracle.notes,
         versions={**_versions(), oracle.solver: oracle.solver_version},

@@ -45,14 +45,24 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class StageStatistics:
+    """How many features a stage of the checks decided, and the seconds spent in it."""
+
+    stage: str
+    features: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What an explanation took.
 
-    ``checks`` are features decided, ``flips`` those of them decided by moving a point known from
-    an earlier check, ``solves`` programs solved, ``bounded`` margins settled by bounds alone;
-    ``nodes`` and ``iterations`` are the solver's own counts; ``seconds`` is the whole
-    wall-clock time and ``check_seconds`` the part spent in checks. ``stopped`` says what ended the
-    traversal early: ``"interrupted"``, ``"time limit"``, or None.
+    ``checks`` are claims checked, of one feature or a block of them; ``flips`` the features decided
+    by moving a point known from an earlier check, ``solves`` programs solved, ``bounded`` margins
+    settled by bounds alone; ``nodes`` and ``iterations`` are the solver's own counts; ``seconds``
+    is the whole wall-clock time, ``check_seconds`` the part spent in checks. ``stopped`` says what
+    ended the traversal early: ``"interrupted"``, ``"time limit"``, or None. ``stages`` tell what
+    decided the features, from known points to solves, and where the time of the checks went.
     """
 
     checks: int = 0
@@ -64,6 +74,7 @@ class Statistics:
     seconds: float = 0.0
     check_seconds: float = 0.0
     stopped: str | None = None
+    stages: tuple[StageStatistics, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +90,10 @@ class Explanation:
     None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
     that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
     one that a regression is about, None for all; ``bounds`` names how neurons were
-    bounded, ``formulation`` how ReLUs were encoded. ``lower_bound`` is a proven lower bound on the
-    cost of every explanation, None where nobody asked; ``costs`` are those of the features, 1 each
-    where there are none, so that the cost is the size. Raises ``ValueError`` where parts
-    contradict.
+    bounded, ``formulation`` how ReLUs were encoded, ``strategy`` which checks were asked.
+    ``lower_bound`` is a proven lower bound on the cost of every explanation, None where nobody
+    asked; ``costs`` are those of the features, 1 each where there are none, so that the cost is the
+    size. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -110,6 +121,7 @@ class Explanation:
     bounds: str | None = None
     formulation: str | None = None
     costs: tuple[float, ...] | None = None
+    strategy: str | None = None
 
     def __post_init__(self) -> None:
         self._check()

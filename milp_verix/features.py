@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from verix_encodings.arrays import IntArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 """``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
@@ -37,6 +37,13 @@ class Features:
         """Return the flat coordinates of all of ``features``, ascending."""
         empty = np.zeros(0, dtype=np.intp)
         return np.sort(np.concatenate([empty, *(self.groups[i] for i in features)]))
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sum over the coordinates of each feature; shape (m, d) becomes (m, features)."""
+        if not self.groups:
+            return np.zeros((values.shape[0], 0))
+        starts = np.cumsum([0, *(group.size for group in self.groups[:-1])])
+        return np.asarray(np.add.reduceat(values[:, np.concatenate(self.groups)], starts, axis=1))
 
 
 def image_layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:

@@ -30,9 +30,10 @@ from milp_verix.oracle import Oracle
 from milp_verix.order import Order, make_order
 from milp_verix.problem import make_problem
 from milp_verix.solvers import Session, SolveStatus, Targets, open_session
+from milp_verix.strategies import galloping
 from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import INTERRUPTED, TIME_LIMIT, Traversal, traverse
+from milp_verix.traversal import INTERRUPTED, TIME_LIMIT, Traversal, Walk, traverse
 from verix_encodings.arrays import FloatArray
 from verix_encodings.cover import Clause, cover_program
 
@@ -196,12 +197,8 @@ class _Search:
         """Return the explanation that Algorithm 1 finds in ``order``, with some proven freed."""
         traversal = Traversal(order.permutation, irrelevant=list(irrelevant))
         started = time.monotonic()
-        traverse(
-            self._oracle,
-            traversal,
-            deadline=self._subsets.deadline,
-            check_seconds=self._check_seconds,
-            on_step=lambda _: None,
-        )
+        seconds = self._check_seconds
+        walk = Walk(self._oracle, traversal, self._subsets.deadline, seconds, lambda _: None)
+        traverse(walk, galloping)
         seconds = time.monotonic() - started
         return explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)

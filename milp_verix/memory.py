@@ -10,18 +10,18 @@ side; and an input that is bad for margin ``j`` on ``B`` is a good start for a c
 ``B'``, with the coordinates that are new moved to one of their ends.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.ascent import climb
-from verix_encodings import Bounds, Interval, Network, slope_bounds
+from milp_verix.ascent import climb, gradient, only
+from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import relative_error
 
 # each costs two evaluations of the network for each margin
-_ONE_BY_ONE = 64
+_ONE_BY_ONE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,8 @@ class Memory:
     """What is known of the margins of ``network`` with the coordinates ``free`` free.
 
     ``upper`` are proven bounds on the margins over that ball, shape (m,); ``points`` are inputs of
-    it, one for each margin, shape (m, d), with the values ``reached`` there, shape (m,).
+    it, one for each margin, shape (m, d), with the values ``reached`` there, shape (m,), and the
+    ``gradients``, shape (m, d).
     """
 
     network: Network
@@ -38,6 +39,7 @@ class Memory:
     upper: FloatArray
     points: FloatArray
     reached: FloatArray
+    gradients: FloatArray
 
     def extra(self, free: IntArray) -> IntArray | None:
         """Return the coordinates in ``free`` that are new, or None where an old one is missing."""
@@ -60,24 +62,77 @@ class Memory:
             error = relative_error(1) * (np.abs(self.upper) + growth)
             return np.asarray(self.upper + growth + error)
 
-    def flips(self, extra: IntArray, box: Interval) -> Iterator[tuple[int, FloatArray, float]]:
-        """Yield (margin, input, value there), the new coordinates at the ends that are worse.
+    def rises(self, box: Interval) -> FloatArray:
+        """Return what each margin gains as one coordinate goes to its better end; shape (m, d).
 
-        The ends are chosen coordinate by coordinate, or, where these are many, along the gradient;
-        the margins that came closest are first.
+        By the gradients, from the worst points to the ends of ``box``: exact until a phase changes.
         """
+        up, down = box.upper - self.points, self.points - box.lower
+        return np.asarray(np.maximum(self.gradients * up, -self.gradients * down))
+
+    def suspects(
+        self, extra: IntArray, region: Interval | NormBall
+    ) -> Iterator[tuple[int, FloatArray, float]]:
+        """Yield (margin, input of ``region``, value there) for each margin, the closest first.
+
+        Each is the worst point, moved as the gradient points; or, where few coordinates are new,
+        each of these at the end that is worse.
+        """
+        few = isinstance(region, Interval) and extra.size <= _ONE_BY_ONE
         for margin in np.argsort(-self.reached, kind="stable"):
-            if extra.size > _ONE_BY_ONE:
-                point = climb(self.network, box, self.points[margin], int(margin))
-                yield int(margin), point, float(self.network.evaluate(point)[margin])
-                continue
-            point, value = self.points[margin].copy(), float(self.reached[margin])
-            for i in extra:
-                worst = point[i]
-                for end in (box.lower[i], box.upper[i]):
-                    point[i] = end
-                    there = float(self.network.evaluate(point)[margin])
-                    if there > value:
-                        value, worst = there, end
-                point[i] = worst
+            point, value = self.points[margin], float(self.reached[margin])
+            if few:
+                point, value = self._flipped(int(margin), extra, region.box)
+            elif isinstance(region, Interval):
+                moved = region.farthest(self.gradients[margin])
+                there = float(self.network.evaluate(moved)[margin])
+                point, value = (moved, there) if there > value else (point, value)
+            else:
+                # programs cost far more here than the few steps of a climb
+                point = climb(self.network, region, point, int(margin))
+                value = float(self.network.evaluate(point)[margin])
             yield int(margin), point, value
+
+    def _flipped(self, margin: int, extra: IntArray, box: Interval) -> tuple[FloatArray, float]:
+        point, value = self.points[margin].copy(), float(self.reached[margin])
+        for i in extra:
+            worst = point[i]
+            for end in (box.lower[i], box.upper[i]):
+                point[i] = end
+                there = float(self.network.evaluate(point)[margin])
+                if there > value:
+                    value, worst = there, end
+            point[i] = worst
+        return point, value
+
+    def proven(
+        self, free: IntArray, upper: FloatArray, points: Mapping[int, FloatArray]
+    ) -> "Memory":
+        """Return what is known once ``free`` is proven, with ``upper`` and better ``points``."""
+        kept, reached, gradients = self.points.copy(), self.reached.copy(), self.gradients.copy()
+        for margin, point in points.items():
+            value = float(self.network.evaluate(point)[margin])
+            if value > reached[margin]:
+                kept[margin], reached[margin] = point, value
+                gradients[margin] = gradient(only(self.network, margin), point)
+        return replace(
+            self, free=free, upper=upper, points=kept, reached=reached, gradients=gradients
+        )
+
+
+def first_memory(network: Network, centre: FloatArray) -> Memory | None:
+    """Return what is known before any check, of the centre alone; None where bounds overflow."""
+    try:
+        at_centre = interval_bounds(network, Interval(centre, centre))[-1].upper
+    except OverflowError:
+        return None
+    gradients = [gradient(only(network, j), centre) for j in range(at_centre.size)]
+    return Memory(
+        network,
+        centre,
+        np.zeros(0, dtype=np.intp),
+        at_centre,
+        np.tile(centre, (at_centre.size, 1)),
+        network.evaluate(centre),
+        np.array(gradients).reshape(at_centre.size, centre.size),
+    )

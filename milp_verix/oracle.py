@@ -1,28 +1,43 @@
 """The oracle: answers one check after the other, and remembers.
 
 For each margin, in this order: points known from earlier checks, bounds, and what is left by a
-mixed-integer program (:mod:`~milp_verix.claim`).
+mixed-integer program (:mod:`~milp_verix.claim`) or its linear relaxation.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from milp_verix.arguments import integer_of, resolve_formulation
+from milp_verix.ascent import climb
 from milp_verix.claim import Claim
-from milp_verix.errors import SolverError
-from milp_verix.memory import Memory
+from milp_verix.errors import InputError, SolverError
+from milp_verix.foresight import flipped, forecast, shortest_violated
+from milp_verix.live import live_encoding_of
+from milp_verix.memory import Memory, first_memory
 from milp_verix.problem import Problem
 from milp_verix.solvers import Session, open_session
 from milp_verix.tightening import bounds_within, resolve_bounds
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Answer, Effort, Verdict
+from milp_verix.verdict import Answer, Effort, Stage, Stopwatch, Verdict
 from milp_verix.witness import replayed
-from verix_encodings import BoundMethod, Formulation, Interval, Network, NormBall, interval_bounds
+from verix_encodings import (
+    BoundMethod,
+    Bounds,
+    Formulation,
+    Interval,
+    Network,
+    NormBall,
+    crown_bounds,
+)
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from verix_encodings.live import LiveEncoding
+
+EXACTNESS = ("exact", "relaxation", "bounds")
+"""How far a check goes: to mixed-integer programs, to their linear relaxations, to bounds."""
 
 
 class Oracle:
@@ -44,9 +59,14 @@ class Oracle:
         threads: int = 1,
         tolerances: Tolerances | None = None,
         reuse: bool = True,
+        exactness: str = "exact",
     ) -> None:
         self.problem = problem
         self.tolerances = tolerances or Tolerances()
+        if exactness not in EXACTNESS:
+            known = ", ".join(EXACTNESS)
+            raise InputError(f"unknown exactness {exactness!r}; choose one of {known}")
+        self.exactness = exactness
         self._solver = solver
         self._threads = integer_of(threads, "threads")
         self.bounds, self._bound_method = resolve_bounds(bounds)
@@ -54,10 +74,18 @@ class Oracle:
         self.formulation = resolve_formulation(formulation)
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
-        self.memory = self._started() if reuse else None
+        self._settled = -np.inf
+        self._live: LiveEncoding | None = None
+        full = self._drop_harmless_margins() if reuse else None
+        centre = problem.x.astype(np.float64)
+        self.memory = first_memory(self._margins, centre) if reuse else None
         self._session: Session | None = self._open()
         self.solver = self._session.name
         self.solver_version = self._session.version
+        if full is not None:
+            self._live = live_encoding_of(
+                problem, self._margins, self.formulation, self._session, full
+            )
         self._earlier_notes: tuple[str, ...] = ()
 
     def __enter__(self) -> "Oracle":
@@ -73,6 +101,11 @@ class Oracle:
 
     @property
     def _encoding_notes(self) -> tuple[str, ...]:
+        if self.exactness != "exact":
+            return (
+                f"exactness {self.exactness!r}: what holds is proven, and counterfactuals are "
+                "real, but a check that needs a mixed-integer program is undecided",
+            )
         if self._margins.exact:
             return ()
         names = ", ".join(sorted(self._margins.smooth_functions))
@@ -95,15 +128,60 @@ class Oracle:
 
     def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` within ``seconds``."""
-        started = time.monotonic()
+        return self._timed(free, seconds, bounds_only=False)
+
+    def check_by_bounds(self, free: IntArray, seconds: float = np.inf) -> Verdict:
+        """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
+        return self._timed(free, seconds, bounds_only=True)
+
+    def flipped(self, irrelevant: Sequence[int], features: Sequence[int]) -> dict[int, Verdict]:
+        """Return those of ``features`` that known points keep in the explanation.
+
+        ``irrelevant`` is the set of features that is proven; see :mod:`~milp_verix.foresight`.
+        """
+        watch = Stopwatch(Stage.POINTS)
+        memory = self._memory_of(irrelevant)
+        if memory is None:
+            return {}
+        found = dict(flipped(self.problem, memory, irrelevant, features))
+        share = watch.read().divided(len(found) or 1)
+        return {
+            feature: replace(verdict, effort=replace(share, flips=1), stage=Stage.POINTS)
+            for feature, verdict in found.items()
+        }
+
+    def forecast(self, irrelevant: Sequence[int], features: Sequence[int]) -> int | None:
+        """Return how many of ``features`` may be freed together; None where nothing is known."""
+        memory = self._memory_of(irrelevant)
+        return None if memory is None else forecast(self.problem, memory, irrelevant, features)
+
+    def shortest_violated(
+        self, irrelevant: Sequence[int], block: Sequence[int], verdict: Verdict
+    ) -> tuple[int, Verdict]:
+        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
+        return shortest_violated(self.problem, self._margins, irrelevant, block, verdict)
+
+    def _memory_of(self, irrelevant: Sequence[int]) -> Memory | None:
+        """Return the memory, its points moved as far as ``irrelevant`` allows, if it is of it."""
+        free = self.problem.features.coordinates(irrelevant)
+        if self.memory is None or not np.array_equal(self.memory.free, free):
+            return None
+        moved = self.memory.suspects(free[:0], self.problem.ball.region(free))
+        points = {margin: point for margin, point, _ in moved}
+        self.memory = self.memory.proven(free, self.memory.upper, points)
+        return self.memory
+
+    def _timed(self, free: IntArray, seconds: float, *, bounds_only: bool) -> Verdict:
+        watch = Stopwatch(Stage.POINTS)
+        deadline = time.monotonic() + seconds
         try:
-            verdict = self._check(free, started + seconds)
+            verdict = self._check(free, deadline, watch, bounds_only=bounds_only)
         except OverflowError as error:
             verdict = Verdict(Answer.UNKNOWN, reason=str(error))
         except SolverError as error:
             self.close()
             verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
-        return replace(verdict, effort=replace(verdict.effort, seconds=time.monotonic() - started))
+        return replace(verdict, effort=verdict.effort + watch.read())
 
     def _open(self) -> Session:
         return open_session(
@@ -113,90 +191,116 @@ class Oracle:
             needed=self.formulation.features,
         )
 
-    def _check(self, free: IntArray, deadline: float) -> Verdict:
-        region, seconds = self.problem.ball.region(free), deadline - time.monotonic()
-        extra = None if self.memory is None else self.memory.extra(free)
-        points: dict[int, FloatArray] = {}
-        for margin, point, value in self._flips(region, extra):
-            points[margin] = point
-            found = replayed(self.problem, point, free) if value > 0 else None
-            if found is not None:
-                return replace(found, effort=Effort(flips=1))
+    def _drop_harmless_margins(self) -> Bounds | None:
+        """Drop the margins that cannot reach zero anywhere in the full ball, for good.
 
-        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
-        upper, magnitude = bounds[-1].upper.copy(), bounds[-1].magnitude
-        if self.memory is not None and extra is not None:
-            # slopes that overflow are no numbers, and no bounds
-            upper = np.fmin(upper, self.memory.grown(extra, bounds))
-        needed = np.array([self.tolerances.decisive(m) for m in magnitude])
-        open_ = np.flatnonzero(~(upper < -needed))
-        effort = Effort(bounded=upper.size - open_.size)
-        unknown: Verdict | None = None
-        if open_.size:
-            if self._session is None:
-                self._session = self._open()
-            native = self._quadratic and "quadratic" in self._session.features
-            claim = Claim(
-                self.problem,
-                self._margins,
-                self._session,
-                self.tolerances,
-                self.formulation,
-                self._segments,
-                free,
-                region,
-                bounds,
-                deadline,
-                native,
-            )
-            for index in open_[np.argsort(-upper[open_], kind="stable")]:
-                verdict, worst_point = claim.decide(int(index), float(needed[index]))
-                effort += verdict.effort
-                # a session that did not manage the quadratic row is not asked again
-                self._quadratic = self._quadratic and claim.native == native
-                if verdict.violated:
-                    return replace(verdict, effort=effort)
-                if verdict.bound is not None:
-                    upper[index] = min(upper[index], verdict.bound)
-                    if worst_point is not None:
-                        points[int(index)] = worst_point
-                elif unknown is None:
-                    unknown = verdict
-        if unknown is not None:
-            return replace(unknown, effort=effort)
-        self._remember(free, upper, points)
-        return Verdict(Answer.HOLDS, bound=float(np.max(upper, initial=-np.inf)), effort=effort)
-
-    def _started(self) -> Memory | None:
-        """Return what is known with nothing free: the margins at the input itself."""
-        centre = self.problem.x.astype(np.float64)
+        Returns bounds over the full ball, None where they overflow.
+        """
+        everything = self.problem.ball.region(np.arange(self.problem.x.size))
         try:
-            at_centre = interval_bounds(self._margins, Interval(centre, centre))[-1].upper
+            bounds = crown_bounds(self._margins, everything)
         except OverflowError:
             return None
-        size = at_centre.size
-        return Memory(
+        upper, needed = self._upper_and_needed(bounds)
+        open_ = ~(upper < -needed)
+        if not open_.any():
+            open_[np.argmax(upper)] = True  # the one that decides the rest
+        self._settled = float(np.max(upper[~open_], initial=-np.inf))
+        self._margins = self._margins.then(np.eye(upper.size)[open_], np.zeros(int(open_.sum())))
+        return (*bounds[:-1], Interval(bounds[-1].lower[open_], upper[open_]))
+
+    def _upper_and_needed(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds on the margins, and how far below zero each must be to count."""
+        needed = [self.tolerances.decisive(m) for m in bounds[-1].magnitude]
+        return bounds[-1].upper.copy(), np.array(needed)
+
+    def _check(
+        self, free: IntArray, deadline: float, watch: Stopwatch, *, bounds_only: bool
+    ) -> Verdict:
+        region = self.problem.ball.region(free)
+        extra = None if self.memory is None else self.memory.extra(free)
+        points: dict[int, FloatArray] = {}
+        if self.memory is not None and extra is not None and not bounds_only:
+            for margin, point, value in self.memory.suspects(extra, region):
+                points[margin] = point
+                found = replayed(self.problem, point, free) if value > 0 else None
+                if found is not None:
+                    return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
+
+        watch.turn_to(Stage.BOUNDS)
+        seconds = deadline - time.monotonic()
+        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
+        upper, needed = self._upper_and_needed(bounds)
+        stage = Stage.BOUNDS
+        if self.memory is not None and extra is not None and np.any(upper >= -needed):
+            watch.turn_to(Stage.GROWTH)
+            stage = Stage.GROWTH
+            # slopes that overflow are no numbers, and no bounds
+            upper = np.fmin(upper, self.memory.grown(extra, bounds))
+        open_ = np.flatnonzero(~(upper < -needed))
+        effort = Effort(bounded=upper.size - open_.size)
+        if open_.size:
+            if bounds_only or self.exactness == "bounds":
+                reason = "bounds alone do not decide it"
+                return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
+            watch.turn_to(Stage.SOLVES)
+            stage = Stage.SOLVES
+            claim = self._claim(free, region, bounds, deadline)
+            order = open_[np.argsort(-upper[open_], kind="stable")]
+            verdict = self._decide(claim, order, needed, upper, points)
+            effort += verdict.effort
+            if not verdict.holds:
+                return replace(verdict, effort=effort)
+        if self.memory is not None:
+            self.memory = self.memory.proven(free, upper, points)
+        worst = max(float(np.max(upper, initial=-np.inf)), self._settled)
+        return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
+
+    def _claim(
+        self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: float
+    ) -> Claim:
+        if self._session is None:
+            self._session = self._open()
+        return Claim(
+            self.problem,
             self._margins,
-            centre,
-            np.zeros(0, dtype=np.intp),
-            at_centre,
-            np.tile(centre, (size, 1)),
-            self._margins.evaluate(centre),
+            self._session,
+            self.tolerances,
+            self.formulation,
+            self._segments,
+            free,
+            region,
+            bounds,
+            deadline,
+            native=self._quadratic and "quadratic" in self._session.features,
+            live=self._live,
+            relaxed=self.exactness == "relaxation",
         )
 
-    def _flips(
-        self, region: Interval | NormBall, extra: IntArray | None
-    ) -> Iterator[tuple[int, FloatArray, float]]:
-        """Return the worst points known, moved where the new coordinates may go; L∞ only."""
-        if self.memory is None or extra is None or not isinstance(region, Interval):
-            return iter(())
-        return self.memory.flips(extra, region)
-
-    def _remember(self, free: IntArray, upper: FloatArray, points: dict[int, FloatArray]) -> None:
-        if self.memory is None:
-            return
-        worst = self.memory.points.copy()
-        for margin, point in points.items():
-            worst[margin] = point
-        reached = np.array([self._margins.evaluate(p)[k] for k, p in enumerate(worst)])
-        self.memory = replace(self.memory, free=free, upper=upper, points=worst, reached=reached)
+    def _decide(
+        self,
+        claim: Claim,
+        margins: IntArray,
+        needed: FloatArray,
+        upper: FloatArray,
+        points: dict[int, FloatArray],
+    ) -> Verdict:
+        """Decide ``margins`` one by one, until one is violated; tighten ``upper`` on the way."""
+        native, effort = claim.native, Effort()
+        unknown: Verdict | None = None
+        for index in margins:
+            verdict, _ = claim.decide(int(index), float(needed[index]))
+            effort += verdict.effort
+            # a session that did not manage the quadratic row is not asked again
+            self._quadratic = self._quadratic and claim.native == native
+            if verdict.violated:
+                return replace(verdict, effort=effort)
+            if verdict.bound is None:
+                unknown = verdict if unknown is None else unknown
+                continue
+            upper[index] = min(upper[index], verdict.bound)
+            if self.memory is not None and (worst := claim.worst.get(int(index))) is not None:
+                points[int(index)] = climb(self._margins, claim.region, worst[1], int(index))
+        if unknown is not None:
+            return replace(unknown, effort=effort)
+        return Verdict(Answer.HOLDS, effort=effort)

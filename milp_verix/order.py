@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
+from milp_verix.influence import adaptive, influence
 from milp_verix.problem import Problem
 from verix_encodings import crown_bounds
-from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.crown import upper_form
+from verix_encodings.arrays import FloatArray
 
 TRANSFORMATIONS = ("reversal", "deletion")
-ORDERS = ("sensitivity", "influence", "bound", "random", "sequential")
+ORDERS = ("influence", "adaptive", "sensitivity", "bound", "random", "sequential")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class Order:
 
 def make_order(
     problem: Problem,
-    order: str | Sequence[int] | NDArray[Any] = "sensitivity",
+    order: str | Sequence[int] | NDArray[Any] = "influence",
     *,
     transformation: str = "reversal",
     seed: int = 0,
@@ -57,10 +57,8 @@ def make_order(
         return Order(order, tuple(int(i) for i in shuffled))
     if order == "sensitivity":
         return _ascending(order, sensitivity(problem, transformation))
-    if order == "influence":
-        return _ascending(order, influence(problem))
-    if order == "bound":
-        return _ascending(order, bound_sensitivity(problem))
+    if order in _SCORES:
+        return _ascending(order, _SCORES[order](problem))
     raise InputError(
         f"unknown order {order!r}; choose one of {', '.join(ORDERS)}, or give a list of features"
     )
@@ -102,25 +100,6 @@ def _unknown_transformation(given: object) -> InputError:
     return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
-def influence(problem: Problem) -> FloatArray:
-    """Return how much each feature can raise the worst rival's margin; shape (features,).
-
-    With ``a·x + b`` CROWN's linear form above the margin over the full ball, the sum of
-    ``max(a_i (u_i − x_i), a_i (l_i − x_i))`` over the feature's coordinates; the worst rival is
-    the one with the highest bound.
-    """
-    margins = problem.question.margins(problem.network.ir)
-    region = problem.ball.region(np.arange(problem.x.size))
-    bounds = crown_bounds(margins, region)
-    worst = np.argmax(bounds[-1].upper)
-    chosen = np.zeros((1, margins.output_size))
-    chosen[0, worst] = 1.0
-    a = dense(upper_form(margins, bounds, len(margins.nodes), chosen).coefficients)[0]
-    x = problem.x.astype(np.float64)
-    gains = np.maximum(a * (region.box.upper - x), a * (region.box.lower - x))
-    return np.array([gains[group].sum() for group in problem.features.groups])
-
-
 def bound_sensitivity(problem: Problem) -> FloatArray:
     """Return how far bound propagation lets the prediction drop with one feature freed.
 
@@ -134,6 +113,9 @@ def bound_sensitivity(problem: Problem) -> FloatArray:
         for group in problem.features.groups
     ]
     return np.array(highest, dtype=np.float64)
+
+
+_SCORES = {"influence": influence, "adaptive": adaptive, "bound": bound_sensitivity}
 
 
 def _ascending(name: str, scores: FloatArray) -> Order:

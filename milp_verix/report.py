@@ -85,15 +85,17 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         *((("minimum", _minimum(explanation)),) if explanation.lower_bound is not None else ()),
         ("counterfactuals", _counterfactuals(explanation)),
         ("order", explanation.order),
+        *([] if explanation.strategy is None else [("traversal", explanation.strategy)]),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
         *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
         *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),
         (
             "effort",
-            f"{counted(statistics.checks, 'check')}: {counted(statistics.solves, 'solve')}, "
-            f"{counted(statistics.flips, 'check')} by known points, "
-            f"{counted(statistics.bounded, 'margin')} settled by bounds",
+            f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}, "
+            f"{counted(statistics.nodes, 'node')}, "
+            f"{counted(statistics.iterations, 'simplex iteration')}",
         ),
+        *((("decided", _stages(explanation)),) if statistics.stages else ()),
         ("time", _time(explanation)),
         *(("note", note) for note in explanation.notes),
     ]
@@ -163,6 +165,14 @@ def _counterfactuals(explanation: Explanation) -> str:
         if not isinstance(changed, int)
     ]
     return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+
+
+def _stages(explanation: Explanation) -> str:
+    """Return how many features each stage decided, and the seconds it took."""
+    return ", ".join(
+        f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
+        for stage in explanation.statistics.stages
+    )
 
 
 def _time(explanation: Explanation) -> str:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from milp_verix.explanation import (
     Explanation,
     ModelInfo,
     Prediction,
+    StageStatistics,
     Statistics,
 )
 
@@ -43,6 +45,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "solver": e.solver,
         "bounds": e.bounds,
         "formulation": e.formulation,
+        "strategy": e.strategy,
         "explanation": e.explanation,
         "irrelevant": e.irrelevant,
         "unknown": e.unknown,
@@ -57,7 +60,7 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "lower_bound": e.lower_bound,
         "gap": e.gap,
         "proven": e.proven,
-        "statistics": {name: getattr(e.statistics, name) for name in _STATISTICS},
+        "statistics": asdict(e.statistics),
         "notes": e.notes,
         "versions": dict(e.versions),
     }
@@ -163,9 +166,6 @@ def replaceable(path: Path) -> bool:
     return path.is_file() or not path.exists()
 
 
-_STATISTICS = tuple(Statistics.__dataclass_fields__)
-
-
 def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a result that :func:`posed_data` wrote."""
     model, given = data["model"], data["input"]
@@ -210,12 +210,18 @@ def _explanation(data: dict[str, Any]) -> Explanation:
             )
             for item in data["counterfactuals"]
         },
-        statistics=Statistics(**data["statistics"]),
+        statistics=_statistics(data["statistics"]),
         notes=tuple(data["notes"]),
         versions=data["versions"],
         bounds=data.get("bounds"),
         formulation=data.get("formulation"),
+        strategy=data.get("strategy"),
     )
+
+
+def _statistics(data: dict[str, Any]) -> Statistics:
+    stages = tuple(StageStatistics(**stage) for stage in data.get("stages", ()))
+    return Statistics(**{**data, "stages": stages})
 
 
 def written(array: NDArray[Any]) -> Any:

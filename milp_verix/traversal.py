@@ -1,21 +1,28 @@
-"""The VeriX loop (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1).
+"""The VeriX loop (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1), and what every traversal shares.
 
     A ← ∅, B ← ∅
     for i in the traversal order:  if check(B ∪ {i}) holds then B ← B ∪ {i} else A ← A ∪ {i}
 
 ``B`` only grows, so the counterfactual that put ``i`` into ``A`` stays valid for the final ``B``,
-and ``A`` is locally minimal.
+and ``A`` is locally minimal. A traversal is a function that walks through the features; those in
+:mod:`~milp_verix.strategies` ask fewer questions for the same explanation.
 """
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from milp_verix.oracle import Oracle
-from milp_verix.verdict import Effort, Verdict
+from milp_verix.verdict import Effort, Stage, Verdict
 
 INTERRUPTED = "interrupted"
 TIME_LIMIT = "time limit"
+
+
+class OutOfTimeError(Exception):
+    """The deadline of a traversal has passed."""
 
 
 @dataclass(slots=True)
@@ -23,7 +30,8 @@ class Traversal:
     """The state of a traversal: what was decided so far, and what it took.
 
     At every moment ``irrelevant`` is a set whose freedom is proven harmless, so stopping at any
-    time leaves a sound explanation: everything else.
+    time leaves a sound explanation: everything else. ``checks`` counts the claims asked about,
+    ``decided`` the features that each stage decided.
     """
 
     order: tuple[int, ...]
@@ -31,52 +39,88 @@ class Traversal:
     violated: dict[int, Verdict] = field(default_factory=dict)
     undecided: dict[int, str] = field(default_factory=dict)
     effort: Effort = field(default_factory=Effort)
+    checks: int = 0
+    decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
 
     @property
     def done(self) -> int:
-        """Number of features checked."""
+        """Number of features decided, or given up."""
         return len(self.irrelevant) + len(self.violated) + len(self.undecided)
 
     @property
     def remaining(self) -> tuple[int, ...]:
-        """Features not checked yet, in the order."""
-        return self.order[self.done :]
+        """Features not decided yet, in the order."""
+        known = {*self.irrelevant, *self.violated, *self.undecided}
+        return tuple(feature for feature in self.order if feature not in known)
 
     @property
     def explanation_size(self) -> int:
-        """Features checked that could not be freed."""
+        """Features that could not be freed."""
         return len(self.violated) + len(self.undecided)
 
 
-def traverse(
-    oracle: Oracle,
-    traversal: Traversal,
-    *,
-    deadline: float,
-    check_seconds: float,
-    on_step: Callable[[Traversal], None],
-) -> None:
-    """Decide the features of ``traversal`` one by one, until done, ``deadline`` or Ctrl-C.
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a strategy walks with: it asks the oracle, and writes down what follows.
 
     ``deadline`` is in terms of ``time.monotonic()``, ``check_seconds`` the limit of one check.
     """
-    features = oracle.problem.features
-    try:
-        for feature in traversal.remaining:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                traversal.stopped = TIME_LIMIT
-                return
-            free = features.coordinates([*traversal.irrelevant, feature])
-            verdict = oracle.check(free, min(left, check_seconds))
-            traversal.effort += verdict.effort
-            if verdict.holds:
-                traversal.irrelevant.append(feature)
-            elif verdict.violated:
-                traversal.violated[feature] = verdict
+
+    oracle: Oracle
+    state: Traversal
+    deadline: float
+    check_seconds: float
+    on_step: Callable[[Traversal], None]
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """Features not decided yet, in the order."""
+        return self.state.remaining
+
+    def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
+        """Check whether ``features`` can be freed too; raises ``OutOfTimeError``."""
+        return self.check_set([*self.state.irrelevant, *features], by_bounds=by_bounds)
+
+    def check_set(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
+        """Check whether exactly ``features`` can be free; raises ``OutOfTimeError``."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTimeError
+        ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
+        coordinates = self.oracle.problem.features.coordinates(features)
+        verdict = ask(coordinates, min(left, self.check_seconds))
+        self.state.effort += verdict.effort
+        self.state.checks += 1
+        return verdict
+
+    def settle(self, features: Sequence[int], verdict: Verdict) -> None:
+        """Write down what ``verdict`` on freeing ``features`` too says of them.
+
+        All are freed if it holds; otherwise it must be about a single one.
+        """
+        if verdict.holds:
+            self.state.irrelevant.extend(features)
+        else:
+            (feature,) = features
+            if verdict.violated:
+                self.state.violated[feature] = verdict
             else:
-                traversal.undecided[feature] = verdict.reason or "unknown"
-            on_step(traversal)
+                self.state.undecided[feature] = verdict.reason or "unknown"
+        if verdict.holds or verdict.violated:
+            self.state.decided[verdict.stage] += len(features)
+        self.on_step(self.state)
+
+
+Strategy: TypeAlias = Callable[[Walk], None]
+"""Decides the features that remain, one block or one at a time."""
+
+
+def traverse(walk: Walk, strategy: Strategy) -> None:
+    """Decide the features that remain, until done, the deadline or Ctrl-C."""
+    try:
+        strategy(walk)
+    except OutOfTimeError:
+        walk.state.stopped = TIME_LIMIT
     except KeyboardInterrupt:
-        traversal.stopped = INTERRUPTED
+        walk.state.stopped = INTERRUPTED

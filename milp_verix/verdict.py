@@ -1,5 +1,6 @@
 """The answer to a check: three values, never two."""
 
+import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -15,12 +16,21 @@ class Answer(Enum):
     UNKNOWN = "unknown"
 
 
+class Stage(Enum):
+    """What decides a check, the cheapest first."""
+
+    POINTS = "known points"
+    BOUNDS = "bounds"
+    GROWTH = "derivative bounds"
+    SOLVES = "solves"
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
     """What an answer took.
 
     ``bounded`` counts the margins settled by bounds alone, ``flips`` the checks settled by moving
-    a point known from an earlier one.
+    a point known from an earlier one; ``stages`` are the seconds spent in each :class:`Stage`.
     """
 
     solves: int = 0
@@ -29,6 +39,7 @@ class Effort:
     nodes: int = 0
     iterations: int = 0
     seconds: float = 0.0
+    stages: tuple[float, ...] = (0.0,) * len(Stage)
 
     def __add__(self, other: "Effort") -> "Effort":
         return Effort(
@@ -38,7 +49,33 @@ class Effort:
             self.nodes + other.nodes,
             self.iterations + other.iterations,
             self.seconds + other.seconds,
+            tuple(a + b for a, b in zip(self.stages, other.stages, strict=True)),
         )
+
+    def divided(self, parts: int) -> "Effort":
+        """Return the share in the time of one of ``parts`` that came out of it together."""
+        stages = tuple(seconds / parts for seconds in self.stages)
+        return Effort(seconds=self.seconds / parts, stages=stages)
+
+
+class Stopwatch:
+    """Measures how long each stage takes: it runs for one of them at a time."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._started = self._since = time.monotonic()
+        self._stage = stage
+        self._seconds = dict.fromkeys(Stage, 0.0)
+
+    def turn_to(self, stage: Stage) -> None:
+        """Go on with ``stage``."""
+        now = time.monotonic()
+        self._seconds[self._stage] += now - self._since
+        self._stage, self._since = stage, now
+
+    def read(self) -> Effort:
+        """Return the seconds so far, as an effort."""
+        self.turn_to(self._stage)
+        return Effort(seconds=self._since - self._started, stages=tuple(self._seconds.values()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +84,8 @@ class Verdict:
 
     ``HOLDS`` carries ``bound``, a proven upper bound on the worst margin, below zero.
     ``VIOLATED`` carries ``witness``, an input of the network's shape and dtype inside the ball,
-    and ``prediction``, what onnxruntime predicts for it. ``UNKNOWN`` carries ``reason``.
+    and ``prediction``, what onnxruntime predicts for it. ``UNKNOWN`` carries ``reason``. ``stage``
+    is the last one that the answer needed.
     """
 
     answer: Answer
@@ -56,6 +94,7 @@ class Verdict:
     prediction: int | tuple[float, ...] | None = None
     reason: str | None = None
     effort: Effort = Effort()
+    stage: Stage = Stage.SOLVES
 
     @property
     def holds(self) -> bool:

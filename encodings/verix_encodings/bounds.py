@@ -38,6 +38,9 @@ class Region(Protocol):
     def greatest(self, matrix: Matrix) -> FloatArray:
         """Return the upper bounds of :meth:`extremes` alone."""
 
+    def farthest(self, way: FloatArray) -> FloatArray:
+        """Return a point of the set where ``way·x`` is largest, up to rounding; shape (d,)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
@@ -83,6 +86,10 @@ class Interval:
     def greatest(self, matrix: Matrix) -> FloatArray:
         """Return the upper bounds of :meth:`extremes` alone."""
         return self.extremes(matrix)[1]
+
+    def farthest(self, way: FloatArray) -> FloatArray:
+        """Return the point of the box where ``way·v`` is largest, shape (d,)."""
+        return np.where(way > 0, self.upper, self.lower)
 
 
 Bounds: TypeAlias = tuple[Interval, ...]

@@ -61,6 +61,17 @@ class NormBall:
             parts.append(rows @ self.centre + self._reach(rows) + error)
         return np.concatenate(parts)
 
+    def farthest(self, way: FloatArray) -> FloatArray:
+        """Return a point where ``way·x`` is largest, shape (d,).
+
+        It lies in the box; its distance from the centre may be off by rounding.
+        """
+        up, down = self.box.upper - self.centre, self.centre - self.box.lower
+        weight, room = np.abs(way), np.where(way > 0, up, down)
+        fill = _filled_l1 if self.norm == 1 else _filled_l2
+        moved = self.centre + np.sign(way) * fill(weight, room, self.radius)
+        return np.asarray(np.clip(moved, self.box.lower, self.box.upper))
+
     def _reach(self, rows: FloatArray) -> FloatArray:
         """Bound ``c·(x − x₀)`` over the ball from above, for each row ``c``."""
         # what is not exact in these differences is covered by the relative error below
@@ -103,3 +114,25 @@ def _l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
     gains = np.where(at_end, weight * room - multiplier * room**2, inner)
     total: FloatArray = multiplier[:, 0] * radius**2 + np.sum(gains, axis=1)
     return total
+
+
+def _filled_l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
+    """Use up the radius coordinate by coordinate, those with the largest weight first."""
+    order = np.argsort(-weight, kind="stable")
+    before = np.cumsum(room[order]) - room[order]
+    filled = np.empty_like(room)
+    filled[order] = np.clip(radius - before, 0.0, room[order])
+    return filled
+
+
+def _filled_l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
+    """Go along the weights, fix the coordinates that hit their end, and repeat with the others."""
+    at_end = np.zeros(weight.size, dtype=bool)
+    while True:
+        left = max(radius**2 - float(np.sum(room[at_end] ** 2)), 0.0)
+        others = float(np.linalg.norm(weight[~at_end]))
+        scale = np.sqrt(left) / others if others else 0.0
+        beyond = ~at_end & (weight * scale > room)
+        if not beyond.any():
+            return np.asarray(np.where(at_end, room, weight * scale))
+        at_end |= beyond

@@ -1,0 +1,114 @@
+"""What known points say of the features that come next, at the cost of forward passes.
+
+Along a traversal ``B`` only grows, so an input that changes the prediction and differs from ``x``
+in ``B ∪ {i}`` alone keeps ``i`` in the explanation for good, however far the traversal has come
+when it is found. And from the worst point ``x*`` of margin ``j``, with its gradient ``g``,
+
+    m_j(x* + d) ≈ m_j(x*) + g·d
+
+is exact until a phase changes: it picks the features worth a forward pass, and says how many
+features in a row may well be freed together. Nothing rests on it but where to look.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from milp_verix.ascent import climb
+from milp_verix.memory import Memory
+from milp_verix.problem import Problem
+from milp_verix.verdict import Verdict
+from milp_verix.witness import replayed
+from verix_encodings import Interval, Network, NormBall
+from verix_encodings.arrays import FloatArray
+
+
+def flipped(
+    problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
+) -> Iterator[tuple[int, Verdict]]:
+    """Yield those of ``features`` that change the prediction from a worst point.
+
+    ``memory`` is that of the set ``irrelevant``.
+    """
+    expected = _expected(problem, memory)
+    for feature in features:
+        if np.all(expected[:, feature] <= 0):
+            continue
+        free = problem.features.coordinates([*irrelevant, feature])
+        region, group = problem.ball.region(free), problem.features.groups[feature]
+        for margin in np.argsort(-expected[:, feature], kind="stable"):
+            if expected[margin, feature] <= 0:
+                break
+            point = region.farthest(memory.gradients[margin])
+            if isinstance(region, Interval):
+                # the other coordinates are where they do most already
+                point, end = memory.points[margin].copy(), point[group]
+                point[group] = end
+            if memory.network.evaluate(point)[margin] <= 0:
+                continue
+            if (verdict := replayed(problem, point, free)) is not None:
+                yield feature, verdict
+                break
+
+
+def _expected(problem: Problem, memory: Memory) -> FloatArray:
+    """Return what each margin is expected to reach with each feature freed; (m, features).
+
+    Infinite for L1 and L2, where one coordinate can move only at the cost of others.
+    """
+    if problem.ball.norm != "linf":
+        return np.full((memory.reached.size, problem.features.count), np.inf)
+    return memory.reached[:, None] + problem.features.totals(memory.rises(problem.ball.outer))
+
+
+def forecast(
+    problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
+) -> int:
+    """Return how many of ``features``, from the first on, may be freed together; at least one."""
+    if problem.ball.norm == "linf":
+        rises = problem.features.totals(memory.rises(problem.ball.outer))[:, list(features)]
+        expected = memory.reached[:, None] + np.cumsum(rises, axis=1)
+        beyond = np.flatnonzero((expected >= 0).any(axis=0))
+        return max(1, int(beyond[0])) if beyond.size else len(features)
+    base = memory.reached - _greatest(problem, memory, irrelevant)
+    least, most = 0, len(features)
+    while least < most:
+        middle = (least + most + 1) // 2
+        there = base + _greatest(problem, memory, [*irrelevant, *features[:middle]])
+        least, most = (middle, most) if np.all(there < 0) else (least, middle - 1)
+    return max(1, least)
+
+
+def shortest_violated(
+    problem: Problem,
+    margins: Network,
+    irrelevant: Sequence[int],
+    block: Sequence[int],
+    verdict: Verdict,
+) -> tuple[int, Verdict]:
+    """Return the shortest prefix of ``block`` that turns out to be violated, by halving.
+
+    ``verdict`` is that for the whole block: its witness is pulled into the ball of a prefix, and
+    climbs there.
+    """
+    assert verdict.witness is not None
+    lengths = [0, len(block)]
+    while lengths[1] - lengths[0] > 1:
+        middle = sum(lengths) // 2
+        witness = verdict.witness.reshape(-1).astype(np.float64)
+        worst = int(np.argmax(margins.evaluate(witness)))
+        free = problem.features.coordinates([*irrelevant, *block[:middle]])
+        point = climb(margins, problem.ball.region(free), witness, worst)
+        shorter = replayed(problem, point, free) if margins.evaluate(point)[worst] > 0 else None
+        if shorter is None:
+            lengths[0] = middle
+        else:
+            lengths[1], verdict = middle, shorter
+    return lengths[1], verdict
+
+
+def _greatest(problem: Problem, memory: Memory, features: Sequence[int]) -> FloatArray:
+    """Return the largest value of each margin's gradient over the ball with ``features`` free."""
+    region = problem.ball.region(problem.features.coordinates(features))
+    assert isinstance(region, NormBall)
+    return region.greatest(memory.gradients)

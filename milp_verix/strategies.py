@@ -1,0 +1,135 @@
+"""Traversals: how the features are put to the oracle. For the same order, the same explanation.
+
+``sequential`` is the loop of the paper; ``binary`` and ``quickxplain`` ask about halves;
+``galloping`` asks about as many features at once as known points and bounds let expect to hold.
+Where the oracle decides everything, each finds the ``B`` of Algorithm 1: a block is freed only as a
+whole, and a feature is kept only once all before it are decided.
+"""
+
+from milp_verix.errors import InputError
+from milp_verix.traversal import Strategy, Walk
+from milp_verix.verdict import Verdict
+
+
+def sequential(walk: Walk) -> None:
+    """One check for each feature (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1)."""
+    for feature in walk.remaining:
+        walk.settle([feature], walk.check([feature]))
+
+
+def binary(walk: Walk) -> None:
+    """Halve, and halve again what cannot be freed at once (Wu, Li, Wu, Barrett, 2024, Alg. 2)."""
+    features = walk.remaining
+    if len(features) > 1:
+        _halve(walk, features, refuted=None)
+    elif features:
+        _decide(walk, features)
+
+
+def quickxplain(walk: Walk) -> None:
+    """Ask about everything first, then divide and conquer (Junker, AAAI 2004).
+
+    With the order as preference, later features are preferred in the explanation. As freeing is
+    monotone, this and ``binary`` differ in the first question only.
+    """
+    if walk.remaining:
+        _decide(walk, walk.remaining)
+
+
+def _decide(walk: Walk, features: tuple[int, ...]) -> bool:
+    """Decide ``features``; return whether all of them were freed."""
+    verdict = walk.check(features)
+    if verdict.holds or len(features) == 1:
+        walk.settle(features, verdict)
+    else:
+        _halve(walk, features, verdict)
+    return verdict.holds
+
+
+def _halve(walk: Walk, features: tuple[int, ...], refuted: Verdict | None) -> None:
+    """Decide two features or more; ``refuted`` is the check of all of them, if one was made."""
+    middle = len(features) // 2
+    first, second = features[:middle], features[middle:]
+    if _decide(walk, first) and refuted is not None and refuted.violated:
+        # with the first half free, what was refuted is the second half
+        if len(second) == 1:
+            walk.settle(second, refuted)
+        else:
+            _halve(walk, second, refuted)
+    else:
+        _decide(walk, second)
+
+
+def galloping(walk: Walk) -> None:
+    """Look at known points, then at bounds, then ask about all that is expected to hold.
+
+    Counterfactuals that known points give are taken for all features at once, since they stay
+    valid as ``B`` grows; then bounds free as many as they prove; then one exact check is made of
+    the features that are expected to go together (:mod:`~milp_verix.foresight`).
+    """
+    _free_by_bounds(walk, len(walk.remaining))
+    last = 0
+    while walk.remaining:
+        flipped = walk.oracle.flipped(walk.state.irrelevant, walk.remaining)
+        for feature, verdict in flipped.items():
+            walk.state.effort += verdict.effort
+            walk.settle([feature], verdict)
+        _free_by_bounds(walk, 1)
+        if not walk.remaining:
+            return
+        expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining)
+        before = len(walk.state.irrelevant)
+        _decide_front(walk, walk.remaining[: expected or max(1, 2 * last)])
+        last = len(walk.state.irrelevant) - before
+
+
+def _free_by_bounds(walk: Walk, block: int) -> None:
+    """Free the features in front that bounds prove: doubled blocks, halved after the first miss."""
+    growing = True
+    while block and walk.remaining:
+        features = walk.remaining[:block]
+        verdict = walk.check(features, by_bounds=True)
+        if verdict.holds:
+            walk.settle(features, verdict)
+            block *= 2 if growing else 1
+        else:
+            growing = False
+            block //= 2
+
+
+def _decide_front(walk: Walk, block: tuple[int, ...]) -> None:
+    """Decide the first feature of ``block`` at least, all of them if they can be freed."""
+    beyond: tuple[int, Verdict] | None = None
+    while block:
+        verdict = walk.check(block)
+        if verdict.holds or len(block) == 1:
+            walk.settle(block, verdict)
+            break
+        if verdict.violated:
+            irrelevant = walk.state.irrelevant
+            length, shorter = walk.oracle.shortest_violated(irrelevant, block, verdict)
+            beyond, block = (block[length - 1], shorter), block[: length - 1]
+        else:
+            beyond, block = None, block[: len(block) // 2]
+    else:
+        verdict = None
+    # a counterfactual for what comes right after the block stays one only if the block is free
+    if beyond is not None and (verdict is None or verdict.holds):
+        feature, found = beyond
+        walk.settle([feature], found)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "galloping": galloping,
+    "sequential": sequential,
+    "binary": binary,
+    "quickxplain": quickxplain,
+}
+
+
+def resolve_strategy(strategy: str) -> Strategy:
+    """Return the traversal called ``strategy``; ``InputError`` for an unknown name."""
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise InputError(f"unknown traversal {strategy!r}; choose one of {known}")
+    return STRATEGIES[strategy]
