@@ -24,7 +24,7 @@ SOLVERS: dict[str, Solver] = {
     solver.name: cast("Solver", solver) for solver in (highs, phase, cbc, gurobi)
 }
 
-AUTO_ORDER = ("highs", "cbc")
+AUTO_ORDER = ("phase", "highs", "cbc")
 """What ``auto`` tries: in process before subprocess, and open source only."""
 
 SIZE_LIMITED = frozenset({"gurobi"})
