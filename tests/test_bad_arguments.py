@@ -72,7 +72,10 @@ EXPLAIN: list[tuple[dict[str, Any], str]] = [
     ({"order": [0, 1]}, "a custom order lists each of the 3 features 0..2 exactly once"),
     ({"order": [0, 1, 1]}, "a custom order lists each of the 3 features"),
     ({"transformation": "blur"}, "unknown transformation 'blur'; choose one of reversal, deletion"),
-    ({"domain": (0.0, np.inf)}, "'reversal' needs a finite domain"),
+    (
+        {"order": "sensitivity", "domain": (0.0, np.inf)},
+        "'reversal' needs a finite domain",
+    ),
     ({"check_time_limit": 0}, "check_time_limit must be positive, got 0"),
     ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
     ({"seed": None}, "seed must be an integer of at least 0, got None"),

@@ -47,7 +47,7 @@ def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
     assert found.replay(network()) == ()
     with Image.open(picture) as image:
         assert min(image.size) > 500
-    assert re.search(r"explanation +34 of 64 features", done.stdout)
+    assert re.search(r"explanation +28 of 64 features", done.stdout)
     assert "\x1b" not in done.stdout
 
 

@@ -133,7 +133,7 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
         (["--checks", "none.json"], "cannot read the checks in none.json"),
         (["--checks", MODEL], "holds no checks"),
         (["--checks", "none.json", "--order", "random"], "--checks are answered as they are"),
-        (["--order", "best"], "--order is sensitivity"),
+        (["--order", "best"], "--order is influence"),
         (["--plot", "out.txt"], "cannot plot to out.txt"),
         (["--json", "none/out.json"], "cannot write none/out.json"),
         (["--disagreements", "none"], "--disagreements none is no folder"),
