@@ -140,6 +140,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
+    options["traversal"] = "sequential"
     found = compare(network(), X, solvers=["shy", "highs"], **options)
     shy, highs = found.runs
     assert shy.unknown == 1
@@ -171,7 +172,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_part_of_the_rest(
 
 def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "stopped", at_call(1, ctrl_c))
-    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval"}
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "traversal": "sequential"}
     found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
     assert [run.stopped for run in found.runs] == [None, "interrupted"]
     assert found.agree
@@ -219,7 +220,7 @@ def test_results_are_written(tmp_path: Path) -> None:
     assert data["agree"] is True
     assert data["features"] == 64
     assert data["checks"] is None
-    assert [run["size"] for run in data["runs"]] == [34, 34]
+    assert [run["size"] for run in data["runs"]] == [28, 28]
     assert data["runs"][0]["answers"] == [answer.value for answer in found.runs[0].answers]
     lines = list(csv.DictReader(found.to_csv(tmp_path / "out.csv").splitlines()))
     assert [line["solver"] for line in lines] == ["phase", "highs"]
