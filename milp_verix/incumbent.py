@@ -17,7 +17,8 @@ from milp_verix.oracle import Oracle
 from milp_verix.order import Order
 from milp_verix.perturbations import Perturbations
 from milp_verix.polish import polished
-from milp_verix.traversal import Traversal, traverse
+from milp_verix.strategies import galloping
+from milp_verix.traversal import Traversal, Walk, traverse
 from milp_verix.verdict import Verdict
 from milp_verix.wishes import Wishes
 from milp_verix.witness import replayed
@@ -198,13 +199,8 @@ class Incumbent:
                 violated[feature] = verdict
         rest = [*violated, *(f for f in rest if f not in violated)]
         traversal = Traversal((*irrelevant, *rest), list(irrelevant), violated)
-        traverse(
-            self._oracle,
-            traversal,
-            deadline=deadline,
-            check_seconds=self._check_seconds,
-            on_step=lambda _: None,
-        )
+        walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        traverse(walk, galloping)
         self._require(traversal, must, deadline)
         order = Order("minimum", (*irrelevant, *rest, *must))
         spent = time.monotonic() - started
