@@ -48,7 +48,7 @@ def test_summary_of_a_classification() -> None:
         "counterfactuals": "61, to class 8 (60), class 1",
         "order": "sequential",
         "solver": "highs 1.11.0",
-        "effort": "64 checks: 7 solves, 0 checks by known points, 3 margins settled by bounds",
+        "effort": "64 checks, 7 solves, 0 nodes, 0 simplex iterations",
         "time": "1.50 s, 0.00 s of it in checks",
     }
 
@@ -93,7 +93,7 @@ def test_what_stopped_it_and_notes_are_told() -> None:
     )
     explanation = case(statistics=statistics, notes=("one", "two"))
     assert line(explanation, "time") == "12 min 5 s, 60.0 s of it in checks; stopped: interrupted"
-    assert line(explanation, "effort").startswith("1 check: 1 solve, 0 checks by known points")
+    assert line(explanation, "effort").startswith("1 check, 1 solve, 0 nodes")
     assert [text for name, text in facts(explanation) if name == "note"] == ["one", "two"]
 
 

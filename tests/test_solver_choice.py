@@ -69,9 +69,9 @@ def test_a_binary_on_the_path_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cbc.unavailable() is None
 
 
-def test_auto_is_highs_where_it_is_installed() -> None:
+def test_auto_is_phase_where_highs_is_installed() -> None:
     pytest.importorskip("highspy", reason="HiGHS is not installed")
-    assert resolve_solver("auto").name == "highs"
+    assert resolve_solver("auto").name == "phase"
 
 
 @needs("cbc")
