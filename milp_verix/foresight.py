@@ -11,13 +11,14 @@ features in a row may well be freed together. Nothing rests on it but where to l
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from milp_verix.ascent import climb
 from milp_verix.memory import Memory
 from milp_verix.problem import Problem
-from milp_verix.verdict import Verdict
+from milp_verix.verdict import Stage, Verdict
 from milp_verix.witness import replayed
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray
@@ -103,7 +104,7 @@ def shortest_violated(
         if shorter is None:
             lengths[0] = middle
         else:
-            lengths[1], verdict = middle, shorter
+            lengths[1], verdict = middle, replace(shorter, stage=Stage.POINTS)
     return lengths[1], verdict
 
 

@@ -78,7 +78,7 @@ class Memory:
         Each is the worst point, moved as the gradient points; or, where few coordinates are new,
         each of these at the end that is worse.
         """
-        few = isinstance(region, Interval) and extra.size <= _ONE_BY_ONE
+        few = isinstance(region, Interval) and 0 < extra.size <= _ONE_BY_ONE
         for margin in np.argsort(-self.reached, kind="stable"):
             point, value = self.points[margin], float(self.reached[margin])
             if few:

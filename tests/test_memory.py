@@ -112,3 +112,18 @@ def test_rises_are_what_a_linear_margin_gains() -> None:
     box = Interval(np.array([0.25, 0.5]), np.array([0.625, 1.0]))
     # from the middle, x0 goes up by an eighth or down by a quarter, x1 only up
     np.testing.assert_array_equal(memory.rises(box), [[0.125, 0.0], [0.0, 1.5]])
+
+
+def test_the_features_that_flip_are_told_apart_at_once() -> None:
+    posed = make_problem(network(), images()[16], epsilon=0.1)
+    found = explain(network(), images()[16], epsilon=0.1)
+    with Oracle(posed) as oracle:
+        assert oracle.check(posed.features.coordinates(found.irrelevant)).holds
+        flipped = oracle.flipped(found.irrelevant, found.explanation)
+        # all of them, if the worst point of the last check is the worst there is
+        assert 0.7 * found.size < len(flipped) <= found.size
+        assert oracle.flipped(found.irrelevant[1:], found.explanation) == {}
+    for feature, verdict in flipped.items():
+        assert verdict.witness is not None
+        moved = np.flatnonzero(verdict.witness.reshape(-1) != images()[16].reshape(-1))
+        assert set(moved.tolist()) <= {*found.irrelevant, feature}
