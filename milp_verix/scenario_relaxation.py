@@ -21,6 +21,7 @@ from verix_encodings.scenario import SLACK, Part, Scenario, ScenarioProgram
 _WHOLE = 1e-7
 _WRONG = 1e-8
 _BEYOND = 1e-6
+_TIE = 1e-3
 _VIOLATED = 10 * SLACK
 
 _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -125,7 +126,7 @@ class Relaxation:
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
         forced = self._forced(result, shares, columns, enough - bound)
-        phase = None if self.survived(shares) else self._worst_phase(result.point, columns)
+        phase = None if self.survived(shares) else self._worst_phase(result, columns)
         return Relaxed(bound, shares, phase, forced)
 
     def _any_free(self, fixed: IntArray) -> int | None:
@@ -152,12 +153,14 @@ class Relaxation:
         forced = np.flatnonzero(free & far & at_end)
         return forced, shares[forced]
 
-    def _worst_phase(self, point: FloatArray, fixed: IntArray) -> int | None:
-        """Return the phase that is farthest from both of its values, with all else as it is.
+    def _worst_phase(self, result: LpResult, fixed: IntArray) -> int | None:
+        """Return the phase by which the bound gains most where it is fixed, to first order.
 
-        In the units of its big-Ms. None where each may be what its rows want.
+        That is how far the phase is from both of its values, with all else as it is, times what
+        its big-Ms are worth to the row duals. None where each may be what its rows want.
         """
-        entries, program = self._entries, self._program
+        entries, program, point = self._entries, self._program, result.point
+        assert point is not None
         rows, weight = entries.row, np.abs(entries.data)
         others = (program.matrix @ point)[rows] - entries.data * point[self._phases[entries.col]]
         ends = np.stack([program.row_lower[rows] - others, program.row_upper[rows] - others])
@@ -168,9 +171,16 @@ class Relaxation:
         np.minimum.at(high, entries.col, ends[1])
         np.maximum.at(size, entries.col, weight)
         wrong = np.minimum(low, 1.0 - high) * size
+        if result.multipliers is not None:
+            worth = np.zeros(self._phases.size)
+            np.add.at(worth, entries.col, weight * np.abs(result.multipliers[rows]))
+            # where the duals tell nothing apart, the big-Ms alone do
+            gain = np.minimum(low, 1.0 - high) * worth + _TIE * wrong
+            wrong = np.where(wrong > _WRONG, gain, 0.0)
         wrong[np.isin(self._phases, fixed)] = 0.0
+        wrong = np.maximum(wrong, 0.0)
         worst = int(np.argmax(wrong)) if wrong.size else 0
-        return int(self._phases[worst]) if wrong.size and wrong[worst] > _WRONG else None
+        return int(self._phases[worst]) if wrong.size and wrong[worst] > 0.0 else None
 
     def _proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
         if result.multipliers is None:

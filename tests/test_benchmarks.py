@@ -51,3 +51,11 @@ def test_contrastive() -> None:
     options = ("--indices", "15,8", "--epsilon", 0.1)
     _, *rows = lines("contrastive.py", MODEL, f"{IMAGES}:images", *options)
     assert [row[:4] for row in rows] == [["15", "1", "1", "yes"], ["8", "robust", "–", "yes"]]
+
+
+def test_minimum() -> None:
+    options = ("--indices", "15,0", "--epsilon", 0.1, "--orders", "influence")
+    _, *rows = lines("minimum.py", MODEL, f"{IMAGES}:images", *options)
+    assert [row[0] for row in rows] == ["15", "0"]
+    assert all(row[2] == row[3] and row[4] == "yes" for row in rows)
+    assert all(int(row[6]) >= int(row[2]) for row in rows)
