@@ -127,8 +127,8 @@ def ctrl_c_during_the_third_check(progress):
 
 explanation = milp_verix.explain(
     hard_network(Path(sys.argv[1])), HARD_X, solver=sys.argv[2], order="sequential",
-    traversal="sequential", features=[[0], [1], list(range(2, 20))], progress=ctrl_c_during_the_third_check,
-    **HARD_OPTIONS,
+    traversal="sequential", features=[[0], [1], list(range(2, 20))],
+    progress=ctrl_c_during_the_third_check, **HARD_OPTIONS,
 )
 print(json.dumps([explanation.statistics.stopped, explanation.statistics.checks,
                   explanation.explanation, explanation.irrelevant, explanation.unknown]))
