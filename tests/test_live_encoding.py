@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from milp_verix import explain
 from milp_verix.claim import Claim
 from milp_verix.live import live_encoding_of
 from milp_verix.onnx_network import OnnxNetwork
@@ -17,6 +19,7 @@ from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer
+from tests import digits
 from tests.mip import optimum
 from tests.networks import (
     convolutional,
@@ -251,3 +254,15 @@ def test_where_programs_are_not_shared(tmp_path: Path) -> None:
     session.close()
     # where each solve begins anew, a smaller program is better
     assert [name for name in SOLVERS if "live_rows" in SOLVERS[name].features] == ["phase"]
+
+
+@pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])
+def test_a_traversal_loads_one_program(traversal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder().install(monkeypatch)
+    options: dict[str, Any] = {"epsilon": 0.2, "order": "sequential", "traversal": traversal}
+    found = explain(digits.network(), digits.images()[16], solver="phase", **options)
+    assert found.statistics.solves > 10
+    assert recorder.passed == 1
+    assert recorder.changed > 5
+    by_highs = explain(digits.network(), digits.images()[16], solver="highs", **options)
+    assert found.explanation == by_highs.explanation
