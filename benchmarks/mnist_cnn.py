@@ -2,11 +2,12 @@
 
     pip install '.[train]'
     python benchmarks/mnist_cnn.py mnist_test.npz mnist-cnn.onnx
+    python benchmarks/mnist_cnn.py mnist_test.npz mnist-30x2.onnx --hidden 30,30 --dense
 
 The .npz file holds ``images`` (N, 784) or (N, 28, 28), bytes, and ``labels`` (N,). The convolutions
-have no activation and random weights; the dense layers, 10-10-10, are trained on what comes out of
-them, by scikit-learn, on the images from number 1000 on. It is a shape to measure, not a good
-classifier.
+have no activation and random weights, and ``--dense`` leaves them out; the dense layers, 10-10-10
+unless ``--hidden`` says otherwise, are trained on what comes out of them, by scikit-learn, on the
+images from number 1000 on. It is a shape to measure, not a good classifier.
 """
 
 import argparse
@@ -29,16 +30,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("data")
     parser.add_argument("out")
+    parser.add_argument("--hidden", default="10,10")
+    parser.add_argument("--dense", action="store_true")
     arguments = parser.parse_args()
+    shapes = [] if arguments.dense else [(4, 1, 4, 4), (8, 4, 4, 4)]
     with np.load(arguments.data) as data:
         images = data["images"].reshape(-1, 1, 28, 28).astype(np.float32) / np.float32(255)
         labels = data["labels"]
     rng = np.random.default_rng(0)
-    kernels = [
-        rng.normal(0, 0.3, shape).astype(np.float32) for shape in ((4, 1, 4, 4), (8, 4, 4, 4))
-    ]
+    kernels = [rng.normal(0, 0.3, shape).astype(np.float32) for shape in shapes]
     filtered = run(network(kernels, []), images)
-    dense = MLPClassifier((10, 10), max_iter=100, random_state=0)
+    hidden = [int(size) for size in arguments.hidden.split(",")]
+    dense = MLPClassifier(hidden, max_iter=100, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         dense.fit(filtered[KEPT:], labels[KEPT:])

@@ -130,7 +130,7 @@ def main() -> None:
     options = {"epsilon": arguments.epsilon, "features": arguments.features}
 
     def prepare(image: Any) -> Problem:
-        x = scale_bytes(np.asarray(image), (0.0, 1.0), network.dtype)
+        x = scale_bytes(np.asarray(image), (0.0, 1.0), network.dtype).reshape(-1)
         return make_problem(network, x, **options)
 
     images = read_input(arguments.images, network.input_shape)
