@@ -1,6 +1,6 @@
 """Encodings as Pyomo blocks, to be put into a bigger model.
 
-The only module that imports Pyomo, and only when it is asked to.
+Pyomo is imported only when it is asked for.
 """
 
 from typing import Any
@@ -35,15 +35,21 @@ def to_pyomo(encoding: Encoding) -> Any:
         raise InputError(
             "Pyomo has no indicator constraints: choose the formulation big_m, sos1 or partition"
         )
-    block = pyo.Block(concrete=True)
-    variables = _add_variables(pyo, block, program)
-    _add_constraints(pyo, block, program, variables)
+    block, variables = program_block(pyo, program)
     for name, expressions in (("input", encoding.input), ("output", encoding.output)):
         sums = _sums(expressions, variables)
         block.add_component(
             name, pyo.Expression(range(len(sums)), initialize=dict(enumerate(sums)))
         )
     return block
+
+
+def program_block(pyo: Any, program: Program) -> tuple[Any, list[Any]]:
+    """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables."""
+    block = pyo.Block(concrete=True)
+    variables = _add_variables(pyo, block, program)
+    _add_constraints(pyo, block, program, variables)
+    return block, variables
 
 
 def _add_variables(pyo: Any, block: Any, program: Program) -> list[Any]:

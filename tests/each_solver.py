@@ -7,6 +7,9 @@ import pytest
 from milp_verix.errors import SolverUnavailableError
 from milp_verix.solvers import SOLVERS, open_session
 
+SLOW = frozenset({"cbc", "scip", "pulp", "pyomo"})
+"""Solvers in processes of their own, or that start one for each solve: asked less often."""
+
 
 @cache
 def why_not(name: str) -> str | None:

@@ -11,7 +11,7 @@ from milp_verix import OnnxNetwork, Verdict, check, explain
 from milp_verix.problem import make_problem
 from milp_verix.solvers import SOLVERS, Targets, open_session
 from tests.brute_force import BruteForce
-from tests.each_solver import why_not
+from tests.each_solver import SLOW, why_not
 from tests.mip import over
 from tests.networks import as_layers
 from tests.tiny_cases import Case, case, permutation
@@ -21,8 +21,8 @@ SEEDS = range(200)
 
 
 def solvers_of(seed: int) -> list[str]:
-    """Return the solvers installed; starting CBC takes longer than these problems, so rarely."""
-    return [name for name in SOLVERS if why_not(name) is None and (name != "cbc" or seed % 10 == 0)]
+    """Return the solvers installed; those that take longer than these problems rarely."""
+    return [n for n in SOLVERS if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -4,11 +4,9 @@ A solver is a module with ``name``, ``unavailable()`` and ``open()``, see
 :class:`~milp_verix.solvers.session.Solver`.
 """
 
-from typing import cast
-
 from milp_verix.errors import InputError, SolverUnavailableError
-from milp_verix.solvers import cbc, gurobi, highs, phase
 from milp_verix.solvers.fallback import LicenceFallback
+from milp_verix.solvers.names import SOLVERS, solver_named
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -19,10 +17,6 @@ from milp_verix.solvers.session import (
 )
 from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
-
-SOLVERS: dict[str, Solver] = {
-    solver.name: cast("Solver", solver) for solver in (highs, phase, cbc, gurobi)
-}
 
 AUTO_ORDER = ("phase", "highs", "cbc")
 """What ``auto`` tries: in process before subprocess, and open source only."""
@@ -53,19 +47,17 @@ def resolve_solver(name: str | Solver, needed: frozenset[str] = frozenset()) -> 
                 return SOLVERS[candidate]
             reasons.append(f"{candidate}: {reason}")
         raise SolverUnavailableError("no solver is available; " + "; ".join(reasons))
-    if name not in SOLVERS:
-        known = ", ".join(["auto", *SOLVERS])
-        raise InputError(f"unknown solver {name!r}; choose one of {known}")
-    if not needed <= SOLVERS[name].features:
+    solver = solver_named(name)
+    if not needed <= solver.features:
         raise _lacking(name, (name,), needed)
-    reason = SOLVERS[name].unavailable()
+    reason = solver.unavailable()
     if reason is not None:
         raise SolverUnavailableError(f"solver {name!r}: {reason}")
-    return SOLVERS[name]
+    return solver
 
 
 def _lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
-    lacking = needed.difference(*(SOLVERS[name].features for name in names))
+    lacking = needed.difference(*(solver_named(name).features for name in names))
     taking = [name for name, solver in SOLVERS.items() if needed <= solver.features]
     who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
     return InputError(f"{what} takes no {in_words(lacking)}; {who}")

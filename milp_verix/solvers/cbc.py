@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.engines import CBC, cbc_options
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -39,7 +40,6 @@ features = frozenset({"sos1", "start", "early_stop"})
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
 _PRINTED = 1e-7
-_LARGEST_COEFFICIENT = 1e9
 _GRACE_SECONDS = 5.0
 
 _STATUS = {
@@ -84,7 +84,7 @@ class CbcSession:
     """A folder of files and a program in memory; each solve is a process of its own."""
 
     name = name
-    largest_big_m = 50.0
+    largest_big_m = CBC.largest_big_m
     features = features
     notes: tuple[str, ...] = ()
 
@@ -123,12 +123,12 @@ class CbcSession:
             raise SolverError("load a program before minimising")
         numbers = (self._program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
-        if largest > _LARGEST_COEFFICIENT:
+        if largest > CBC.largest_coefficient:
             raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
         model = Path(self._folder.name) / "check.mps"
         solution = Path(self._folder.name) / "check.sol"
         solution.unlink(missing_ok=True)
-        write_mps(self._program.without_tiny(1e-13), cost, model)
+        write_mps(self._program.without_tiny(CBC.dropped), cost, model)
         command = self._command(model, solution, targets)
         start = start_of(targets, cost.size)
         if start is not None and self._program.binaries:
@@ -143,19 +143,13 @@ class CbcSession:
         return self._read(solution, log, cost, targets.holds_above)
 
     def _command(self, model: Path, solution: Path, targets: Targets) -> list[str]:
-        tolerances = self._tolerances
         command = [self._path, str(model), "-timeMode", "elapsed"]
         if np.isfinite(targets.seconds):
             command += ["-sec", f"{max(targets.seconds, 0.001):.3f}"]
         if np.isfinite(targets.holds_above):
             command += ["-cutoff", f"{targets.holds_above:.17g}"]
-        if self._threads > 1:
-            command += ["-threads", str(self._threads)]
-        command += ["-primalT", f"{tolerances.feasibility:g}"]
-        command += ["-dualT", f"{tolerances.feasibility:g}"]
-        command += ["-integerT", f"{tolerances.integrality:g}"]
-        command += ["-ratio", "0", "-allow", "0", "-increment", "1e-9"]
-        command += ["-presolve", "off", "-preprocess", "off", "-cuts", "off", "-heur", "off"]
+        for option, value in cbc_options(self._threads, self._tolerances).items():
+            command += [f"-{option}", str(value)]
         return [*command, "-printing", "all", "-solve", "-solu", str(solution)]
 
     def _run(self, command: list[str], seconds: float) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.solvers.engines import GUROBI, gurobi_options
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.session import (
     SolveResult,
@@ -51,7 +52,7 @@ class GurobiSession:
     """One environment and one live model in it."""
 
     name = name
-    largest_big_m = 1e4
+    largest_big_m = GUROBI.largest_big_m
     features = features
     notes: tuple[str, ...] = ()
 
@@ -67,7 +68,7 @@ class GurobiSession:
                 f"Gurobi {self.version} gives no licence ({error}): "
                 "renew it, or use another solver, such as highs"
             ) from error
-        for option, value in _options(threads, tolerances).items():
+        for option, value in gurobi_options(threads, tolerances).items():
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
@@ -78,7 +79,7 @@ class GurobiSession:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
         # it ignores what is smaller; rows widened for that hold for these bounds only
-        kept = program.without_tiny(1e-13)
+        kept = program.without_tiny(GUROBI.dropped)
         self._widened, program = None if kept is program else program, kept
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
@@ -194,21 +195,3 @@ def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
         (">", np.flatnonzero(~equal & np.isfinite(low)), low),
         ("<", np.flatnonzero(~equal & np.isfinite(high)), high),
     ]
-
-
-def _options(threads: int, tolerances: Tolerances) -> dict[str, float | int]:
-    return {
-        "Threads": threads,
-        "Presolve": 0,
-        "Cuts": 0,
-        "Heuristics": 0.0,
-        "MIPGap": 0.0,
-        "MIPGapAbs": 0.0,
-        "FeasibilityTol": max(tolerances.feasibility, 1e-9),
-        "OptimalityTol": max(tolerances.feasibility, 1e-9),
-        # by linear cuts: its bounds are those of linear programs
-        "MIQCPMethod": 1,
-        # sets are branched on as they are: as binaries they would bring big-Ms
-        "PreSOS1BigM": 0.0,
-        "IntFeasTol": max(tolerances.integrality, 1e-9),
-    }

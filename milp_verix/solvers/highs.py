@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.engines import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.session import (
     SolveResult,
@@ -27,8 +28,6 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
 features = frozenset({"partition", "live_bounds", "start", "early_stop", "duals"})
-
-SMALL = 1e-12
 
 
 def unavailable() -> str | None:
@@ -68,7 +67,7 @@ class HighsSession:
         self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
-        set_options(self._highs, options(threads, tolerances))
+        set_options(self._highs, highs_options(threads, tolerances))
         self._highs.cbMipInterrupt += self._on_mip
         self._highs.cbSimplexInterrupt += self._on_simplex
 
@@ -87,7 +86,7 @@ class HighsSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
-        kept = program.without_tiny(SMALL)
+        kept = program.without_tiny(HIGHS_DROPS)
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
         self._integer = bool(program.integer.any())
@@ -110,7 +109,7 @@ class HighsSession:
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs = self._highs
-        for option, value in (_GENERAL if targets.whole else _LEAN).items():
+        for option, value in (_GENERAL if targets.whole else HIGHS_LEAN).items():
             highs.setOptionValue(option, value)
         highs.changeColsCost(self._columns.size, self._columns, cost)
         start = start_of(targets, self._columns.size)
@@ -184,7 +183,7 @@ def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
 def pass_program(model: Any, program: Program) -> None:
     """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses.
 
-    Entries of up to ``SMALL`` are dropped: see :meth:`~verix_encodings.Program.without_tiny`.
+    Entries of up to ``HIGHS_DROPS`` are dropped: see :meth:`~verix_encodings.Program.without_tiny`.
     """
     import highspy
 
@@ -212,34 +211,7 @@ def pass_program(model: Any, program: Program) -> None:
         )
 
 
-def options(threads: int, tolerances: Tolerances) -> dict[str, bool | float | str]:
-    """Return the options of every session: lean, one number of threads, tight tolerances."""
-    return {
-        "output_flag": False,
-        "threads": threads,
-        "mip_rel_gap": 0.0,
-        "mip_feasibility_tolerance": max(tolerances.integrality, 1e-10),
-        "primal_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
-        "dual_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
-        # entries up to this are dropped from the matrix without a word
-        "small_matrix_value": SMALL,
-        **_LEAN,
-    }
-
-
-_LEAN: dict[str, bool | float | str] = {
-    "presolve": "off",
-    # an effort of zero alone leaves most of them running
-    "mip_heuristic_effort": 0.0,
-    "mip_heuristic_run_feasibility_jump": False,
-    "mip_heuristic_run_rins": False,
-    "mip_heuristic_run_rens": False,
-    "mip_heuristic_run_root_reduced_cost": False,
-    "mip_allow_cut_separation_at_nodes": False,
-    "mip_detect_symmetry": False,
-    "mip_abs_gap": 0.0,
-}
-_GENERAL: dict[str, bool | float | str] = {
+_GENERAL: Options = {
     "presolve": "choose",
     "mip_heuristic_effort": 0.05,
     "mip_heuristic_run_feasibility_jump": True,

@@ -12,6 +12,7 @@ import numpy as np
 
 from milp_verix.errors import SolverError
 from milp_verix.solvers import highs
+from milp_verix.solvers.engines import HIGHS_DROPS, highs_options
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.tolerances import Tolerances
@@ -49,7 +50,7 @@ class LiveLp:
         self._deadline = np.inf
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
-        options = {**highs.options(threads, tolerances), "simplex_scale_strategy": 0}
+        options = {**highs_options(threads, tolerances), "simplex_scale_strategy": 0}
         highs.set_options(self._highs, options)
         self._highs.cbSimplexInterrupt += self._on_simplex
 
@@ -62,7 +63,7 @@ class LiveLp:
         Where the entries of the matrix are at the same places as before, as those of a
         :class:`~verix_encodings.live.LiveEncoding` are, only numbers change, and the basis stays.
         """
-        old, new = self._program, program.relaxed.without_tiny(highs.SMALL)
+        old, new = self._program, program.relaxed.without_tiny(HIGHS_DROPS)
         if old is not None and _alike(old, new):
             self._change(old, new)
         else:

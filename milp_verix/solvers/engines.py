@@ -1,0 +1,157 @@
+"""What is set and trusted, solver by solver, whoever calls it: directly, through PuLP or Pyomo.
+
+The one place where :class:`~milp_verix.tolerances.Tolerances` become a solver's own parameters;
+``docs/solvers.md`` has them as a table. Gaps are zero, presolve, cuts and heuristics off: on the
+programs of checks that is several times faster than the defaults.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from milp_verix.tolerances import Tolerances
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What is known of a solver.
+
+    ``options`` maps threads and tolerances to its parameters. ``largest_big_m`` is the big-M and
+    ``largest_coefficient`` the coefficient up to which its word is taken; entries of up to
+    ``dropped`` are not kept in its matrix. Where it proves by a row ``c·v ≤ t`` that has no point,
+    ``slack`` is how much lower than ``t`` a cost may yet be, per unit of ``max(1, |t|)``.
+    """
+
+    name: str
+    options: Callable[[int, Tolerances], Options]
+    largest_big_m: float = 1e4
+    largest_coefficient: float = 1e15
+    dropped: float = 1e-9
+    slack: float = 1e-7
+    features: frozenset[str] = field(default=frozenset({"partition"}))
+
+
+def highs_options(threads: int, tolerances: Tolerances) -> Options:
+    """HiGHS: tolerances from 1e-10 on."""
+    return {
+        "output_flag": False,
+        "threads": threads,
+        "mip_rel_gap": 0.0,
+        "mip_feasibility_tolerance": max(tolerances.integrality, 1e-10),
+        "primal_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
+        "dual_feasibility_tolerance": max(tolerances.feasibility, 1e-10),
+        # entries up to this are dropped from the matrix without a word
+        "small_matrix_value": HIGHS_DROPS,
+        **HIGHS_LEAN,
+    }
+
+
+HIGHS_DROPS = 1e-12
+HIGHS_LEAN: Options = {
+    "presolve": "off",
+    # an effort of zero alone leaves most of them running
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+    "mip_allow_cut_separation_at_nodes": False,
+    "mip_detect_symmetry": False,
+    "mip_abs_gap": 0.0,
+}
+
+
+def gurobi_options(threads: int, tolerances: Tolerances) -> Options:
+    """Gurobi: tolerances from 1e-9 on."""
+    return {
+        "Threads": threads,
+        "Presolve": 0,
+        "Cuts": 0,
+        "Heuristics": 0.0,
+        "MIPGap": 0.0,
+        "MIPGapAbs": 0.0,
+        "FeasibilityTol": max(tolerances.feasibility, 1e-9),
+        "OptimalityTol": max(tolerances.feasibility, 1e-9),
+        # by linear cuts: its bounds are those of linear programs
+        "MIQCPMethod": 1,
+        # sets are branched on as they are: as binaries they would bring big-Ms
+        "PreSOS1BigM": 0.0,
+        "IntFeasTol": max(tolerances.integrality, 1e-9),
+    }
+
+
+def scip_options(_threads: int, tolerances: Tolerances) -> Options:
+    """SCIP: one thread; integrality follows feasibility; its LPs keep 1e-10 at best."""
+    return {
+        "numerics/epsilon": SCIP_DROPS,
+        "numerics/sumepsilon": 1e-10,
+        "numerics/feastol": max(min(tolerances.feasibility, tolerances.integrality), 1e-10),
+        "numerics/dualfeastol": max(tolerances.feasibility, 1e-10),
+        "limits/gap": 0.0,
+        "limits/absgap": 0.0,
+        "presolving/maxrounds": 0,
+        "separating/maxrounds": 0,
+        "separating/maxroundsroot": 0,
+    }
+
+
+SCIP_DROPS = 1e-12
+
+
+def cbc_options(threads: int, tolerances: Tolerances) -> Options:
+    """CBC: whatever is given; its big-Ms leak earlier than those of others."""
+    return {
+        **({"threads": threads} if threads > 1 else {}),
+        "primalT": f"{tolerances.feasibility:g}",
+        "dualT": f"{tolerances.feasibility:g}",
+        "integerT": f"{tolerances.integrality:g}",
+        "ratio": 0,
+        "allow": 0,
+        "increment": 1e-9,
+        "presolve": "off",
+        "preprocess": "off",
+        "cuts": "off",
+        "heur": "off",
+    }
+
+
+HIGHS = Engine("highs", highs_options, dropped=HIGHS_DROPS)
+GUROBI = Engine("gurobi", gurobi_options, dropped=1e-13)
+SCIP = Engine("scip", scip_options, dropped=SCIP_DROPS)
+CBC = Engine(
+    "cbc",
+    cbc_options,
+    largest_big_m=50.0,
+    largest_coefficient=1e9,
+    dropped=1e-13,
+    # on the degenerate rows of the partition formulation it prunes optima
+    features=frozenset(),
+)
+UNKNOWN = Engine(
+    "unknown",
+    lambda _threads, _tolerances: {},
+    # tolerances of 1e-6, as most solvers have them, and nothing better known
+    largest_big_m=50.0,
+    largest_coefficient=1e9,
+    slack=2e-6,
+    features=frozenset(),
+)
+
+
+def engine_of(name: str) -> Engine:
+    """Return what is known of the solver that PuLP or Pyomo calls ``name``."""
+    lowered = name.lower().replace("coin", "cbc")
+    for engine in (HIGHS, GUROBI, SCIP, CBC):
+        if engine.name in lowered and "fscip" not in lowered:
+            return engine
+    return UNKNOWN
+
+
+def notes_on(name: str, options: Options) -> tuple[str, ...]:
+    """Return what a reader of a result should know about a user's own options for a solver."""
+    if not options:
+        return ()
+    given = ", ".join(f"{option}={value}" for option, value in options.items())
+    return (f"{name.partition('?')[0]} was run with options of the user's own: {given}",)

@@ -1,0 +1,57 @@
+"""Names of solvers: ``highs``, ``pulp:HiGHS``, ``pyomo:gurobi_direct?MIPFocus=1&Presolve=2``.
+
+Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark the
+user's own options for it, as in the address of a web page.
+"""
+
+from typing import cast
+from urllib.parse import parse_qsl
+
+from milp_verix.errors import InputError
+from milp_verix.solvers import cbc, gurobi, highs, phase, scip
+from milp_verix.solvers.pulp_solvers import PulpSolver
+from milp_verix.solvers.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.session import Solver
+
+SOLVERS: dict[str, Solver] = {
+    solver.name: cast("Solver", solver)
+    for solver in (highs, phase, cbc, gurobi, scip, PulpSolver(), PyomoSolver())
+}
+"""The solvers that have a name of their own."""
+
+FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
+    "pulp": PulpSolver,
+    "pyomo": PyomoSolver,
+}
+"""What finds solvers by a name behind a colon."""
+
+
+def solver_named(name: str) -> Solver:
+    """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
+    if name in SOLVERS:
+        return SOLVERS[name]
+    path, _, query = name.partition("?")
+    base, _, native = path.partition(":")
+    if base not in FAMILIES:
+        known = ", ".join(["auto", *SOLVERS, *(f"{family}:NAME" for family in FAMILIES)])
+        raise InputError(f"unknown solver {name!r}; choose one of {known}")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError as error:
+        raise InputError(
+            f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
+        ) from error
+    options = {option: _number(value) for option, value in pairs}
+    default = FAMILIES[base]()
+    return FAMILIES[base](name, native or default.native, options)
+
+
+def _number(value: str) -> bool | int | float | str:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

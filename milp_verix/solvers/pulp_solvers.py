@@ -1,0 +1,199 @@
+"""Any solver that PuLP finds: ``pulp`` is the CBC that PuLP brings, ``pulp:NAME`` another.
+
+PuLP reports no dual bound, and calls optimal what merely stopped with a solution, so proofs are by
+cutoff (:mod:`~milp_verix.solvers.cutoff`). It leaves the solver's process and files behind at
+Ctrl-C, so it runs in a process of its own.
+"""
+
+import inspect
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
+from milp_verix.solvers.engines import Engine, engine_of, notes_on
+from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
+from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+_BUNDLED = "PULP_CBC_CMD"
+
+
+@dataclass(frozen=True, slots=True)
+class PulpSolver:
+    """The solver that PuLP calls ``native``, with the user's own ``options`` for PuLP."""
+
+    name: str = "pulp"
+    native: str = _BUNDLED
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the solver behind PuLP takes of what PuLP can say."""
+        return engine_of(self.native).features
+
+    def unavailable(self) -> str | None:
+        """Return why PuLP or the solver behind it cannot be used, or None."""
+        try:
+            import pulp
+        except ImportError as error:
+            return f"PuLP does not import ({error}): pip install pulp"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                if pulp.getSolver(self.native, msg=False, **self.options).available():
+                    return None
+                problem = "PuLP does not find it here"
+            except Exception as error:  # noqa: BLE001, RUF100 - whatever the solver's package raises
+                problem = str(error).partition("\n")[0]
+            found = ", ".join(pulp.listSolvers(onlyAvailable=True))
+        return f"{self.native}: {problem}; what it finds: {found or 'no solver'}"
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
+        """Open a session; raises ``SolverUnavailableError`` for a solver that PuLP lacks."""
+        if reason := self.unavailable():
+            raise SolverUnavailableError(reason)
+        return RemoteSession(partial(PulpSession, self, threads, tolerances))
+
+
+class PulpSession:
+    """A PuLP problem with a row for the cutoff; PuLP hands all of it over with each solve."""
+
+    def __init__(self, solver: PulpSolver, threads: int, tolerances: Tolerances) -> None:
+        import pulp
+
+        warnings.simplefilter("ignore")
+        self._pulp: Any = pulp
+        self._solver = solver
+        self._engine = engine_of(solver.native)
+        self.name = solver.name
+        self.version = str(pulp.__version__)
+        self.features = solver.features
+        self.largest_big_m = self._engine.largest_big_m
+        self.notes = notes_on(solver.name, solver.options)
+        self._arguments = {
+            **_arguments(pulp, solver.native, self._engine, threads, tolerances),
+            **solver.options,
+        }
+        self._program: Program | None = None
+        self._kept: Program | None = None
+        self._variables: list[Any] = []
+        self._rows: list[Any] = []
+
+    def load(self, program: Program) -> None:
+        """Replace the problem by ``program``."""
+        refuse_beyond(self, program)
+        self._program = program
+        self._build()
+
+    def _build(self) -> None:
+        assert self._program is not None
+        pulp, program = self._pulp, self._program.without_tiny(self._engine.dropped)
+        self._kept = program
+        columns = zip(
+            program.column_lower.tolist(),
+            program.column_upper.tolist(),
+            program.integer.tolist(),
+            strict=True,
+        )
+        kinds = {True: pulp.LpInteger, False: pulp.LpContinuous}
+        self._variables = [
+            pulp.LpVariable(f"x{j}", _limit(low), _limit(high), kinds[whole])
+            for j, (low, high, whole) in enumerate(columns)
+        ]
+        self._rows = []
+        for i in range(program.rows):
+            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
+            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
+            low, high = float(program.row_lower[i]), float(program.row_upper[i])
+            if low == high:
+                self._rows.append(body == low)
+                continue
+            if np.isfinite(low):
+                self._rows.append(body >= low)
+            if np.isfinite(high):
+                self._rows.append(body <= high)
+
+    def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
+        variables = [self._variables[j] for j in columns]
+        return self._pulp.LpAffineExpression(zip(variables, coefficients.tolist(), strict=True))
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns; the problem is built again."""
+        assert self._program is not None
+        self._program = self._program.with_bounds(columns, lower, upper)
+        self._build()
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        if self._kept is None:
+            raise SolverError("load a program before minimising")
+        used = np.flatnonzero(cost)
+        attempt = partial(self._attempt, self._sum(cost[used], used))
+        return minimise_by_cutoff(self._kept, cost, targets, self._engine, attempt)
+
+    def _attempt(self, cost: Any, cap: float, seconds: float) -> Attempt:
+        pulp = self._pulp
+        problem = pulp.LpProblem("check", pulp.LpMinimize)
+        problem.setObjective(cost)
+        for number, row in enumerate(self._rows):
+            problem.addConstraint(row, f"r{number}")
+        if np.isfinite(cap):
+            problem.addConstraint(cost <= cap, "cutoff")
+        for variable in self._variables:
+            variable.varValue = None
+        limit = seconds if np.isfinite(seconds) else None
+        problem.solve(pulp.getSolver(self._solver.native, timeLimit=limit, **self._arguments))
+        detail = f"PuLP: {pulp.LpStatus[problem.status]}, {pulp.LpSolution[problem.sol_status]}"
+        if problem.status == pulp.LpStatusInfeasible:
+            # what is left in the variables is no point
+            return Attempt(Outcome.EMPTY, detail=detail)
+        assert self._kept is not None
+        point = filled(self._kept, [variable.varValue for variable in self._variables])
+        if problem.sol_status == pulp.LpSolutionOptimal:
+            return Attempt(Outcome.POINT, point, detail)
+        stopped = problem.sol_status == pulp.LpSolutionIntegerFeasible
+        if stopped or problem.status == pulp.LpStatusNotSolved:
+            return Attempt(Outcome.LATE, point if stopped else None, detail)
+        return Attempt(Outcome.FAILED, detail=detail)
+
+    def close(self) -> None:
+        """Forget the problem."""
+        self._program, self._variables, self._rows = None, [], []
+
+
+def _arguments(
+    pulp: Any, native: str, engine: Engine, threads: int, tolerances: Tolerances
+) -> dict[str, Any]:
+    """Return what PuLP's class for a solver takes of our settings."""
+    settings = engine.options(threads, tolerances)
+    arguments: dict[str, Any] = {"msg": False}
+    if native in (_BUNDLED, "COIN_CMD"):
+        listed = [f"{option} {value}" for option, value in settings.items() if option != "threads"]
+        arguments |= {"options": listed, "threads": threads}
+        return arguments
+    if native == "SCIP_PY":
+        # a list of names and values in turns
+        arguments["options"] = [part for pair in settings.items() for part in pair]
+        return arguments
+    if native in ("HiGHS", "GUROBI"):
+        settings.pop("output_flag", None)
+        return arguments | settings
+    known = inspect.signature(dict(_classes(pulp))[native]).parameters
+    wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
+    return arguments | {key: value for key, value in wishes.items() if key in known}
+
+
+def _classes(pulp: Any) -> list[tuple[str, Any]]:
+    names = pulp.listSolvers()
+    return [(name, type(pulp.getSolver(name, msg=False))) for name in names]
+
+
+def _limit(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

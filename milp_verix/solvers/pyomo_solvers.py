@@ -1,0 +1,185 @@
+"""Any solver that Pyomo finds: ``pyomo`` is HiGHS through Pyomo, ``pyomo:NAME`` another.
+
+``NAME`` is what ``pyomo.environ.SolverFactory`` calls it. The model stays alive: costs and cutoff
+are mutable parameters, which is what Pyomo's persistent interfaces update in place. What these
+report as bounds differs from one to the next, so proofs are by cutoff
+(:mod:`~milp_verix.solvers.cutoff`).
+"""
+
+import logging
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.pyomo_export import program_block
+from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
+from milp_verix.solvers.engines import engine_of, notes_on
+from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
+from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+_HIGHS = "appsi_highs"
+_USUAL = (
+    *("appsi_highs", "highs", "appsi_gurobi", "gurobi_direct", "gurobi_persistent", "appsi_cbc"),
+    *("cbc", "scip", "scip_direct", "scip_persistent", "glpk", "cplex_direct", "xpress_direct"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PyomoSolver:
+    """The solver that Pyomo calls ``native``, with the user's own ``options`` for it."""
+
+    name: str = "pyomo"
+    native: str = _HIGHS
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What the solver behind Pyomo takes of what is handed to it."""
+        live = {"live_bounds"} if self.native.startswith("appsi_") else set()
+        return engine_of(self.native).features | live
+
+    def unavailable(self) -> str | None:
+        """Return why Pyomo or the solver behind it cannot be used, or None."""
+        try:
+            import pyomo.environ as pyo
+        except ImportError as error:
+            return f"pyomo does not import ({error}): pip install pyomo"
+        if _is_available(pyo, self.native):
+            return None
+        found = ", ".join(name for name in _USUAL if _is_available(pyo, name))
+        return f"Pyomo does not find {self.native!r} here; some that it finds: {found or 'none'}"
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
+        """Open a session; raises ``SolverUnavailableError`` for a solver that Pyomo lacks."""
+        if reason := self.unavailable():
+            raise SolverUnavailableError(reason)
+        return RemoteSession(partial(PyomoSession, self, threads, tolerances))
+
+
+def _is_available(pyo: Any, native: str) -> bool:
+    logging.getLogger("pyomo").setLevel(logging.CRITICAL)
+    try:
+        return bool(pyo.SolverFactory(native).available(exception_flag=False))
+    except Exception:  # noqa: BLE001, RUF100 - whatever the solver's package raises
+        return False
+
+
+class PyomoSession:
+    """One live Pyomo model, and one live solver object."""
+
+    def __init__(self, solver: PyomoSolver, threads: int, tolerances: Tolerances) -> None:
+        # factories know nothing before this import
+        import pyomo.environ as pyo
+        from pyomo.version import version
+
+        logging.getLogger("pyomo").setLevel(logging.CRITICAL)
+        self._pyo: Any = pyo
+        # options reach the solver after the model, too late for what it then dropped
+        engine = engine_of(solver.native)
+        self._engine = replace(engine, dropped=max(engine.dropped, 1e-9))
+        self._native = solver.native
+        self._options = {**self._engine.options(threads, tolerances), **solver.options}
+        self.name, self.features = solver.name, solver.features
+        self.largest_big_m = self._engine.largest_big_m
+        self.version = str(version)
+        self.notes = notes_on(solver.name, solver.options)
+        self._solver: Any = None
+        self._model: Any = None
+        self._variables: list[Any] = []
+        self._program: Program | None = None
+        self._kept: Program | None = None
+
+    def load(self, program: Program) -> None:
+        """Replace the model by ``program``."""
+        refuse_beyond(self, program)
+        self._program = program
+        self._build()
+
+    def _build(self) -> None:
+        assert self._program is not None
+        pyo, program = self._pyo, self._program.without_tiny(self._engine.dropped)
+        self._kept = program
+        model = self._model = pyo.ConcreteModel()
+        block, self._variables = program_block(pyo, program)
+        model.program = block
+        model.cost = pyo.Param(range(program.columns), initialize=0.0, mutable=True)
+        model.cap = pyo.Param(initialize=0.0, mutable=True)
+        total = sum(model.cost[j] * variable for j, variable in enumerate(self._variables))
+        if self._variables:
+            model.objective = pyo.Objective(expr=total)
+            model.cutoff = pyo.Constraint(expr=total <= model.cap)
+        self._solver = pyo.SolverFactory(self._native)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the model."""
+        assert self._program is not None
+        widened = self._kept is not self._program
+        self._program = self._program.with_bounds(columns, lower, upper)
+        if widened:
+            # rows widened for what is dropped hold for the old bounds only
+            self._build()
+            return
+        self._kept = self._program
+        for j, low, high in zip(columns, lower, upper, strict=True):
+            self._variables[j].setlb(float(low) if np.isfinite(low) else None)
+            self._variables[j].setub(float(high) if np.isfinite(high) else None)
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        if self._kept is None:
+            raise SolverError("load a program before minimising")
+        for j, value in enumerate(cost.tolist()):
+            self._model.cost[j] = value
+        return minimise_by_cutoff(self._kept, cost, targets, self._engine, self._attempt)
+
+    def _attempt(self, cap: float, seconds: float) -> Attempt:
+        model, solver = self._model, self._solver
+        if np.isfinite(cap):
+            model.cap = cap
+            model.cutoff.activate()
+        else:
+            model.cutoff.deactivate()
+        arguments: dict[str, Any] = {"load_solutions": False, "options": self._options}
+        if np.isfinite(seconds):
+            arguments["timelimit"] = max(seconds, 0.001)
+        if self._is_persistent():
+            # these do not notice what changed
+            solver.set_instance(model)
+            results = solver.solve(**arguments)
+        else:
+            results = solver.solve(model, **arguments)
+        ended = self._pyo.TerminationCondition
+        condition = results.solver.termination_condition
+        detail = f"Pyomo: {condition}"
+        if condition in (ended.infeasible, ended.infeasibleOrUnbounded):
+            return Attempt(Outcome.EMPTY, detail=detail)
+        if condition == ended.optimal:
+            return Attempt(Outcome.POINT, self._point(results), detail)
+        if condition == ended.maxTimeLimit:
+            return Attempt(Outcome.LATE, detail=detail)
+        return Attempt(Outcome.FAILED, detail=detail)
+
+    def _is_persistent(self) -> bool:
+        from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
+
+        return isinstance(self._solver, PersistentSolver)
+
+    def _point(self, results: Any) -> FloatArray:
+        for variable in self._variables:
+            variable.set_value(None, skip_validation=True)
+        if hasattr(self._solver, "load_vars"):
+            self._solver.load_vars()
+        else:
+            self._model.solutions.load_from(results)
+        assert self._kept is not None
+        return filled(self._kept, [variable.value for variable in self._variables])
+
+    def close(self) -> None:
+        """Forget the model."""
+        self._program, self._model, self._solver = None, None, None

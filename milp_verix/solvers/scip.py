@@ -1,0 +1,167 @@
+"""SCIP through PySCIPOpt: open source, and takes the quadratic row of an L2 ball as it is.
+
+It swallows Ctrl-C, so it runs in a process of its own. Both targets are limits on its primal and
+dual bound; a cutoff (``setObjlimit``) together with such a limit would end a solve at once.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.engines import SCIP_DROPS, scip_options
+from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
+from milp_verix.tolerances import Tolerances
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+name = "scip"
+features = frozenset(
+    {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
+)
+
+_STATUS = {
+    "optimal": SolveStatus.OPTIMAL,
+    "primallimit": SolveStatus.TARGET,
+    "duallimit": SolveStatus.TARGET,
+    "timelimit": SolveStatus.TIME_LIMIT,
+    "infeasible": SolveStatus.INFEASIBLE,
+}
+
+
+def unavailable() -> str | None:
+    """Return why SCIP cannot be used, or None."""
+    try:
+        import pyscipopt  # noqa: F401
+    except ImportError as error:
+        return f"pyscipopt does not import ({error}): pip install pyscipopt"
+    return None
+
+
+def open(*, threads: int, tolerances: Tolerances) -> RemoteSession:  # noqa: A001
+    """Open a session; raises ``SolverUnavailableError`` without PySCIPOpt."""
+    if reason := unavailable():
+        raise SolverUnavailableError(reason)
+    return RemoteSession(partial(ScipSession, threads, tolerances))
+
+
+class ScipSession:
+    """One live model; between solves it is back in the stage where it may change."""
+
+    name = name
+    largest_big_m = 1e4
+    features = features
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+        import pyscipopt
+
+        self._scip: Any = pyscipopt
+        self._options = scip_options(threads, tolerances)
+        self._model: Any = None
+        self._variables: list[Any] = []
+        self._widened: Program | None = None
+        empty = pyscipopt.Model()
+        parts = empty.getMajorVersion(), empty.getMinorVersion(), empty.getTechVersion()
+        self.version = ".".join(map(str, parts))
+
+    def load(self, program: Program) -> None:
+        """Replace the model by ``program``."""
+        refuse_beyond(self, program)
+        kept = program.without_tiny(SCIP_DROPS)
+        # rows widened for what is dropped hold for these bounds only
+        self._widened, program = None if kept is program else program, kept
+        model = self._model = self._scip.Model()
+        model.hideOutput()
+        model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
+        for option, value in self._options.items():
+            model.setParam(option, value)
+        bounds = zip(program.column_lower, program.column_upper, program.integer, strict=True)
+        self._variables = [
+            model.addVar(vtype="B" if whole else "C", lb=_limit(low), ub=_limit(high))
+            for low, high, whole in bounds
+        ]
+        for i in range(program.rows):
+            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
+            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
+            self._add_row(body, float(program.row_lower[i]), float(program.row_upper[i]))
+        for row in program.quadratic_rows:
+            squares = self._scip.quicksum(self._variables[j] ** 2 for j in row.columns)
+            model.addCons(squares <= row.radius**2)
+        for rule in program.indicators:
+            body = self._sum(rule.coefficients, rule.columns)
+            binary, active = self._variables[rule.binary], bool(rule.value)
+            model.addConsIndicator(body <= rule.upper, binary, activeone=active)
+        for chosen in program.sos1:
+            model.addConsSOS1([self._variables[j] for j in chosen.columns])
+
+    def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
+        pairs = zip(coefficients.tolist(), columns.tolist(), strict=True)
+        return self._scip.quicksum(a * self._variables[j] for a, j in pairs)
+
+    def _add_row(self, body: Any, low: float, high: float) -> None:
+        if low == high:
+            self._model.addCons(body == low)
+            return
+        if np.isfinite(low):
+            self._model.addCons(body >= low)
+        if np.isfinite(high):
+            self._model.addCons(body <= high)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change the bounds of some columns of the model loaded."""
+        if self._widened is not None:
+            self.load(self._widened.with_bounds(columns, lower, upper))
+            return
+        for j, low, high in zip(columns, lower, upper, strict=True):
+            self._model.chgVarLb(self._variables[j], _limit(low))
+            self._model.chgVarUb(self._variables[j], _limit(high))
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        model = self._model
+        if model is None:
+            raise SolverError("load a program before minimising")
+        infinity = model.infinity()
+        used = np.flatnonzero(cost)
+        model.setObjective(self._sum(cost[used], used) + 0.0, "minimize")
+        model.setParam("limits/time", min(max(targets.seconds, 0.0), 1e20))
+        model.setParam("limits/primal", max(targets.violated_below, -infinity))
+        model.setParam("limits/dual", min(targets.holds_above, infinity))
+        start = start_of(targets, cost.size)
+        if start is not None:
+            given = model.createSol()
+            for variable, value in zip(self._variables, start.tolist(), strict=True):
+                model.setSolVal(given, variable, value)
+            model.addSol(given)
+        model.optimizeNogil()
+        result = self._result(cost)
+        model.freeTransform()
+        return result
+
+    def _result(self, cost: FloatArray) -> SolveResult:
+        model = self._model
+        native = model.getStatus()
+        status = _STATUS.get(native, SolveStatus.FAILED)
+        bound, point = -np.inf, None
+        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+            bound = float(model.getDualbound())
+            bound = bound if abs(bound) < model.infinity() else -np.inf
+            if model.getNSols():
+                best = model.getBestSol()
+                point = np.array([best[variable] for variable in self._variables], dtype=np.float64)
+        if point is not None and bound > -np.inf:
+            # what a cost of 1e-12 or so is rounded to, and a bound above a point of its own
+            bound = min(bound, float(cost @ point))
+        iterations = int(model.getNLPIterations())
+        return SolveResult(status, bound, point, int(model.getNTotalNodes()), iterations, native)
+
+    def close(self) -> None:
+        """Free the model."""
+        self._model = None
+
+
+def _limit(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
