@@ -47,6 +47,7 @@ from milp_verix.cli_options import (
     refusals,
     shape_of,
 )
+from milp_verix.cli_solvers import solvers
 from milp_verix.explain import Progress, explain
 from milp_verix.onnx_network import load_network
 from milp_verix.oracle import EXACTNESS
@@ -99,6 +100,7 @@ app.command("contrastive")(contrastive)
 app.command("enumerate")(enumerate_)
 app.command("export")(export)
 app.command("minimum")(minimum)
+app.command("solvers")(solvers)
 
 
 @app.command("explain", epilog="\n".join(str(__doc__).splitlines()[2:]))

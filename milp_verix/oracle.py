@@ -18,7 +18,7 @@ from milp_verix.foresight import flipped, forecast, shortest_violated
 from milp_verix.live import live_encoding_of
 from milp_verix.memory import Memory, first_memory
 from milp_verix.problem import Problem
-from milp_verix.solvers import Session, open_session
+from milp_verix.solvers import Session, open_session, why_auto
 from milp_verix.tightening import bounds_within, resolve_bounds
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Stage, Stopwatch, Verdict
@@ -87,6 +87,8 @@ class Oracle:
                 problem, self._margins, self.formulation, self._session, full
             )
         self._earlier_notes: tuple[str, ...] = ()
+        if solver == "auto":
+            self._earlier_notes = why_auto(self.solver, self.formulation.features)
 
     def __enter__(self) -> "Oracle":
         return self

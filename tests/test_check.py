@@ -90,7 +90,7 @@ def test_a_proof_with_a_huge_big_m_is_distrusted(solver: str, tmp_path: Path) ->
 
 
 def limit(solver: str) -> float:
-    return 50 if solver == "cbc" else Tolerances().largest_big_m
+    return 50 if solver in ("cbc", "pulp") else Tolerances().largest_big_m
 
 
 @each_solver

@@ -12,8 +12,8 @@ from milp_verix import Answer, Explanation, InputError
 from milp_verix.cli import app
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.report import facts
-from milp_verix.solvers import SOLVERS, open_session
-from tests.each_solver import SLOW, needs
+from milp_verix.solvers import SOLVERS, auto, open_session
+from tests.each_solver import SLOW, needs, why_not
 from tests.networks import cube, dense_network, network_of, random_layers
 from tests.tiny_cases import case, permutation
 from verix_encodings import (
@@ -105,8 +105,16 @@ def test_a_solver_that_does_not_take_it_is_refused_at_once(
         small(tmp_path, formulation=name, solver=solver)
 
 
-def test_auto_looks_for_a_solver_that_takes_it(tmp_path: Path) -> None:
-    assert small(tmp_path, formulation="sos1").solver == "cbc"
+def test_auto_looks_for_a_solver_that_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = small(tmp_path, formulation="sos1")
+    assert found.solver == "cbc"
+    assert found.notes == ("auto took cbc: highs takes no special ordered sets",)
+    assert small(tmp_path).notes == ()
+    if why_not("scip") is None:
+        assert small(tmp_path, formulation="indicator").solver == "scip"
+    monkeypatch.setattr(auto, "AUTO_ORDER", ("highs", "cbc"))
     with pytest.raises(InputError, match=r"auto tries takes no indicator.*: gurobi, scip"):
         small(tmp_path, formulation="indicator")
 

@@ -10,7 +10,16 @@ import pytest
 import milp_verix
 from milp_verix import InputError, SolverUnavailableError
 from milp_verix.errors import LicenceLimitError
-from milp_verix.solvers import SolveResult, SolveStatus, Targets, cbc, open_session, resolve_solver
+from milp_verix.solvers import (
+    SOLVERS,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    cbc,
+    open_session,
+    resolve_solver,
+    why_auto,
+)
 from milp_verix.solvers.fallback import LicenceFallback
 from tests.each_solver import needs
 from tests.mip import over
@@ -35,7 +44,7 @@ def explain_with(solver: str, folder: Path) -> milp_verix.Explanation:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'cplex'; choose one of auto, highs, phase, cbc, gurobi"):
+    with pytest.raises(InputError, match="'cplex'; choose one of auto, highs, phase, cbc"):
         explain_with("cplex", tmp_path)
 
 
@@ -44,12 +53,16 @@ def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     [
         ("highs", "highspy", "pip install highspy"),
         ("gurobi", "gurobipy", "pip install gurobipy"),
+        ("scip", "pyscipopt", "pip install pyscipopt"),
+        ("pulp", "pulp", "pip install pulp"),
+        ("pyomo", "pyomo", "pip install pyomo"),
+        ("pulp:HiGHS", "pulp", "pip install pulp"),
     ],
 )
 def test_a_missing_package_is_named_with_its_remedy(
     solver: str, module: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hide(monkeypatch, module)
+    hide(monkeypatch, module, *(["pyomo.environ"] if module == "pyomo" else []))
     with pytest.raises(SolverUnavailableError, match=f"solver '{solver}'.*{module}.*{remedy}"):
         explain_with(solver, tmp_path)
 
@@ -83,16 +96,33 @@ def test_auto_is_cbc_where_highs_is_missing(
     found = explain_with("auto", tmp_path)
     assert found.solver == "cbc"
     assert found.explanation == expected.explanation
+    (note,) = found.notes
+    assert note.startswith("auto took cbc: highs highspy does not import")
+    assert "pip install highspy" in note
 
 
 def test_auto_names_every_solver_that_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hide(monkeypatch, "highspy")
+    hide(monkeypatch, "highspy", "pyscipopt", "gurobipy")
     hide_cbc(monkeypatch)
     with pytest.raises(SolverUnavailableError, match="highspy") as caught:
         explain_with("auto", tmp_path)
-    assert "cbc: no CBC binary" in str(caught.value)
+    said = str(caught.value)
+    assert "'cbc': no CBC binary" in said
+    assert "'scip': pyscipopt does not import" in said
+    assert "'gurobi': gurobipy does not import" in said
+
+
+def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_options: object) -> None:
+        raise SolverUnavailableError("the binary does not run")
+
+    monkeypatch.setattr(SOLVERS["highs"], "open", refuse)
+    session = open_session("auto")
+    assert session.name == "cbc"
+    session.close()
+    assert why_auto("cbc", frozenset()) == ("auto took cbc: highs does not open",)
 
 
 @needs("gurobi")

@@ -1,10 +1,10 @@
-"""Solvers: one small file each, and one line here.
+"""Solvers: one small file each, and one line in ``names.py``.
 
-A solver is a module with ``name``, ``unavailable()`` and ``open()``, see
+A solver is a module with ``name``, ``licence``, ``features``, ``unavailable()`` and ``open()``, see
 :class:`~milp_verix.solvers.session.Solver`.
 """
 
-from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.fallback import LicenceFallback
 from milp_verix.solvers.names import SOLVERS, solver_named
 from milp_verix.solvers.session import (
@@ -13,13 +13,9 @@ from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
     Targets,
-    in_words,
 )
 from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
-
-AUTO_ORDER = ("phase", "highs", "cbc")
-"""What ``auto`` tries: in process before subprocess, and open source only."""
 
 SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"
@@ -34,33 +30,14 @@ def resolve_solver(name: str | Solver, needed: frozenset[str] = frozenset()) -> 
     """
     if not isinstance(name, str):
         if not needed <= name.features:
-            raise _lacking(name.name, (), needed - name.features)
+            raise lacking(name.name, (), needed - name.features)
         return name
     if name == "auto":
-        reasons = []
-        candidates = [c for c in AUTO_ORDER if needed <= SOLVERS[c].features]
-        if not candidates:
-            raise _lacking("what auto tries", AUTO_ORDER, needed)
-        for candidate in candidates:
-            reason = SOLVERS[candidate].unavailable()
-            if reason is None:
-                return SOLVERS[candidate]
-            reasons.append(f"{candidate}: {reason}")
-        raise SolverUnavailableError("no solver is available; " + "; ".join(reasons))
+        return first_of_auto(needed, lambda solver: solver)
     solver = solver_named(name)
     if not needed <= solver.features:
-        raise _lacking(name, (name,), needed)
-    reason = solver.unavailable()
-    if reason is not None:
-        raise SolverUnavailableError(f"solver {name!r}: {reason}")
-    return solver
-
-
-def _lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
-    lacking = needed.difference(*(solver_named(name).features for name in names))
-    taking = [name for name, solver in SOLVERS.items() if needed <= solver.features]
-    who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
-    return InputError(f"{what} takes no {in_words(lacking)}; {who}")
+        raise lacking(name, (name,), needed)
+    return available(solver, name)
 
 
 def open_session(
@@ -74,13 +51,18 @@ def open_session(
 
     A solver whose licence may end at a size hands larger programs to ``LICENCE_FALLBACK``.
     """
-    solver = resolve_solver(name, needed)
     tolerances = tolerances or Tolerances()
-    session = solver.open(threads=threads, tolerances=tolerances)
-    if solver.name not in SIZE_LIMITED or solver is name:
-        return session
-    other = SOLVERS[LICENCE_FALLBACK]
-    return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
+
+    def opened(solver: Solver) -> Session:
+        session = solver.open(threads=threads, tolerances=tolerances)
+        if solver.name not in SIZE_LIMITED or solver is name:
+            return session
+        other = SOLVERS[LICENCE_FALLBACK]
+        return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))
+
+    if name == "auto":
+        return first_of_auto(needed, opened)
+    return opened(resolve_solver(name, needed))
 
 
 def timed_solver(name: str, watch: Stopwatch, needed: frozenset[str] = frozenset()) -> Solver:
@@ -104,5 +86,7 @@ __all__ = [
     "Targets",
     "open_session",
     "resolve_solver",
+    "solver_named",
     "timed_solver",
+    "why_auto",
 ]

@@ -35,6 +35,7 @@ from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "cbc"
+licence = "EPL-2.0"
 features = frozenset({"sos1", "start", "early_stop"})
 
 _CUTOFF_SLACK = 1e-7

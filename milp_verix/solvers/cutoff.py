@@ -20,7 +20,7 @@ from verix_encodings.arrays import FloatArray
 
 _GAP = 5e-6
 _WHOLE_GAP = 0.9
-_MOST_ROUNDS = 50
+_MOST_ROUNDS = 8
 _VIOLATION = 1e-6
 
 

@@ -25,6 +25,7 @@ class Engine:
     """
 
     name: str
+    licence: str
     options: Callable[[int, Tolerances], Options]
     largest_big_m: float = 1e4
     largest_coefficient: float = 1e15
@@ -117,11 +118,12 @@ def cbc_options(threads: int, tolerances: Tolerances) -> Options:
     }
 
 
-HIGHS = Engine("highs", highs_options, dropped=HIGHS_DROPS)
-GUROBI = Engine("gurobi", gurobi_options, dropped=1e-13)
-SCIP = Engine("scip", scip_options, dropped=SCIP_DROPS)
+HIGHS = Engine("highs", "MIT", highs_options, dropped=HIGHS_DROPS)
+GUROBI = Engine("gurobi", "proprietary", gurobi_options, dropped=1e-13)
+SCIP = Engine("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
 CBC = Engine(
     "cbc",
+    "EPL-2.0",
     cbc_options,
     largest_big_m=50.0,
     largest_coefficient=1e9,
@@ -131,6 +133,7 @@ CBC = Engine(
 )
 UNKNOWN = Engine(
     "unknown",
+    "its own",
     lambda _threads, _tolerances: {},
     # tolerances of 1e-6, as most solvers have them, and nothing better known
     largest_big_m=50.0,

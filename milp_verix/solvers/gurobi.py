@@ -25,6 +25,7 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "gurobi"
+licence = "proprietary, free up to 2000 columns"
 features = frozenset(
     {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
 )

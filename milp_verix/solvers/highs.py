@@ -27,6 +27,7 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
+licence = "MIT"
 features = frozenset({"partition", "live_bounds", "start", "early_stop", "duals"})
 
 

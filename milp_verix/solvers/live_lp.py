@@ -89,7 +89,7 @@ class LiveLp:
 
         The columns cost nothing at first; the basis stays.
         """
-        program = program.relaxed.without_tiny(highs.SMALL)
+        program = program.relaxed.without_tiny(HIGHS_DROPS)
         model, columns, rows = self._highs, self._columns.size, self._highs.getNumRow()
         new, added = program.columns - columns, program.matrix[rows:, :]
         none = np.zeros(0, dtype=np.int32)

@@ -32,6 +32,7 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.safe_bound import SafeBound
 
 name = "phase"
+licence = "BSD-3-Clause, HiGHS MIT"
 features = frozenset({"partition", "live_bounds", "live_rows", "early_stop"})
 _DECIDED = 1e-9
 

@@ -34,6 +34,11 @@ class PulpSolver:
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def licence(self) -> str:
+        """The licences of both."""
+        return f"PuLP MIT, {engine_of(self.native).licence}"
+
+    @property
     def features(self) -> frozenset[str]:
         """What the solver behind PuLP takes of what PuLP can say."""
         return engine_of(self.native).features

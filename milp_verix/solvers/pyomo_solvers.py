@@ -39,6 +39,11 @@ class PyomoSolver:
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def licence(self) -> str:
+        """The licences of both."""
+        return f"Pyomo BSD-3-Clause, {engine_of(self.native).licence}"
+
+    @property
     def features(self) -> frozenset[str]:
         """What the solver behind Pyomo takes of what is handed to it."""
         live = {"live_bounds"} if self.native.startswith("appsi_") else set()

@@ -18,6 +18,7 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "scip"
+licence = "Apache-2.0"
 features = frozenset(
     {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
 )

@@ -147,13 +147,16 @@ FEATURES = {
     "partition": "partition formulation",
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
-    "live_bounds": "changes of bounds in place",
-    "live_rows": "changes of coefficients in place",
+    "live_bounds": "bounds in place",
+    "live_rows": "coefficients in place",
     "start": "start",
-    "early_stop": "stop at a target",
-    "duals": "duals of linear programs",
+    "early_stop": "early stop",
+    "duals": "duals",
 }
 """What a solver may take (beyond linear rows, see ``Program.features``) or do, in words."""
+
+PROGRAM_FEATURES = frozenset({"indicator", "partition", "quadratic", "sos1"})
+"""Those that a program may need."""
 
 
 class Solver(Protocol):
@@ -162,6 +165,10 @@ class Solver(Protocol):
     @property
     def name(self) -> str:
         """The name that users choose it by."""
+
+    @property
+    def licence(self) -> str:
+        """The licence of the solver, in a word or two."""
 
     @property
     def features(self) -> frozenset[str]:

@@ -50,6 +50,8 @@ class Stopwatch:
 class TimedSolver:
     """The solver ``name`` whose sessions, opened by ``opening``, report to ``watch``."""
 
+    licence = "that of the solver timed"
+
     def __init__(
         self,
         name: str,

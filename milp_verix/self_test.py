@@ -1,0 +1,136 @@
+"""Does a solver work here? Two tiny problems whose answers are known on paper.
+
+The program ``min −5a − 4b − 3c`` over ``2a + 3b + c ≤ 5``, ``4a + b + 2c ≤ 11``,
+``3a + 4b + 2c ≤ 8`` in binaries has the optimum −9, at (1, 1, 0). The network with the scores
+``(½, |x₁ − x₂|)`` keeps class 0 around (½, ½) as long as 2 ε < ½.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import onnx
+import scipy.sparse as sp
+
+from milp_verix.errors import MilpVerixError, SolverUnavailableError
+from milp_verix.oracle import Oracle
+from milp_verix.problem import make_problem
+from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
+from milp_verix.verdict import Answer
+from verix_encodings import Program, ProgramBuilder
+
+_SECONDS = 60.0
+_RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
+
+
+@dataclass(frozen=True, slots=True)
+class SolverReport:
+    """What is known of a solver here.
+
+    ``version`` is None for one that cannot be used, and ``problem`` says why; for one that can,
+    ``problem`` is what the self-test found wrong, or None. ``seconds`` is what the test took.
+    """
+
+    name: str
+    version: str | None
+    licence: str
+    features: frozenset[str]
+    problem: str | None
+    seconds: float = 0.0
+
+    @property
+    def installed(self) -> bool:
+        """Whether the solver can be used at all."""
+        return self.version is not None
+
+
+def report_on(name: str) -> SolverReport:
+    """Try the solver called ``name``; raises ``InputError`` for a name that is not known."""
+    solver, version = solver_named(name), None
+    started = time.monotonic()
+    try:
+        resolve_solver(name)
+        session = open_session(name)
+        version = session.version
+        session.close()
+        problem = self_test(name)
+    except SolverUnavailableError as error:
+        problem = str(error).removeprefix(f"solver {name!r}: ")
+    except MilpVerixError as error:
+        version, problem = version or "unknown", str(error)
+    seconds = time.monotonic() - started
+    return SolverReport(name, version, solver.licence, solver.features, problem, seconds)
+
+
+def self_test(name: str) -> str | None:
+    """Return what the solver called ``name`` gets wrong, or None; raises as sessions do."""
+    session = open_session(name)
+    try:
+        session.load(_program())
+        for bounds, expected in (((0.0, 1.0), -9.0), ((0.0, 0.0), -8.0)):
+            # without b the best is (1, 0, 1)
+            session.set_bounds(np.array([1]), np.array([bounds[0]]), np.array([bounds[1]]))
+            cost = np.array([-5.0, -4.0, -3.0])
+            result = session.minimise(cost, Targets(seconds=_SECONDS))
+            if result.status is not SolveStatus.OPTIMAL or result.point is None:
+                return f"no optimum of a tiny program: {result.detail or result.status.value}"
+            value = float(cost @ result.point)
+            if not (abs(value - expected) < 1e-6 and abs(result.bound - expected) < 1e-3):
+                return f"an optimum of {value:g}, bound {result.bound:g}, where it is {expected:g}"
+            if result.bound > expected + 1e-9:
+                return f"a bound of {result.bound:.12g} above the optimum {expected:g}"
+    finally:
+        session.close()
+    return _checks(name)
+
+
+def _checks(name: str) -> str | None:
+    with TemporaryDirectory(prefix="milp-verix-") as folder:
+        path = Path(folder) / "distance.onnx"
+        _write_network(path)
+        for epsilon, expected in _RADII.items():
+            problem = make_problem(path, np.full(2, 0.5), epsilon=epsilon)
+            # interval bounds decide neither, nor does a point known before
+            with Oracle(problem, name, bounds="interval", reuse=False) as oracle:
+                verdict = oracle.check(np.arange(2), _SECONDS)
+            if verdict.answer is not expected:
+                said = f"{verdict.answer.name} {verdict.reason or ''}".strip()
+                return f"a check that is {expected.name} came out as {said}"
+            if not verdict.effort.solves:
+                return "a check was decided without the solver"
+    return None
+
+
+def _program() -> Program:
+    builder = ProgramBuilder()
+    columns = builder.add_columns("d", np.arange(3), 0.0, 1.0, integer=True)
+    rows = sp.csr_array(np.array([[2.0, 3.0, 1.0], [4.0, 1.0, 2.0], [3.0, 4.0, 2.0]]))
+    limits = [5.0, 11.0, 8.0]
+    builder.add_rows("row", np.arange(3), [(rows, columns)], -np.inf, limits)
+    return builder.build()
+
+
+def _write_network(path: Path) -> None:
+    """Write the scores ``(½, relu(x₁ − x₂) + relu(x₂ − x₁))``."""
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    constants = {
+        "A": np.array([[1.0, -1.0], [-1.0, 1.0]]),
+        "B": np.array([[0.0, 1.0], [0.0, 1.0]]),
+        "b": np.array([0.5, 0.0]),
+    }
+    nodes = [
+        helper.make_node("MatMul", ["x", "A"], ["h"]),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("Gemm", ["r", "B", "b"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "distance",
+        [helper.make_tensor_value_info("x", kind, [1, 2])],
+        [helper.make_tensor_value_info("y", kind, [1, 2])],
+        [onnx.numpy_helper.from_array(v.astype(np.float32), k) for k, v in constants.items()],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)

@@ -1,0 +1,58 @@
+"""What ``auto`` takes, and why: the first that takes the program, is installed, and opens."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.solvers.names import SOLVERS, solver_named
+from milp_verix.solvers.session import Solver, in_words
+
+AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
+"""What ``auto`` tries: in process before subprocess, open source before licences."""
+
+Opened = TypeVar("Opened")
+
+
+def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -> Opened:
+    """Return ``attempt`` of the first solver that takes ``needed`` and is here.
+
+    One that raises ``SolverUnavailableError`` is passed over; that of all of them says why.
+    """
+    reasons = []
+    for name in AUTO_ORDER:
+        solver = SOLVERS[name]
+        if not needed <= solver.features:
+            continue
+        try:
+            return attempt(available(solver, name))
+        except SolverUnavailableError as error:
+            reasons.append(str(error).removeprefix("solver "))
+    if not reasons:
+        raise lacking("what auto tries", AUTO_ORDER, needed)
+    raise SolverUnavailableError("no solver is available; " + "; ".join(reasons))
+
+
+def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
+    """Return a note on what ``auto`` passed over before ``chosen``, if anything."""
+    passed = []
+    for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)] if chosen in AUTO_ORDER else ():
+        beyond = needed - SOLVERS[name].features
+        reason = f"takes no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
+        passed.append(f"{name} {reason or 'does not open'}")
+    return (f"auto took {chosen}: {'; '.join(passed)}",) if passed else ()
+
+
+def available(solver: Solver, name: str) -> Solver:
+    """Return ``solver``, or raise ``SolverUnavailableError`` with its reason."""
+    reason = solver.unavailable()
+    if reason is not None:
+        raise SolverUnavailableError(f"solver {name!r}: {reason}")
+    return solver
+
+
+def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
+    """Return the error that none of ``names`` takes what is ``needed``."""
+    beyond = needed.difference(*(solver_named(name).features for name in names))
+    taking = [name for name, solver in SOLVERS.items() if needed <= solver.features]
+    who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
+    return InputError(f"{what} takes no {in_words(beyond)}; {who}")
