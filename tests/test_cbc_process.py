@@ -1,18 +1,21 @@
 """CBC is a process of its own: whatever it does, it ends with a result or one kind of error."""
 
+import os
+import signal
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-import milp_verix
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import SolveStatus, Targets, cbc, open_session
 from tests.each_solver import needs
 from tests.mip import over
-from tests.networks import cube, dense_network, network_of, random_layers
+from tests.networks import cube, network_of, random_layers
 from tests.valley import checked, valley
 from verix_encodings import Program
 
@@ -140,33 +143,43 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def running(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """Return the names of the files that are there while CBC runs, solve by solve."""
+    seen: list[set[str]] = []
+    honest = cbc.CbcSession._run
+
+    def run(*arguments: Any) -> str | None:
+        seen.append({file.name for file in scratch.glob("*/*")})
+        return honest(*arguments)
+
+    monkeypatch.setattr(cbc.CbcSession, "_run", run)
+    return seen
+
+
 @needs("cbc")
-def test_no_files_are_left_behind(scratch: Path) -> None:
+def test_no_files_are_left_behind(scratch: Path, running: list[set[str]]) -> None:
     session = open_session("cbc")
     loaded = program()
     session.load(loaded)
-    session.minimise(np.ones(loaded.columns), Targets())
-    assert len(list(scratch.iterdir())) == 1
-    session.close()
+    session.minimise(np.ones(loaded.columns), Targets(start=np.zeros(loaded.columns)))
+    assert running == [{"check.mps", "check.start"}]
     assert list(scratch.iterdir()) == []
+    session.close()
 
 
 @needs("cbc")
-def test_no_files_are_left_behind_by_an_interrupted_explanation(
-    scratch: Path, tmp_path: Path
+def test_no_files_are_left_behind_by_an_interrupted_solve(
+    scratch: Path, running: list[set[str]], fake_binary: FakeBinary
 ) -> None:
-    seen = []
-
-    def interrupt(_progress: object) -> None:
-        seen.extend(scratch.iterdir())
-        raise KeyboardInterrupt
-
-    network = dense_network(random_layers(np.random.default_rng(0), (3, 4, 2)), tmp_path)
-    explanation = milp_verix.explain(
-        network, np.full(3, 0.5), epsilon=0.5, solver="cbc", progress=interrupt
-    )
-    assert explanation.statistics.stopped == "interrupted"
-    assert seen
+    fake_binary("exec sleep 60")
+    session = open_session("cbc")
+    session.load(program())
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.minimise(np.ones(program().columns), Targets())
+    assert running == [{"check.mps"}]
     assert list(scratch.iterdir()) == []
 
 

@@ -106,9 +106,8 @@ def test_options_of_the_users_own_are_used_and_said(name: str) -> None:
     if reason := solver_named(name).unavailable():
         pytest.skip(reason)
     session = open_session(name)
-    program = over(
-        network_of(random_layers(np.random.default_rng(3), (4, 6, 4, 2))), cube(4)
-    ).program
+    network = network_of(random_layers(np.random.default_rng(3), (4, 6, 4, 2)))
+    program = over(network, cube(4)).program
     session.load(program)
     cost = np.random.default_rng(0).normal(size=program.columns)
     result = session.minimise(cost, Targets())

@@ -82,7 +82,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "CbcSession":  # noqa: A001
 
 
 class CbcSession:
-    """A folder of files and a program in memory; each solve is a process of its own."""
+    """A program in memory; each solve is a process, with files in a folder that goes with it."""
 
     name = name
     largest_big_m = CBC.largest_big_m
@@ -93,7 +93,6 @@ class CbcSession:
         self._path = path
         self._threads = threads
         self._tolerances = tolerances
-        self._folder = tempfile.TemporaryDirectory(prefix="milp-verix-")
         self._program: Program | None = None
         self.version = self._read_version()
 
@@ -126,15 +125,19 @@ class CbcSession:
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
         if largest > CBC.largest_coefficient:
             raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
-        model = Path(self._folder.name) / "check.mps"
-        solution = Path(self._folder.name) / "check.sol"
-        solution.unlink(missing_ok=True)
-        write_mps(self._program.without_tiny(CBC.dropped), cost, model)
+        with tempfile.TemporaryDirectory(prefix="milp-verix-") as folder:
+            return self._solve(self._program, cost, targets, Path(folder))
+
+    def _solve(
+        self, program: Program, cost: FloatArray, targets: Targets, folder: Path
+    ) -> SolveResult:
+        model, solution = folder / "check.mps", folder / "check.sol"
+        write_mps(program.without_tiny(CBC.dropped), cost, model)
         command = self._command(model, solution, targets)
         start = start_of(targets, cost.size)
-        if start is not None and self._program.binaries:
-            _write_start(self._program, start, model.with_suffix(".start"))
-            command[2:2] = ["-mipstart", str(model.with_suffix(".start"))]
+        if start is not None and program.binaries:
+            _write_start(program, start, folder / "check.start")
+            command[2:2] = ["-mipstart", str(folder / "check.start")]
         log = self._run(command, targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
@@ -204,8 +207,8 @@ class CbcSession:
         return SolveResult(status, bound, point, nodes, iterations, detail)
 
     def close(self) -> None:
-        """Remove the session's files."""
-        self._folder.cleanup()
+        """Forget the program; files are gone already."""
+        self._program = None
 
 
 def _write_start(program: Program, start: FloatArray, path: Path) -> None:
