@@ -1,9 +1,6 @@
 """CBC is a process of its own: whatever it does, it ends with a result or one kind of error."""
 
-import os
-import signal
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,21 +163,6 @@ def test_no_files_are_left_behind(scratch: Path, running: list[set[str]]) -> Non
     assert running == [{"check.mps", "check.start"}]
     assert list(scratch.iterdir()) == []
     session.close()
-
-
-@needs("cbc")
-def test_no_files_are_left_behind_by_an_interrupted_solve(
-    scratch: Path, running: list[set[str]], fake_binary: FakeBinary
-) -> None:
-    fake_binary("exec sleep 60")
-    session = open_session("cbc")
-    session.load(program())
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        session.minimise(np.ones(program().columns), Targets())
-    assert running == [{"check.mps"}]
-    assert list(scratch.iterdir()) == []
 
 
 def test_no_files_are_left_behind_by_a_failure(
