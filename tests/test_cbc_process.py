@@ -1,5 +1,6 @@
 """CBC is a process of its own: whatever it does, it ends with a result or one kind of error."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from milp_verix.solvers import SolveStatus, Targets, cbc, open_session
 from tests.each_solver import needs
 from tests.mip import over
 from tests.networks import cube, network_of, random_layers
+from tests.test_interrupts import commands
 from tests.valley import checked, valley
 from verix_encodings import Program
 
@@ -163,6 +165,17 @@ def test_no_files_are_left_behind(scratch: Path, running: list[set[str]]) -> Non
     assert running == [{"check.mps", "check.start"}]
     assert list(scratch.iterdir()) == []
     session.close()
+
+
+def test_ctrl_c_leaves_neither_files_nor_processes(scratch: Path, fake_binary: FakeBinary) -> None:
+    # it comes as soon as the process runs, wherever we are then
+    sleeper = f"sleep 9{os.getpid()}"
+    fake_binary(f"kill -INT $PPID; exec {sleeper}")
+    for _ in range(5):
+        with pytest.raises(KeyboardInterrupt):
+            solve(seconds=60)
+        assert list(scratch.iterdir()) == []
+        assert not any(line.startswith(sleeper) for line in commands())
 
 
 def test_no_files_are_left_behind_by_a_failure(

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,26 @@ def test_ctrl_c_ends_a_solve_and_leaves_the_session_usable(solver: str) -> None:
     result = session.minimise(cost, Targets())
     assert result.status is SolveStatus.OPTIMAL
     assert result.bound == pytest.approx(optimum(program, cost)[0], abs=2e-5)
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "solver", [pytest.param(name, marks=needs(name)) for name in ("cbc", "scip")]
+)
+def test_ctrl_c_in_another_thread_ends_a_solve_in_a_process(solver: str) -> None:
+    # it interrupts no system call of ours, like one that comes just before the call
+    session = open_session(solver)
+    session.load(hard_program())
+
+    def in_this_thread() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, in_this_thread)
+    started = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.minimise(hard_cost(), Targets(seconds=60))
+    assert time.monotonic() - started < 20
     session.close()
 
 

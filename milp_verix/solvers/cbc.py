@@ -17,12 +17,14 @@ import subprocess
 import tempfile
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.engines import CBC, cbc_options
+from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -159,22 +161,28 @@ class CbcSession:
     def _run(self, command: list[str], seconds: float) -> str | None:
         """Run CBC; return its log, or None where it had to be killed at its time limit."""
         deadline = time.monotonic() + seconds + _GRACE_SECONDS
-        # a session of its own: Ctrl-C in the terminal reaches us, and we end the process
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        process: subprocess.Popen[str] | None = None
+        log = None
         try:
-            timeout = max(deadline - time.monotonic(), 0.0) if np.isfinite(seconds) else None
-            log, _ = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return None
+            # Ctrl-C between its start and its name would leave it running
+            with deferred_interrupt():
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    # Ctrl-C in the terminal reaches us alone, and we end the process
+                    start_new_session=True,
+                )
+            while log is None:
+                left = deadline - time.monotonic()
+                with suppress(subprocess.TimeoutExpired):
+                    log, _ = process.communicate(timeout=max(min(left, LONGEST_WAIT), 0.0))
+                if log is None and left <= 0:
+                    return None
         finally:
-            if process.poll() is None:
+            if process is not None and process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
         if process.returncode != 0:

@@ -12,14 +12,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import IO, Any
 
 from milp_verix.errors import MilpVerixError, SolverError, SolverUnavailableError
+from milp_verix.solvers.interrupt import LONGEST_WAIT
 
 _START_SECONDS = 60.0
 
@@ -76,8 +76,7 @@ class SolverProcess:
         try:
             pickle.dump(question, process.stdin)
             process.stdin.flush()
-            timeout = seconds if np.isfinite(seconds) else None
-            if not select.select([process.stdout], [], [], timeout)[0]:
+            if not _readable(process.stdout, seconds):
                 return None
             answer = pickle.load(process.stdout)
             answered = True
@@ -114,6 +113,17 @@ class SolverProcess:
                 if pipe is not None:
                     pipe.close()
         self._folder.cleanup()
+
+
+def _readable(pipe: IO[bytes], seconds: float) -> bool:
+    """Return whether ``pipe`` has something to read, or ended, within ``seconds``."""
+    deadline = time.monotonic() + seconds
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while not poll.poll(1000 * max(min(deadline - time.monotonic(), LONGEST_WAIT), 0.0)):
+        if time.monotonic() >= deadline:
+            return False
+    return True
 
 
 _idle: dict[bytes, SolverProcess] = {}
