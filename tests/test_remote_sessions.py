@@ -175,7 +175,7 @@ idle = RemoteSession(partial(Odd, "none"))
 idle.close()
 session = RemoteSession(partial(Odd, "hang"))
 session.load(program())
-print(os.getpid(), session._process._folder.name, flush=True)
+print(os.getpid(), session._process._folder, flush=True)
 if sys.argv[1] == "die":
     import threading, time, signal
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
@@ -223,7 +223,10 @@ def test_a_fork_has_processes_of_its_own(odd: Callable[..., RemoteSession]) -> N
     os.waitpid(child, 0)
     assert os.read(read, 10) == b"fine"
     os.close(read)
+    # nor does the fork remove the files of ours
+    assert parent is not None
     assert session._process is parent
+    assert Path(parent._folder).is_dir()
     assert_works(session)
 
 

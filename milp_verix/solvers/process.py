@@ -8,11 +8,13 @@ import atexit
 import os
 import pickle
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -35,20 +37,21 @@ class SolverProcess:
         self.recipe = recipe
         self._owner = os.getpid()
         self._killed = False
-        self._folder = tempfile.TemporaryDirectory(prefix="milp-verix-")
+        self._folder = tempfile.mkdtemp(prefix="milp-verix-")
+        weakref.finalize(self, _remove, self._folder, self._owner)
         path = [str(Path(entry).absolute()) for entry in sys.path]
         code = (
             f"import sys; sys.path[:] = {path!r}; from milp_verix.solvers.worker import main; "
-            f"main({self._folder.name!r})"
+            f"main({self._folder!r})"
         )
-        with (Path(self._folder.name) / "errors").open("wb") as errors:
+        with (Path(self._folder) / "errors").open("wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                cwd=self._folder.name,
-                env={**os.environ, "TMPDIR": self._folder.name},
+                cwd=self._folder,
+                env=os.environ | dict.fromkeys(("TMPDIR", "TMP", "TEMP"), self._folder),
                 # Ctrl-C in the terminal reaches us alone, and we end the process
                 start_new_session=True,
             )
@@ -95,7 +98,7 @@ class SolverProcess:
             self._process.wait(timeout=1)
         code = f"exit code {self._process.returncode}"
         with suppress(OSError):
-            lines = (Path(self._folder.name) / "errors").read_text(errors="replace").split("\n")
+            lines = (Path(self._folder) / "errors").read_text(errors="replace").split("\n")
             said = [line.strip() for line in lines if line.strip()]
             return f"{said[-1]} ({code})" if said else code
         return code
@@ -112,7 +115,13 @@ class SolverProcess:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-        self._folder.cleanup()
+        _remove(self._folder, self._owner)
+
+
+def _remove(folder: str, owner: int) -> None:
+    """Remove ``folder``, but not in a fork of the process that it belongs to."""
+    if owner == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _readable(pipe: IO[bytes], seconds: float) -> bool:
