@@ -110,8 +110,9 @@ def test_auto_looks_for_a_solver_that_takes_it(
 ) -> None:
     found = small(tmp_path, formulation="sos1")
     assert found.solver == "cbc"
-    assert found.notes == ("auto took cbc: highs takes no special ordered sets",)
-    assert small(tmp_path).notes == ()
+    assert found.notes == ("auto took cbc (phase, highs: no special ordered sets)",)
+    assert small(tmp_path).notes == (f"auto took phase, the first of {', '.join(auto.AUTO_ORDER)}",)
+    assert small(tmp_path, solver="phase").notes == ()
     if why_not("scip") is None:
         assert small(tmp_path, formulation="indicator").solver == "scip"
     monkeypatch.setattr(auto, "AUTO_ORDER", ("highs", "cbc"))

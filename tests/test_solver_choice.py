@@ -97,7 +97,7 @@ def test_auto_is_cbc_where_highs_is_missing(
     assert found.solver == "cbc"
     assert found.explanation == expected.explanation
     (note,) = found.notes
-    assert note.startswith("auto took cbc: highs highspy does not import")
+    assert note.startswith("auto took cbc (phase, highs: highspy does not import")
     assert "pip install highspy" in note
 
 
@@ -118,11 +118,12 @@ def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.Monk
     def refuse(**_options: object) -> None:
         raise SolverUnavailableError("the binary does not run")
 
-    monkeypatch.setattr(SOLVERS["highs"], "open", refuse)
+    for name in ("phase", "highs"):
+        monkeypatch.setattr(SOLVERS[name], "open", refuse)
     session = open_session("auto")
     assert session.name == "cbc"
     session.close()
-    assert why_auto("cbc", frozenset()) == ("auto took cbc: highs does not open",)
+    assert why_auto("cbc", frozenset()) == ("auto took cbc (phase, highs: does not open)",)
 
 
 @needs("gurobi")

@@ -33,13 +33,18 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return a note on what ``auto`` passed over before ``chosen``, if anything."""
-    passed = []
-    for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)] if chosen in AUTO_ORDER else ():
+    """Return the note on why ``auto`` took ``chosen``: what it passed over before, if anything."""
+    if chosen not in AUTO_ORDER:
+        return ()
+    passed: dict[str, list[str]] = {}
+    for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)]:
         beyond = needed - SOLVERS[name].features
-        reason = f"takes no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
-        passed.append(f"{name} {reason or 'does not open'}")
-    return (f"auto took {chosen}: {'; '.join(passed)}",) if passed else ()
+        reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
+        passed.setdefault(reason or "does not open", []).append(name)
+    if not passed:
+        return (f"auto took {chosen}, the first of {', '.join(AUTO_ORDER)}",)
+    said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in passed.items())
+    return (f"auto took {chosen} ({said})",)
 
 
 def available(solver: Solver, name: str) -> Solver:
