@@ -181,7 +181,8 @@ def _arguments(
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):
         listed = [f"{option} {value}" for option, value in settings.items() if option != "threads"]
-        arguments |= {"options": listed, "threads": threads}
+        # one thread is what CBC does untold; told of one, it runs its parallel search
+        arguments |= {"options": listed, "threads": threads if threads > 1 else None}
         return arguments
     if native == "SCIP_PY":
         # a list of names and values in turns
