@@ -1,5 +1,6 @@
 """The solvers installed here, as a parameter of tests; the others are skipped by name."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import pytest
@@ -24,6 +25,16 @@ def why_not(name: str) -> str | None:
 def needs(name: str) -> pytest.MarkDecorator:
     """Return the mark of a test that needs the solver called ``name``."""
     return pytest.mark.skipif(why_not(name) is not None, reason=f"{why_not(name)}")
+
+
+def each_solver_with(
+    parameter: str, values: Iterable[object], few: Iterable[object]
+) -> pytest.MarkDecorator:
+    """Return the mark of a test of each solver with ``values``, of a slow one with ``few``."""
+    cases = [(name, value) for name in SOLVERS for value in (few if name in SLOW else values)]
+    return pytest.mark.parametrize(
+        ("solver", parameter), [pytest.param(*case, marks=needs(case[0])) for case in cases]
+    )
 
 
 each_solver = pytest.mark.parametrize(
