@@ -138,7 +138,8 @@ def main() -> None:
     if arguments.out.exists():
         for line in arguments.out.read_text().splitlines():
             data = json.loads(line)
-            runs[data.pop("image"), data.pop("method")] = Found(**data)
+            run_of = data.pop("image"), data.pop("method")
+            runs[run_of] = Found(**data)
     for index, problem in vulnerable(images, prepare, arguments.count):
         for method in methods:
             if (index, method) in runs:

@@ -59,3 +59,29 @@ def test_minimum() -> None:
     assert [row[0] for row in rows] == ["15", "0"]
     assert all(row[2] == row[3] and row[4] == "yes" for row in rows)
     assert all(int(row[6]) >= int(row[2]) for row in rows)
+
+
+def test_peers_go_on_where_they_stopped(tmp_path: Path) -> None:
+    options = ("--epsilon", 0.1, "--count", 2, "--out", tmp_path / "runs.jsonl")
+    first = lines("peers.py", MODEL, f"{IMAGES}:images", *options, "--methods", "default")
+    picture = tmp_path / "runs.png"
+    methods = ("--methods", "default,cold,sensitivity", "--plot", picture)
+    head, *rows = lines("peers.py", MODEL, f"{IMAGES}:images", *options, *methods)
+    assert rows[0] == first[1]
+    sizes = {row[0]: row[head.index("size")] for row in rows}
+    # cold solves in the default order find the same explanations
+    assert sizes["default"] == sizes["cold"]
+    assert {(row[1], row[5], row[6]) for row in rows} == {("2", "0", "0")}
+    assert picture.stat().st_size > 10_000
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 6
+
+
+def test_growth(tmp_path: Path) -> None:
+    cases = [
+        f"{name}={MODEL},{IMAGES}:images,{epsilon}" for name, epsilon in (("a", 0.1), ("b", 2))
+    ]
+    picture = tmp_path / "growth.png"
+    head, *rows = lines("growth.py", *cases, "--count", 2, "--plot", picture)
+    assert [row[:3] for row in rows] == [["a", "64", "32"], ["b", "64", "32"]]
+    assert all(row[head.index("unknown")] == "0" for row in rows)
+    assert picture.stat().st_size > 10_000
