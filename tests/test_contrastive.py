@@ -16,6 +16,7 @@ from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from milp_verix.verdict import Answer, Verdict
 from tests.all_subsets import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth
 from tests.digits import IMAGES, MODEL, images, network
+from tests.each_solver import SLOW
 from tests.fake_session import FakeSolver
 from tests.networks import as_layers, dense_network
 from tests.shared import shared_file
@@ -79,7 +80,7 @@ def test_there_is_something_to_find() -> None:
 def test_solvers_agree(solver: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
         pytest.skip(reason)
-    for seed in range(4):
+    for seed in range(1 if solver in SLOW else 4):
         for norm in NORMS:
             problem, (_, contrasts) = case(seed), truth(seed, norm)
             options = {**posed(problem, norm), "solver": solver}

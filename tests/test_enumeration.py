@@ -32,6 +32,7 @@ from tests.all_subsets import (
     wide_truth,
 )
 from tests.digits import IMAGES, MODEL, images, network
+from tests.each_solver import SLOW
 from tests.fake_session import FakeSolver
 from tests.test_cli import run
 from tests.tiny_cases import case
@@ -105,7 +106,7 @@ def test_hitting_sets_find_the_minimum(norm: str, seed: int, tmp_path: Path) -> 
 def test_solvers_agree(solver: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
         pytest.skip(reason)
-    for seed in range(3):
+    for seed in range(1 if solver in SLOW else 3):
         problem, (explanations, contrasts) = case(seed), truth(seed)
         options = {**problem.options, "solver": solver}
         found = enumerate_explanations(problem.network(tmp_path), problem.x, **options)

@@ -1,6 +1,7 @@
 """What is remembered from one check to the next is true, and saves solves, not answers."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,8 @@ def test_explanations_are_the_same_with_and_without(order: str, norm: str) -> No
 def test_most_counterfactuals_come_without_a_solve() -> None:
     found = explain(network(), images()[16], epsilon=0.1)
     assert found.statistics.flips > 0.7 * len(found.counterfactuals)
-    assert explain(network(), images()[16], epsilon=0.1, reuse=False).statistics.flips == 0
+    options: dict[str, Any] = {"epsilon": 0.1, "traversal": "sequential", "reuse": False}
+    assert explain(network(), images()[16], **options).statistics.flips == 0
 
 
 def test_groups_of_coordinates_are_moved_together(tmp_path: Path) -> None:

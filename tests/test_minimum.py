@@ -71,7 +71,7 @@ def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
 def test_solvers_and_masters_agree(solver: str, master: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
         pytest.skip(reason)
-    for seed in range(6 if solver not in SLOW or solver == "cbc" else 3):
+    for seed in range(2 if solver in SLOW else 6):
         problem = case(seed)
         options = {**problem.options, "solver": solver, "master": master}
         found = minimum(problem.network(tmp_path), problem.x, **options)
