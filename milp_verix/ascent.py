@@ -20,8 +20,14 @@ def only(network: Network, output: int) -> Network:
 
 
 def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, shape (d,); where it jumps, the middle between both sides."""
-    lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
+    """Return the gradient at ``x``, shape (d,); where it jumps, the middle between both sides.
+
+    NaN where the network overflows float64 at ``x``.
+    """
+    try:
+        lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
+    except OverflowError:
+        return np.full(x.size, np.nan)
     return np.asarray(lower[0] / 2 + upper[0] / 2)
 
 

@@ -35,6 +35,7 @@ from verix_encodings import (
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 from verix_encodings.live import LiveEncoding
+from verix_encodings.safe_bound import evaluation_error
 
 EXACTNESS = ("exact", "relaxation", "bounds")
 """How far a check goes: to mixed-integer programs, to their linear relaxations, to bounds."""
@@ -247,6 +248,8 @@ class Oracle:
                 return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
             watch.turn_to(Stage.SOLVES)
             stage = Stage.SOLVES
+            # solvers compute in float64, too: below this their bounds are noise
+            needed = np.maximum(needed, evaluation_error(self._margins, bounds))
             claim = self._claim(free, region, bounds, deadline)
             order = open_[np.argsort(-upper[open_], kind="stable")]
             verdict = self._decide(claim, order, needed, upper, points)

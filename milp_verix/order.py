@@ -42,7 +42,8 @@ def make_order(
 ) -> Order:
     """Return the order called ``order``, or the custom one that a list of features gives.
 
-    Raises ``InputError`` for an unknown name and for a list that is not a permutation.
+    Raises ``InputError`` for an unknown name, for a list that is not a permutation, and where the
+    bounds that an order rests on overflow.
     """
     count = problem.features.count
     if transformation not in TRANSFORMATIONS:
@@ -58,7 +59,13 @@ def make_order(
     if order == "sensitivity":
         return _ascending(order, sensitivity(problem, transformation))
     if order in _SCORES:
-        return _ascending(order, _SCORES[order](problem))
+        try:
+            return _ascending(order, _SCORES[order](problem))
+        except OverflowError as error:
+            raise InputError(
+                f"the order {order!r} rests on bounds over the ball, but {error}: give a smaller "
+                "epsilon, or another order, such as 'sequential'"
+            ) from error
     raise InputError(
         f"unknown order {order!r}; choose one of {', '.join(ORDERS)}, or give a list of features"
     )

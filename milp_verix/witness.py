@@ -1,5 +1,7 @@
 """The only way to a VIOLATED verdict: an input in the ball, run in onnxruntime."""
 
+import numpy as np
+
 from milp_verix.problem import Problem
 from milp_verix.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
@@ -9,8 +11,10 @@ def replayed(problem: Problem, point: FloatArray, free: IntArray) -> Verdict | N
     """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes, else None.
 
     ``point`` is any vector of shape (d,); what is run is the input of the network's dtype next to
-    it that lies in the ball over the coordinates ``free``.
+    it that lies in the ball over the coordinates ``free``. None for one that is not finite.
     """
+    if not np.isfinite(point).all():
+        return None  # slopes that overflow lead nowhere
     network, question, ball = problem.network, problem.question, problem.ball
     witness = ball.nearest_witness(point, free)
     if not ball.contains(witness, free):

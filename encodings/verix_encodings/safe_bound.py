@@ -22,8 +22,9 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix
 from verix_encodings.bounds import Bounds, relative_error
-from verix_encodings.network import Affine, Network
+from verix_encodings.network import Affine, Max, Network, Smooth
 from verix_encodings.program import Program
+from verix_encodings.strips import slope_range
 
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -142,3 +143,32 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
         reaches.append(reach)
         errors.append((error + relative_error(terms) * reach) * (1 + 1e-9))
     return max(float(np.max(error, initial=0.0)) for error in errors)
+
+
+def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
+    """Bound the rounding error of evaluating each output in float64; shape (outputs,).
+
+    An affine map adds ``γ (|W| |v| + |b|)`` to the errors that it carries on, an activation scales
+    its own by no more than its largest slope (Higham, *Accuracy and Stability of Numerical
+    Algorithms*, 2002, §3.1). Where large terms cancel it is far above the rounding of the result.
+    ``bounds`` must be valid.
+    """
+    errors = [np.zeros(network.input_size)]
+    for node in network.nodes:
+        if isinstance(node, Affine):
+            gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in node.terms))
+            error = gamma * np.abs(node.bias)
+            for source, matrix in node.terms:
+                error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+        elif isinstance(node, Max):
+            error = node.reduce(errors[node.source][node.indices])
+        elif isinstance(node, Smooth):
+            interval = bounds[node.source]
+            steepest = np.abs(slope_range(node.function, interval.lower, interval.upper)).max(
+                axis=0
+            )
+            error = steepest * errors[node.source]
+        else:
+            error = errors[node.source]
+        errors.append(np.asarray(error))
+    return errors[-1]
