@@ -10,6 +10,7 @@ is exact until a phase changes: it picks the features worth a forward pass, and 
 features in a row may well be freed together. Nothing rests on it but where to look.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -25,14 +26,20 @@ from verix_encodings.arrays import FloatArray
 
 
 def flipped(
-    problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
+    problem: Problem,
+    memory: Memory,
+    irrelevant: Sequence[int],
+    features: Sequence[int],
+    deadline: float = np.inf,
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield those of ``features`` that change the prediction from a worst point.
 
-    ``memory`` is that of the set ``irrelevant``.
+    ``memory`` is that of the set ``irrelevant``; ``deadline`` is in terms of ``time.monotonic()``.
     """
     expected = _expected(problem, memory)
     for feature in features:
+        if time.monotonic() >= deadline:
+            return
         if np.all(expected[:, feature] <= 0):
             continue
         free = problem.features.coordinates([*irrelevant, feature])

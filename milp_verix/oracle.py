@@ -137,21 +137,22 @@ class Oracle:
         """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
         return self._timed(free, seconds, bounds_only=True)
 
-    def flipped(self, irrelevant: Sequence[int], features: Sequence[int]) -> dict[int, Verdict]:
-        """Return those of ``features`` that known points keep in the explanation.
+    def flipped(
+        self, irrelevant: Sequence[int], features: Sequence[int], seconds: float = np.inf
+    ) -> tuple[dict[int, Verdict], Effort]:
+        """Return those of ``features`` that known points keep in the explanation, and the effort.
 
         ``irrelevant`` is the set of features that is proven; see :mod:`~milp_verix.foresight`.
+        After ``seconds`` no more features are looked at.
         """
         watch = Stopwatch(Stage.POINTS)
+        deadline = time.monotonic() + seconds
         memory = self._memory_of(irrelevant)
-        if memory is None:
-            return {}
-        found = dict(flipped(self.problem, memory, irrelevant, features))
-        share = watch.read().divided(len(found) or 1)
-        return {
-            feature: replace(verdict, effort=replace(share, flips=1), stage=Stage.POINTS)
-            for feature, verdict in found.items()
-        }
+        found: dict[int, Verdict] = {}
+        if memory is not None:
+            found = dict(flipped(self.problem, memory, irrelevant, features, deadline))
+        effort = watch.read() + Effort(flips=len(found))
+        return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
 
     def forecast(self, irrelevant: Sequence[int], features: Sequence[int]) -> int | None:
         """Return how many of ``features`` may be freed together; None where nothing is known."""

@@ -70,9 +70,7 @@ def galloping(walk: Walk) -> None:
     _free_by_bounds(walk, len(walk.remaining))
     last = 0
     while walk.remaining:
-        flipped = walk.oracle.flipped(walk.state.irrelevant, walk.remaining)
-        for feature, verdict in flipped.items():
-            walk.state.effort += verdict.effort
+        for feature, verdict in walk.flipped().items():
             walk.settle([feature], verdict)
         _free_by_bounds(walk, 1)
         if not walk.remaining:

@@ -94,6 +94,15 @@ class Walk:
         self.state.checks += 1
         return verdict
 
+    def flipped(self) -> dict[int, Verdict]:
+        """Return the features left that known points keep; raises ``OutOfTimeError``."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTimeError
+        found, effort = self.oracle.flipped(self.state.irrelevant, self.remaining, left)
+        self.state.effort += effort
+        return found
+
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
         """Write down what ``verdict`` on freeing ``features`` too says of them.
 

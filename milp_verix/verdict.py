@@ -52,11 +52,6 @@ class Effort:
             tuple(a + b for a, b in zip(self.stages, other.stages, strict=True)),
         )
 
-    def divided(self, parts: int) -> "Effort":
-        """Return the share in the time of one of ``parts`` that came out of it together."""
-        stages = tuple(seconds / parts for seconds in self.stages)
-        return Effort(seconds=self.seconds / parts, stages=stages)
-
 
 class Stopwatch:
     """Measures how long each stage takes: it runs for one of them at a time."""

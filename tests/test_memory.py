@@ -121,10 +121,16 @@ def test_the_features_that_flip_are_told_apart_at_once() -> None:
     found = explain(network(), images()[16], epsilon=0.1)
     with Oracle(posed) as oracle:
         assert oracle.check(posed.features.coordinates(found.irrelevant)).holds
-        flipped = oracle.flipped(found.irrelevant, found.explanation)
+        flipped, effort = oracle.flipped(found.irrelevant, found.explanation)
         # all of them, if the worst point of the last check is the worst there is
         assert 0.7 * found.size < len(flipped) <= found.size
-        assert oracle.flipped(found.irrelevant[1:], found.explanation) == {}
+        assert effort.flips == len(flipped)
+        late, _ = oracle.flipped(found.irrelevant, found.explanation, seconds=0.0)
+        assert late == {}
+        # what finds nothing takes time as well
+        none, effort = oracle.flipped(found.irrelevant[1:], found.explanation)
+        assert none == {}
+        assert effort.seconds == effort.stages[0] > 0
     for feature, verdict in flipped.items():
         assert verdict.witness is not None
         moved = np.flatnonzero(verdict.witness.reshape(-1) != images()[16].reshape(-1))
