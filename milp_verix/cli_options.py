@@ -1,6 +1,7 @@
 """What the commands share: the options that pose a problem, how they are read, and exit codes."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +139,10 @@ def exit_code(settled: bool, stopped: str | None) -> int:
 
 
 def check_folder(path: Path | None) -> None:
-    """Refuse an output whose folder does not exist before anything is computed."""
-    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+    """Refuse an output that cannot be written before anything is computed."""
+    if path is None:
+        return
+    if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"cannot write {path}: {path.parent} is no folder, or {path.name} is one")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise InputError(f"cannot write {path}: permission denied; choose another place")

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from milp_verix import Explanation
+from milp_verix import Explanation, InputError
+from milp_verix.cli_options import check_folder
 from tests.digits import IMAGES, MODEL, explained, images, network
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 from tests.networks import as_layers, dense_model
@@ -230,3 +231,14 @@ def test_help_and_version() -> None:
         assert option in told.stdout
     assert "Exit codes" in told.stdout
     assert run("--version").stdout.startswith("milp-verix")
+
+
+def test_an_output_that_is_read_only_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # permissions do not stop root, whom tests may run as
+    monkeypatch.setattr("os.access", lambda path, _mode: Path(path) != tmp_path)
+    with pytest.raises(InputError, match="permission denied"):
+        check_folder(tmp_path / "out.json")
+    (tmp_path / "folder").mkdir()
+    check_folder(tmp_path / "folder" / "out.json")
