@@ -189,6 +189,8 @@ class _Search:
             irrelevant = sorted(free)
             order = (*irrelevant, *sorted(subsets.everything - free))
             smaller = self._explained(Order("hitting sets", order), irrelevant)
+            # a traversal ends at Ctrl-C with what it has, and so does the search
+            self._stopped = smaller.statistics.stopped
             if smaller.size < self._best.size:
                 self._best = smaller
         return learnt

@@ -20,6 +20,7 @@ from milp_verix import (
 from milp_verix import marco as marco_module
 from milp_verix.oracle import Oracle
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
+from milp_verix.traversal import INTERRUPTED, Strategy, Walk, traverse
 from milp_verix.verdict import Answer, Verdict
 from tests.all_subsets import (
     CASES,
@@ -180,6 +181,29 @@ def test_limits_and_interrupts_leave_what_was_found() -> None:
     assert len(broken.abductive) + len(broken.contrastive) > 0
     late = enumerate_explanations(network(), images()[15], epsilon=0.1, time_limit=0.5)
     assert (late.complete, late.statistics.stopped) == (False, "time limit")
+
+
+def test_an_interrupt_inside_a_traversal_ends_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks = 0
+
+    def interrupted(walk: Walk, strategy: Strategy) -> None:
+        nonlocal walks
+        walks += 1
+        traverse(walk, strategy)
+        if walks == 2:
+            walk.state.stopped = INTERRUPTED
+
+    monkeypatch.setattr(hitting_sets_module, "traverse", interrupted)
+    for seed in range(12):
+        problem = wide_case(seed)
+        walks = 0
+        found = minimum_by_hitting_sets(problem.network(tmp_path), problem.x, **problem.options)
+        assert found.statistics.stopped == (INTERRUPTED if walks > 1 else None)
+        if walks > 1:
+            return
+    raise AssertionError("no case improves on its first explanation")
 
 
 def test_nothing_changes_a_robust_prediction() -> None:
