@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from milp_verix.errors import InputError
 from verix_encodings import Formulation, formulation_named
+from verix_encodings.arrays import FloatArray
 
 
 def resolve_formulation(formulation: str | Formulation) -> Formulation:
@@ -38,19 +40,47 @@ def integer_of(value: int, name: str, least: int = 1) -> int:
     return int(value)
 
 
-def indices_of(free: Sequence[int], count: int) -> list[int]:
-    """Return features by their indices; ``InputError`` unless they are distinct and there."""
+def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:
+    """Return features by their indices; ``InputError`` unless they are distinct and there.
+
+    ``name`` is the argument's.
+    """
     try:
         given = np.asarray(free)
     except ValueError as error:  # rows of different lengths
-        raise InputError("free lists features by their integer indices") from error
+        raise InputError(f"{name} lists features by their integer indices") from error
     if given.size == 0:
         return []
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError("free lists features by their integer indices")
+        raise InputError(f"{name} lists features by their integer indices")
     outside = given[(given < 0) | (given >= count)]
     if outside.size:
-        raise InputError(f"feature {outside[0]} is out of range: the features are 0..{count - 1}")
+        raise InputError(
+            f"{name}: feature {outside[0]} is out of range: the features are 0..{count - 1}"
+        )
     if np.unique(given).size != given.size:
-        raise InputError("free lists a feature twice")
+        raise InputError(f"{name} lists a feature twice")
     return [int(i) for i in given]
+
+
+def costs_of(given: ArrayLike | None, count: int, *, positive: bool = False) -> FloatArray:
+    """Return the costs of ``count`` features, 1 each for None, in any shape that holds as many.
+
+    ``InputError`` unless they are finite and at least zero, or above it where ``positive``.
+    """
+    if given is None:
+        return np.ones(count)
+    try:
+        costs = np.array(given, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"costs must be a number for each feature: {error}") from error
+    if costs.size != count:
+        raise InputError(f"costs must be a number for each of {count} features, got {costs.size}")
+    allowed = costs > 0 if positive else costs >= 0
+    wrong = np.flatnonzero(~(np.isfinite(costs) & allowed))
+    if wrong.size:
+        kind = "positive" if positive else "not negative"
+        raise InputError(
+            f"costs must be finite and {kind}, but feature {wrong[0]} costs {costs[wrong[0]]}"
+        )
+    return costs

@@ -1,17 +1,17 @@
 """The smallest contrastive explanation, as a function."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import seconds_of
+from milp_verix.arguments import costs_of, seconds_of
 from milp_verix.ball import Domain
 from milp_verix.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.contrastive_explanation import ContrastiveExplanation
-from milp_verix.errors import InputError
 from milp_verix.explanation import Counterfactual
 from milp_verix.features import FeaturesLike
 from milp_verix.finding import posed, spent
@@ -25,6 +25,9 @@ from milp_verix.traversal import INTERRUPTED
 from milp_verix.verdict import Verdict
 from verix_encodings.arrays import FloatArray
 
+_EXACT = 2.0**53
+"""Whole numbers below are all there in float64."""
+
 
 def contrastive(
     network: OnnxNetwork | str | PathLike[str],
@@ -37,7 +40,7 @@ def contrastive(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
-    costs: Sequence[float] | None = None,
+    costs: ArrayLike | None = None,
     solver: str = "auto",
     time_limit: float | None = None,
     check_time_limit: float | None = 300.0,
@@ -69,28 +72,35 @@ def contrastive(
         label=label,
         output=output,
     )
-    priced = costs_of(costs, problem.features.count)
+    priced = costs_of(costs, problem.features.count, positive=True)
+    unit = unit_of(priced)
     tolerances = tolerances or Tolerances()
     with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:
         subsets = SubsetOracle(oracle, deadline, check_seconds)
         name = "highs" if oracle.solver == "phase" else oracle.solver
         session = open_session(name, threads=threads, tolerances=tolerances)
-        search = ContrastSearch(subsets, session, (solver, threads), tolerances, priced)
+        search = ContrastSearch(subsets, session, (solver, threads), tolerances, priced / unit)
         try:
-            search.run(progress)
+            search.run(None if progress is None else _counted_in(unit, progress))
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
         finally:
             session.close()
         seconds = time.monotonic() - started
         best = search.best
+        contrast = None if best is None else tuple(sorted(subsets.changed(best)))
+        lower_bound = None if search.robust else search.lower_bound * unit
+        if contrast is not None and lower_bound is not None:
+            # sums of the same costs differ in their last digit by the order of the terms
+            cost = math.fsum(priced[list(contrast)])
+            lower_bound = cost if search.proven else min(lower_bound, cost)
         return ContrastiveExplanation(
             **posed(problem, oracle),
-            contrast=None if best is None else tuple(sorted(subsets.changed(best))),
+            contrast=contrast,
             counterfactual=None if best is None else counterfactual_of(best),
             robust=search.robust,
             costs=None if costs is None else tuple(priced.tolist()),
-            lower_bound=None if search.robust else search.lower_bound,
+            lower_bound=lower_bound,
             unknown_reason=None if search.proven else search.unknown_reason,
             statistics=spent(
                 subsets.effort + search.effort, subsets.checks, seconds, search.stopped
@@ -98,19 +108,29 @@ def contrastive(
         )
 
 
-def costs_of(costs: Sequence[float] | None, count: int) -> FloatArray:
-    """Return the costs of ``count`` features, 1 each for None; ``InputError`` for what is none."""
-    if costs is None:
-        return np.ones(count)
-    try:
-        given = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"costs are numbers, one for each feature: {error}") from error
-    if given.shape != (count,):
-        raise InputError(f"costs have shape {given.shape}, and there are {count} features")
-    if not (np.isfinite(given).all() and np.all(given > 0)):
-        raise InputError("costs must be finite and positive; a high one keeps a feature out")
-    return given
+def unit_of(costs: FloatArray) -> float:
+    """Return what to count costs in, so that solvers see numbers near 1 and whole ones at best.
+
+    Equal costs become 1 each. Others are divided by a power of two, or by what divides them all,
+    neither of which rounds.
+    """
+    if np.all(costs == costs[0]):
+        return float(costs[0])
+    if np.all(costs == np.round(costs)) and np.max(costs) < _EXACT:
+        return float(np.gcd.reduce(costs.astype(np.int64)))
+    return math.ldexp(1.0, math.frexp(float(np.max(costs)))[1] - 1)
+
+
+def _counted_in(
+    unit: float, progress: Callable[[ContrastiveProgress], None]
+) -> Callable[[ContrastiveProgress], None]:
+    """Return what tells ``progress`` costs that are counted in ``unit``."""
+
+    def show(state: ContrastiveProgress) -> None:
+        cost = None if state.cost is None else state.cost * unit
+        progress(ContrastiveProgress(cost, state.lower_bound * unit, state.rounds))
+
+    return show
 
 
 def counterfactual_of(verdict: Verdict) -> Counterfactual:

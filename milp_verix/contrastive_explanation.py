@@ -1,5 +1,6 @@
 """A contrastive explanation: the fewest features whose change changes the prediction."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class ContrastiveExplanation(Finding):
         """What the features of the contrast cost together."""
         if self.contrast is None:
             return None
-        return float(sum(1.0 if self.costs is None else self.costs[f] for f in self.contrast))
+        return math.fsum(1.0 if self.costs is None else self.costs[f] for f in self.contrast)
 
     @property
     def gap(self) -> float | None:

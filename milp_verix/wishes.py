@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import indices_of
+from milp_verix.arguments import costs_of, indices_of
 from milp_verix.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -67,7 +67,7 @@ def make_wishes(
     that are not there, and features that both must and must not be explained.
     """
     wishes = Wishes(
-        _costs(count, costs), _members(must, count, "must"), _members(must_not, count, "must_not")
+        costs_of(costs, count), _members(must, count, "must"), _members(must_not, count, "must_not")
     )
     both = np.flatnonzero(wishes.must & wishes.must_not)
     if both.size:
@@ -75,28 +75,7 @@ def make_wishes(
     return wishes
 
 
-def _costs(count: int, given: ArrayLike | None) -> FloatArray:
-    if given is None:
-        return np.ones(count)
-    try:
-        costs = np.array(given, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"costs must be a number for each feature: {error}") from error
-    if costs.size != count:
-        raise InputError(f"costs must be a number for each of {count} features, got {costs.size}")
-    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
-    if wrong.size:
-        raise InputError(
-            f"costs must be finite and not negative, but feature {wrong[0]} costs {costs[wrong[0]]}"
-        )
-    return costs
-
-
 def _members(given: Sequence[int], count: int, name: str) -> BoolArray:
-    try:
-        indices = indices_of(given, count)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
     members = np.zeros(count, dtype=bool)
-    members[indices] = True
+    members[indices_of(given, count, name)] = True
     return members

@@ -70,6 +70,30 @@ def test_the_cheapest_contrast_is_that_of_brute_force(norm: str, seed: int, tmp_
     assert_real(found, seed, tmp_path)
 
 
+@pytest.mark.parametrize("unit", [1e-9, 0.1, 0.7, 1e9])
+def test_equal_costs_are_sizes(unit: float) -> None:
+    # sums of ten costs of 0.7 differ by the order of the terms
+    seen: list[ContrastiveProgress] = []
+    found = contrastive(
+        network(), images()[4], epsilon=0.2, costs=np.full((8, 8), unit), progress=seen.append
+    )
+    assert (found.size, found.proven) == (10, True)
+    assert found.lower_bound == found.cost == pytest.approx(10 * unit)
+    assert all(state.lower_bound <= 10 * unit * (1 + 1e-9) for state in seen)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+@pytest.mark.parametrize("seed", SEEDS[::6])
+def test_costs_of_any_magnitude(seed: int, unit: float, tmp_path: Path) -> None:
+    problem, (_, contrasts) = case(seed), truth(seed)
+    costs = np.random.default_rng(seed).uniform(0.5, 1.0, len(problem.groups)) * unit
+    found = contrastive(problem.network(tmp_path), problem.x, **problem.options, costs=costs)
+    assert found.proven
+    if contrasts:
+        cheapest = min(sum(costs[list(contrast)]) for contrast in contrasts)
+        assert found.cost == pytest.approx(cheapest, rel=1e-5, abs=0)
+
+
 def test_there_is_something_to_find() -> None:
     sizes = [min(map(len, truth(seed)[1]), default=0) for seed in SEEDS]
     assert sizes.count(0) > 5
