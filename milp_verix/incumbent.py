@@ -13,21 +13,23 @@ import numpy as np
 
 from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation
+from milp_verix.influence import adaptive, influence
 from milp_verix.oracle import Oracle
 from milp_verix.order import Order
 from milp_verix.perturbations import Perturbations
 from milp_verix.polish import polished
 from milp_verix.strategies import galloping
-from milp_verix.traversal import Traversal, Walk, traverse
+from milp_verix.traversal import INTERRUPTED, Traversal, Walk, traverse
 from milp_verix.verdict import Verdict
 from milp_verix.wishes import Wishes
-from milp_verix.witness import replayed
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _REPAIRS = 200
 _PROPOSALS = 6
 _PARTS = 8
 _NEAR = 2.0
+_FREE = 1e-9
+_KEPT = 10
 _NEWEST = 40
 _CLIMBS = 3
 _MORE_CLIMBS = 16
@@ -56,11 +58,38 @@ class Incumbent:
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
         self.seconds = 0.0
+        self._answer: Traversal | None = None
 
     @property
     def cost(self) -> float:
         """The cost of the best explanation known."""
         return self._wishes.cost(self.chosen)
+
+    def explain(self, deadline: float) -> None:
+        """Find locally minimal explanations by the orders that measure best; keep the cheaper."""
+        wishes = self._wishes
+        for ranking in (influence, adaptive):
+            rank = ranking(self._oracle.problem) / np.maximum(wishes.costs, _FREE)
+            rank[wishes.must_not] = -1.0
+            order = np.argsort(rank, kind="stable")
+            traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
+            walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
+            self._oracle.forget()
+            traverse(walk, galloping)
+            chosen = np.ones(wishes.costs.size, dtype=bool)
+            chosen[traversal.irrelevant] = False
+            if chosen[wishes.must_not].any():
+                return
+            points = [v.witness for v in traversal.violated.values() if v.witness is not None]
+            for point in points[-_KEPT:]:
+                self.know(point.reshape(-1) - self._perturbations.centre)
+            if not self.found or wishes.cost(chosen) < self.cost:
+                self.take(chosen)
+                self._answer = traversal if traversal.stopped is None else None
+            if traversal.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+        if self.pool.size:
+            self.know(self.attacked(self.chosen.astype(np.float64))[0])
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on."""
@@ -76,7 +105,7 @@ class Incumbent:
     def take(self, chosen: BoolArray) -> None:
         """Keep a set that is proven, if it is cheaper."""
         if not self.found or self._wishes.cost(chosen) < self.cost:
-            self.found, self.chosen = True, chosen.copy()
+            self.found, self.chosen, self._answer = True, chosen.copy(), None
 
     def decide(self, chosen: BoolArray, deadline: float) -> Verdict:
         """Check a set; keep it where it holds, and its counterfactual where it does not."""
@@ -185,43 +214,30 @@ class Incumbent:
         """Free what else can be freed, and find counterfactuals for the rest, by ``deadline``."""
         chosen, wishes = self.chosen, self._wishes
         started = time.monotonic()
-        irrelevant = np.flatnonzero(~chosen).tolist()
         must = np.flatnonzero(wishes.must).tolist()
-        violated: dict[int, Verdict] = {}
-        # the dear ones first
-        dear = [int(f) for f in np.argsort(-wishes.costs, kind="stable")]
-        rest = [f for f in dear if chosen[f] and not wishes.must[f]]
-        for feature in rest:
-            if time.monotonic() >= deadline:
-                break
-            verdict = self._counterfactual(feature)
-            if verdict is not None:
-                violated[feature] = verdict
-        rest = [*violated, *(f for f in rest if f not in violated)]
-        traversal = Traversal((*irrelevant, *rest), list(irrelevant), violated)
-        walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
-        traverse(walk, galloping)
+        traversal = self._answer
+        if traversal is None:
+            traversal = self._traversed(deadline)
+        rest = [f for f in traversal.order if chosen[f]]
+        irrelevant = traversal.irrelevant
         self._require(traversal, must, deadline)
         order = Order("minimum", (*irrelevant, *rest, *must))
         spent = time.monotonic() - started
         return explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
 
-    def _counterfactual(self, feature: int) -> Verdict | None:
-        """Search for an input that changes the prediction once ``feature`` is free, too."""
-        chosen = self.chosen.copy()
-        chosen[feature] = False
-        weight = self._perturbations.weight(chosen)
-        free = self._perturbations.free(chosen)
-        centre, known = self._perturbations.centre, self.pool[:, -_NEWEST:]
-        if known.size:
-            reached = np.max(self._perturbations.reached(weight, known), axis=0)
-            delta = known[:, int(np.argmax(reached))]
-            found = replayed(self._oracle.problem, centre + weight * delta, free)
-            if found is not None:
-                return found
-        deltas, values = self.attacked(chosen.astype(np.float64))
-        delta = deltas[:, int(np.argmax(values))]
-        return replayed(self._oracle.problem, centre + weight * delta, free)
+    def _traversed(self, deadline: float) -> Traversal:
+        """Try to free the features of the best explanation, the dear ones first."""
+        chosen = self.chosen
+        irrelevant = np.flatnonzero(~chosen).tolist()
+        dear = [int(f) for f in np.argsort(-self._wishes.costs, kind="stable")]
+        rest = [f for f in dear if chosen[f] and not self._wishes.must[f]]
+        traversal = Traversal((*irrelevant, *rest), list(irrelevant))
+        walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        self._oracle.forget()
+        # the worst points of the last set that held are counterfactuals of most
+        self._oracle.check(self._perturbations.free(chosen), deadline - time.monotonic())
+        traverse(walk, galloping)
+        return traversal
 
     def _require(self, traversal: Traversal, features: Sequence[int], deadline: float) -> None:
         """Put features that must be explained in, each with a counterfactual if there is one."""

@@ -207,6 +207,7 @@ class _Search:
                     "the features in must_not may change the prediction by themselves, which "
                     f"could not be decided: {alone.reason}"
                 )
+        self._incumbent.explain(self._search_until)
         least = wishes.least
         self._lower_bound = float(wishes.costs[wishes.must].sum())
         self._parts = self._choice.separate(least, self._lower_bound, 0)

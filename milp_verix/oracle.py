@@ -78,8 +78,9 @@ class Oracle:
         self._settled = -np.inf
         self._live: LiveEncoding | None = None
         full = self._drop_harmless_margins() if reuse else None
-        centre = problem.x.astype(np.float64)
-        self.memory = first_memory(self._margins, centre) if reuse else None
+        self._reuse = reuse
+        self.memory: Memory | None = None
+        self.forget()
         self._session: Session | None = self._open()
         self.solver = self._session.name
         self.solver_version = self._session.version
@@ -128,6 +129,11 @@ class Oracle:
             self._earlier_notes = self._solver_notes
             self._session.close()
             self._session = None
+
+    def forget(self) -> None:
+        """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
+        centre = self.problem.x.astype(np.float64)
+        self.memory = first_memory(self._margins, centre) if self._reuse else None
 
     def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` within ``seconds``."""

@@ -4,7 +4,9 @@ A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), a
 infeasibility, from a dual ray: neither rests on the solver.
 """
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,9 +17,13 @@ from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds import Interval
+from verix_encodings.program import Expressions, Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import SLACK, Part, Scenario, ScenarioProgram
+from verix_encodings.scenario import SLACK, Budget, Part, Scenario, ScenarioProgram
 
+_LEAST = 1e-7
+_NEAR = 0.05
 _WHOLE = 1e-7
 _WRONG = 1e-8
 _BEYOND = 1e-6
@@ -63,26 +69,102 @@ class Relaxation:
     ) -> None:
         self._lp = lp
         self._perturbations = p = perturbations
+        self._wishes = wishes
         self._costs = wishes.costs
-        self._growing = ScenarioProgram(
-            p.margins, p.centre, p.feature_of, wishes.least, wishes.most
-        )
         self._deltas = np.zeros((p.centre.size, 0))
         self._error = 0.0
-        self.extend([])
+        self._known = 0, np.inf
+        self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
+        self._growing = self._grown(self._parts)
+        self._renew(self._lp.extend)
 
     def extend(self, parts: list[Part]) -> None:
         """Add scenarios and covers."""
         for part in parts:
+            self._parts.append(part)
             self._growing.add(part)
             if isinstance(part, Scenario):
                 self._deltas = np.concatenate([self._deltas, part.delta[:, None]], axis=1)
                 self._error = max(self._error, part.error)
+        self._renew(self._lp.extend)
+
+    def _grown(self, parts: list[Part]) -> ScenarioProgram:
+        p, wishes = self._perturbations, self._wishes
+        growing = ScenarioProgram(p.margins, p.centre, p.feature_of, wishes.least, wishes.most)
+        for part in parts:
+            growing.add(part)
+        return growing
+
+    def loose(self, enough: float) -> bool:
+        """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
+        return self._known != (self._deltas.shape[1], enough)
+
+    def tighten(self, enough: float, deadline: float) -> None:
+        """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
+
+        From here on no proof is about dearer sets.
+        """
+        self._known = self._deltas.shape[1], enough
+        parts = [Budget(self._costs, enough), *self._parts[1:]]
+        self._growing = self._grown(parts)
+        self._renew(self._lp.load)
+        for number, part in enumerate(parts):
+            if isinstance(part, Scenario):
+                parts[number] = self._tightened(part, self._growing.arguments[number], deadline)
+        self._parts = [self._parts[0], *parts[1:]]
+        self._growing = self._grown(self._parts)
+        self._renew(self._lp.load)
+
+    def _tightened(
+        self, scenario: Scenario, arguments: list[tuple[int, Expressions]], deadline: float
+    ) -> Scenario:
+        bounds = list(scenario.bounds)
+        for value, z in arguments:
+            bounds[value] = self._enclosed(z, bounds[value], deadline)
+        return replace(scenario, bounds=tuple(bounds))
+
+    def _enclosed(self, z: Expressions, known: Interval, deadline: float) -> Interval:
+        """Minimise and maximise those of ``z`` that may have both signs.
+
+        Each keeps both, by ``_LEAST`` at least, so that the program keeps its columns.
+        """
+        program = self._program
+        ends = program.column_lower, program.column_upper
+        self._lp.set_bounds(*ends)
+        lower, upper = known.lower.copy(), known.upper.copy()
+        unstable = np.flatnonzero((lower < -_LEAST) & (upper > _LEAST))
+        # where a point is known that is near an end there is nothing to gain
+        low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
+        for i in unstable.tolist():
+            row, constant = z.row(i, program.columns)
+            near = _NEAR * (upper[i] - lower[i])
+            for sign in (1.0, -1.0):
+                reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
+                if reached or time.monotonic() >= deadline:
+                    continue
+                self._lp.set_cost(sign * row)
+                with deferred_interrupt() as interrupt:
+                    result = self._lp.solve(np.inf, deadline, interrupt)
+                if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
+                    continue
+                if result.point is not None:
+                    point = z.at(result.point)
+                    low, high = np.minimum(low, point), np.maximum(high, point)
+                least = self._safe.lower(sign * row, result.multipliers, self._error, ends)
+                # the expression is off by no more than a row
+                least += sign * constant - self._error - 1e-12 * abs(constant)
+                if sign > 0:
+                    lower[i] = max(lower[i], min(least, -_LEAST))
+                else:
+                    upper[i] = min(upper[i], max(-least, _LEAST))
+        return Interval(lower, upper)
+
+    def _renew(self, change: Callable[[Program], None]) -> None:
         self._program, columns = self._growing.build(), self._growing.columns
         self._cost = np.zeros(self._program.columns)
         self._cost[columns] = self._costs
         self._safe = SafeBound(self._program)
-        self._lp.extend(self._program)
+        change(self._program)
         self._lp.set_cost(self._cost)
         phases = self._program.integer.copy()
         phases[columns] = False

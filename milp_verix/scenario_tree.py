@@ -24,6 +24,8 @@ from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
 from verix_encodings.arrays import FloatArray
 from verix_encodings.scenario import Part
 
+_PERIOD = 60
+
 Separate: TypeAlias = Callable[[FloatArray, float, int], list[Part]]
 """What a set of features in shares does not survive, given a bound on its cost and how often this
 node has asked. Nothing where it survives, or where that cannot be decided."""
@@ -65,6 +67,9 @@ class ScenarioTree:
         self._active: _Node | None = None
         self._closed = np.inf
         self.nodes = 0
+        self._tight = np.inf
+        self._period = _PERIOD
+        self._next = 2
 
     @property
     def bound(self) -> float:
@@ -79,6 +84,8 @@ class ScenarioTree:
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
+        if self.nodes >= self._next and self._relaxation.loose(self._enough()):
+            self._tighten(deadline)
         self._active = node = heapq.heappop(self._open)
         relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
         self.nodes += 1
@@ -92,6 +99,16 @@ class ScenarioTree:
         else:
             self._advance(node, bound, relaxed)
         self._active = None
+
+    def _tighten(self, deadline: float) -> None:
+        """Tighten the relaxation, and start again from its root: the tree will be smaller."""
+        bound = self.bound
+        self._closed = min(self._closed, self._rounded(self._enough()))
+        self._relaxation.tighten(self._enough(), deadline)
+        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+        self._open = [_Node(bound, 0, 0, nothing)]
+        self._next = self.nodes + self._period
+        self._period *= 2
 
     def _advance(self, node: _Node, bound: float, relaxed: Relaxed) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""

@@ -25,8 +25,9 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds import BoundMethod, Bounds, Interval
 from verix_encodings.encode import encode_values
-from verix_encodings.network import Network
+from verix_encodings.network import Network, Relu
 from verix_encodings.program import Expressions, Program, ProgramBuilder
+from verix_encodings.relu import big_m_relu
 from verix_encodings.safe_bound import encoding_error
 
 SLACK = 1e-7
@@ -52,7 +53,15 @@ class Cover:
     features: IntArray
 
 
-Part: TypeAlias = Scenario | Cover
+@dataclass(frozen=True, slots=True, eq=False)
+class Budget:
+    """Only sets that cost ``limit`` at most are of interest."""
+
+    costs: FloatArray
+    limit: float
+
+
+Part: TypeAlias = Scenario | Cover | Budget
 
 
 def make_scenario(
@@ -73,7 +82,8 @@ class ScenarioProgram:
 
     ``feature_of`` is the feature of each coordinate, shape (d,); ``lower`` and ``upper`` bound
     ``A``, shape (features,): features that must or must not be explained. A program extends those
-    before it: columns and rows are only added.
+    before it: columns and rows are only added. ``arguments`` has, for each part, the values that
+    ReLUs take as expressions: pairs of the number of a value in the network, and it.
     """
 
     def __init__(
@@ -89,13 +99,20 @@ class ScenarioProgram:
         self._feature_of = feature_of
         self._builder = ProgramBuilder()
         self._parts = 0
+        self.arguments: list[list[tuple[int, Expressions]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
 
     def add(self, part: Part) -> None:
-        """Add a scenario or a cover."""
+        """Add a scenario, a cover or a budget."""
         number, builder, chosen = self._parts, self._builder, self.columns
         self._parts += 1
+        taken: list[tuple[int, Expressions]] = []
+        self.arguments.append(taken)
+        if isinstance(part, Budget):
+            row = [(sp.csr_array(part.costs[None, :]), chosen)]
+            builder.add_rows("budget", np.array([number]), row, -np.inf, part.limit)
+            return
         if isinstance(part, Cover):
             ones = sp.csr_array(np.ones((1, part.features.size)))
             terms = [(ones, chosen[part.features])]
@@ -105,7 +122,16 @@ class ScenarioProgram:
         entries = (-part.delta[moved], (moved, self._feature_of[moved]))
         matrix = sp.csr_array(entries, shape=(self._centre.size, chosen.size))
         x = Expressions(chosen, matrix, self._centre + part.delta)
-        output = encode_values(builder, self._margins, part.bounds, x, prefix=f"{number}_")
+        sources = iter([node.source for node in self._margins.nodes if isinstance(node, Relu)])
+
+        def relu(
+            builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+        ) -> Expressions:
+            taken.append((next(sources), z))
+            return big_m_relu(builder, label, z, interval)
+
+        prefix = f"{number}_"
+        output = encode_values(builder, self._margins, part.bounds, x, relu=relu, prefix=prefix)
         # where no choice of features lets a margin reach zero there is nothing to ask
         open_ = np.flatnonzero(part.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
