@@ -1,6 +1,8 @@
 """The best explanation known so far, and how shares of features become a better one.
 
-The first one is made by *repair*: shares are rounded up, and while a perturbation is found that
+The first one is locally minimal, by the loop of :mod:`~milp_verix.explain` in the order
+``adaptive``, and is the answer, counterfactuals and all, until there is a cheaper one. Where time
+ends it early, *repair* goes on: shares are rounded up, and while a perturbation is found that
 changes the prediction, the features that it rests on most join the set. Later ones are proposals of
 :mod:`~milp_verix.polish` at a cost that is near the bound. A set counts once the check proves it;
 what else can be freed of it, and the counterfactuals of the rest, are found at the end.
@@ -13,7 +15,7 @@ import numpy as np
 
 from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation
-from milp_verix.influence import adaptive, influence
+from milp_verix.influence import adaptive
 from milp_verix.oracle import Oracle
 from milp_verix.order import Order
 from milp_verix.perturbations import Perturbations
@@ -66,30 +68,26 @@ class Incumbent:
         return self._wishes.cost(self.chosen)
 
     def explain(self, deadline: float) -> None:
-        """Find locally minimal explanations by the orders that measure best; keep the cheaper."""
-        wishes = self._wishes
-        for ranking in (influence, adaptive):
-            rank = ranking(self._oracle.problem) / np.maximum(wishes.costs, _FREE)
-            rank[wishes.must_not] = -1.0
-            order = np.argsort(rank, kind="stable")
-            traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
-            walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
-            self._oracle.forget()
-            traverse(walk, galloping)
-            chosen = np.ones(wishes.costs.size, dtype=bool)
-            chosen[traversal.irrelevant] = False
-            if chosen[wishes.must_not].any():
-                return
-            points = [v.witness for v in traversal.violated.values() if v.witness is not None]
-            for point in points[-_KEPT:]:
-                self.know(point.reshape(-1) - self._perturbations.centre)
-            if not self.found or wishes.cost(chosen) < self.cost:
-                self.take(chosen)
-                self._answer = traversal if traversal.stopped is None else None
-            if traversal.stopped == INTERRUPTED:
-                raise KeyboardInterrupt
-        if self.pool.size:
-            self.know(self.attacked(self.chosen.astype(np.float64))[0])
+        """Find a locally minimal explanation by the order that measures best, and its points."""
+        wishes, oracle = self._wishes, self._oracle
+        rank = adaptive(oracle.problem) / np.maximum(wishes.costs, _FREE)
+        rank[wishes.must_not] = -1.0
+        order = np.argsort(rank, kind="stable")
+        traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
+        walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        oracle.forget()
+        traverse(walk, galloping)
+        chosen = np.ones(wishes.costs.size, dtype=bool)
+        chosen[traversal.irrelevant] = False
+        if not chosen[wishes.must_not].any():
+            self.take(chosen)
+            self._answer = None if traversal.stopped else traversal
+        if traversal.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
+        for point in points[-_KEPT:]:
+            self.know(point.reshape(-1) - self._perturbations.centre)
+        self.know(self.attacked(self.chosen.astype(np.float64))[0])
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on."""
@@ -212,16 +210,11 @@ class Incumbent:
 
     def explanation(self, deadline: float) -> Explanation:
         """Free what else can be freed, and find counterfactuals for the rest, by ``deadline``."""
-        chosen, wishes = self.chosen, self._wishes
         started = time.monotonic()
-        must = np.flatnonzero(wishes.must).tolist()
-        traversal = self._answer
-        if traversal is None:
-            traversal = self._traversed(deadline)
-        rest = [f for f in traversal.order if chosen[f]]
-        irrelevant = traversal.irrelevant
+        must = np.flatnonzero(self._wishes.must).tolist()
+        traversal = self._answer or self._traversed(deadline)
         self._require(traversal, must, deadline)
-        order = Order("minimum", (*irrelevant, *rest, *must))
+        order = Order("minimum", (*traversal.order, *must))
         spent = time.monotonic() - started
         return explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
 
