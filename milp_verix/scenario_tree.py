@@ -9,6 +9,10 @@ Nodes fix phases of the scenarios' activations, and features. They are taken bes
 - where there is none, the node is split at a feature that is neither in nor out, and closed where
   all are.
 
+Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
+anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
+better explanation. The tree starts again from its root then: with smaller big-Ms it stays smaller.
+
 Phases come first since with all of them fixed every margin is linear in the features: what is left
 is a covering problem with few rows, whose relaxation is hardly below its optimum.
 """
