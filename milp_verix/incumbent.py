@@ -70,7 +70,12 @@ class Incumbent:
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
         wishes, oracle = self._wishes, self._oracle
-        rank = adaptive(oracle.problem) / np.maximum(wishes.costs, _FREE)
+        try:
+            rank = adaptive(oracle.problem)
+        except OverflowError:
+            # any order gives an explanation
+            rank = np.ones(wishes.costs.size)
+        rank = rank / np.maximum(wishes.costs, _FREE)
         rank[wishes.must_not] = -1.0
         order = np.argsort(rank, kind="stable")
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
