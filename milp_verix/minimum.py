@@ -143,6 +143,7 @@ def minimum(
         search = _Search(
             problem, oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
         )
+        search.allow_must_not()
         try:
             if search.start():
                 name = "highs" if oracle.solver == "phase" else oracle.solver
@@ -186,27 +187,34 @@ class _Search:
         self._parts: list[Part] = []
         self.stopped: str | None = None
 
+    def allow_must_not(self) -> None:
+        """Prove that the features that must not be explained change nothing by themselves.
+
+        Until that is proven there is no explanation at all, not even one to stop with.
+        """
+        wishes = self._wishes
+        if not wishes.must_not.any():
+            return
+        alone = self._oracle.check(
+            self._perturbations.free(~wishes.must_not), min(self._seconds(), self._check_seconds)
+        )
+        if alone.violated:
+            raise InputError(
+                "no explanation leaves out all of must_not: the prediction can change by "
+                "these features alone; allow some of them"
+            )
+        if not alone.holds:
+            raise SolverError(
+                "the features in must_not may change the prediction by themselves, which "
+                f"could not be decided: {alone.reason}"
+            )
+
     def start(self) -> bool:
-        """Look at the features that must not be explained, and for a first scenario.
+        """Find a first explanation and a first scenario.
 
         Return whether there is one: without, what must be explained does.
         """
         wishes = self._wishes
-        if wishes.must_not.any():
-            alone = self._oracle.check(
-                self._perturbations.free(~wishes.must_not),
-                min(self._seconds(), self._check_seconds),
-            )
-            if alone.violated:
-                raise InputError(
-                    "no explanation leaves out all of must_not: the prediction can change by "
-                    "these features alone; allow some of them"
-                )
-            if not alone.holds:
-                raise SolverError(
-                    "the features in must_not may change the prediction by themselves, which "
-                    f"could not be decided: {alone.reason}"
-                )
         self._incumbent.explain(self._search_until)
         least = wishes.least
         self._lower_bound = float(wishes.costs[wishes.must].sum())

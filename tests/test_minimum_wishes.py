@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, minimum
+from milp_verix.oracle import Oracle
 from tests.digits import IMAGES, MODEL, images, network
 from tests.test_cli import run
 from tests.tiny_cases import Case, case
@@ -145,3 +146,14 @@ def test_wishes_on_the_command_line(tmp_path: Path) -> None:
     assert f"cost {found.cost:g}" in done.stdout
     bad = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
     assert (bad.returncode, "--must lists features with commas between" in bad.stderr) == (2, True)
+
+
+def test_an_interrupt_before_must_not_is_proven_claims_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Oracle, "check", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        minimum(network(), images()[15], epsilon=0.1, must_not=[0])
