@@ -4,9 +4,10 @@
     python benchmarks/peers.py MODEL IMAGES --epsilon 0.05 --count 20 --out runs.jsonl --plot p.png
 
 IMAGES is a .npz file with KEY after a colon; bytes are scaled to [0, 1]. Taken are the first COUNT
-images whose prediction does not survive the whole ball. Each run is appended to the file --out, and
-what stands there is not run again: a benchmark that was cut short goes on where it stopped.
-Methods are explained by ``--help``. Afterwards a table of medians, and ratios to VeriX by image.
+images, of all or of --indices, whose prediction does not survive the whole ball. Each run is
+appended to the file --out, and what stands there is not run again: a benchmark that was cut short
+goes on where it stopped. Methods are explained by ``--help``. At last comes a table of medians,
+with ratios to VeriX image by image.
 """
 
 import argparse
@@ -59,11 +60,11 @@ def run(method: str, model: str, problem: Problem, options: dict[str, Any]) -> F
 
 
 def vulnerable(
-    images: Sequence[Any], prepare: Callable[[Any], Problem], count: int
+    images: Sequence[Any], indices: Sequence[int], prepare: Callable[[Any], Problem], count: int
 ) -> Iterator[tuple[int, Problem]]:
     """Yield the first images, with their numbers, that the whole ball does not leave alone."""
-    for index, image in enumerate(images):
-        problem = prepare(image)
+    for index in indices:
+        problem = prepare(images[index])
         x = problem.x.reshape(problem.network.input_shape)
         free, ball = range(problem.features.count), problem.ball
         groups = [group.tolist() for group in problem.features.groups]
@@ -121,6 +122,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--features", default=None)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--indices", help="numbers of images, with commas between; default: all")
     parser.add_argument("--methods", default="verix,cold,default,adaptive,sensitivity,bound,highs")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--plot")
@@ -140,7 +142,9 @@ def main() -> None:
             data = json.loads(line)
             run_of = data.pop("image"), data.pop("method")
             runs[run_of] = Found(**data)
-    for index, problem in vulnerable(images, prepare, arguments.count):
+    given = arguments.indices
+    indices = range(len(images)) if given is None else [int(i) for i in given.split(",")]
+    for index, problem in vulnerable(images, indices, prepare, arguments.count):
         for method in methods:
             if (index, method) in runs:
                 continue
