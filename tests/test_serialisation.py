@@ -103,7 +103,7 @@ def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
     assert data["statistics"]["checks"] == expected.statistics.checks
     assert data["statistics"]["solves"] == expected.statistics.solves
     assert data["statistics"]["seconds"] == expected.statistics.seconds
-    assert data["versions"]["highs"]
+    assert data["versions"][expected.solver]
     first = data["counterfactuals"][0]
     scores = network().evaluate(np.array(first["input"], dtype=np.float32))
     assert int(np.argmax(scores)) == first["prediction"] != data["prediction"]
