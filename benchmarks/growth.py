@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import ScalarFormatter
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
@@ -75,11 +76,15 @@ def main() -> None:
             f"| {median(e.statistics.solves for e in mine):g} | {seconds:.2f} "
             f"| {max(e.statistics.seconds for e in mine):.2f} |"
         )
-        for axis, value in zip(axes, (features, relus), strict=True):
-            axis.plot(value, seconds, "o")
+        for axis, value in zip(axes, (one.network.input_size, relus), strict=True):
+            axis.plot(value, seconds, "o", color="C0")
             axis.annotate(one.name, (value, seconds), textcoords="offset points", xytext=(5, 4))
-    axes[0].set(xlabel="features", ylabel="seconds for an explanation", xscale="log", yscale="log")
-    axes[1].set(xlabel="ReLUs", xscale="log")
+    axes[0].set(xlabel="inputs", ylabel="seconds for an explanation", yscale="log")
+    axes[1].set(xlabel="ReLUs")
+    for axis in axes:
+        axis.set_xscale("log", base=2)
+        axis.xaxis.set_major_formatter(ScalarFormatter())
+        axis.margins(x=0.3, y=0.15)
     if arguments.plot:
         figure.savefig(arguments.plot, dpi=150)
 
