@@ -43,13 +43,12 @@ from milp_verix.cli_options import (
     OutputName,
     Segments,
     groups_of,
+    network_of,
     numbers_in,
     refusals,
-    shape_of,
 )
 from milp_verix.cli_solvers import solvers
 from milp_verix.explain import Progress, explain
-from milp_verix.onnx_network import load_network
 from milp_verix.oracle import EXACTNESS
 from milp_verix.order import ORDERS, TRANSFORMATIONS
 from milp_verix.progress import Autosave, progress_bar
@@ -159,9 +158,7 @@ def _explain(
     delivery = Delivery(json_path, plot_path, image_shape, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         delivery.check_image(network)
         given = given_input(specification, network, domain)
         with progress_bar(errors) as show:

@@ -33,16 +33,15 @@ from milp_verix.cli_options import (
     Segments,
     check_folder,
     groups_of,
+    network_of,
     numbers_in,
     refusals,
-    shape_of,
 )
 from milp_verix.compare import compare as compare_pairs
 from milp_verix.comparison import Comparison
 from milp_verix.comparison_report import remarks
 from milp_verix.errors import InputError
 from milp_verix.features import make_features
-from milp_verix.onnx_network import load_network
 from milp_verix.order import ORDERS
 from milp_verix.pairs import Pair
 from milp_verix.plotting import plot_format
@@ -126,9 +125,7 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         given = given_input(specification, network, domain)
         groups = groups_of(features)
         count = make_features(groups, network.input_shape).count

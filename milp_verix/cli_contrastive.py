@@ -31,6 +31,7 @@ from milp_verix.cli_options import (
     OutputName,
     exit_code,
     groups_of,
+    network_of,
     numbers_in,
     refusals,
     shape_of,
@@ -38,7 +39,6 @@ from milp_verix.cli_options import (
 from milp_verix.contrast_search import ContrastiveProgress
 from milp_verix.contrastive import contrastive as find_contrast
 from milp_verix.finding_wording import contrast_facts
-from milp_verix.onnx_network import load_network
 from milp_verix.report import table_of
 from milp_verix.solvers import SOLVERS
 from milp_verix.wording import number
@@ -81,9 +81,7 @@ def contrastive(
     delivery = Delivery(json_path, plot_path, image_shape, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         delivery.check_image(network)
         given = given_input(specification, network, domain)
         with _status(errors) as show:

@@ -24,12 +24,11 @@ from milp_verix.cli_options import (
     check_folder,
     exit_code,
     groups_of,
+    network_of,
     refusals,
-    shape_of,
 )
 from milp_verix.finding_wording import enumeration_facts
 from milp_verix.marco import LIMIT, EnumerationProgress, enumerate_explanations
-from milp_verix.onnx_network import load_network
 from milp_verix.report import table_of
 from milp_verix.solvers import SOLVERS
 
@@ -67,9 +66,7 @@ def enumerate_(
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     with refusals(errors), termination_as_interrupt():
         check_folder(json_path)
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         given = given_input(specification, network, domain)
         with _status(errors) as show:
             found = enumerate_explanations(

@@ -26,13 +26,13 @@ from milp_verix.cli_options import (
     Segments,
     check_folder,
     groups_of,
+    network_of,
     numbers_in,
     refusals,
-    shape_of,
 )
 from milp_verix.errors import InputError
 from milp_verix.inputs import read_input, scale_bytes
-from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.programs import encode_check
 from verix_encodings import Encoding
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
@@ -68,9 +68,7 @@ def export(
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     with refusals(errors), _overflow_refused():
         check_folder(out)
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         x = scale_bytes(read_input(specification, network.input_shape), domain, network.dtype)
         index, what = _margin(network, x, rival, regression=delta is not None)
         encoding = encode_check(

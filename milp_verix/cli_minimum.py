@@ -29,14 +29,13 @@ from milp_verix.cli_options import (
     Output,
     OutputName,
     groups_of,
+    network_of,
     numbers_in,
     refusals,
-    shape_of,
 )
 from milp_verix.errors import InputError
 from milp_verix.minimum import MASTERS, MinimumProgress
 from milp_verix.minimum import minimum as find_minimum
-from milp_verix.onnx_network import load_network
 from milp_verix.solvers import SOLVERS
 
 
@@ -90,9 +89,7 @@ def minimum(
     delivery = Delivery(json_path, plot_path, image_shape, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
-        network = load_network(
-            model, input_shape=shape_of(input_shape, "--input-shape"), output=output_name
-        )
+        network = network_of(model, input_shape, output_name)
         delivery.check_image(network)
         given = given_input(specification, network, domain)
         with _status(errors) as show:

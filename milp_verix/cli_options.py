@@ -14,6 +14,7 @@ from rich.console import Console
 from milp_verix.ball import NORMS
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.features import FeaturesLike
+from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.order import ORDERS
 from milp_verix.tightening import BOUNDS
 from verix_encodings import FORMULATIONS
@@ -107,6 +108,12 @@ def shape_of(text: str | None, option: str) -> tuple[int, ...] | None:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
         raise InputError(f"{option} is numbers with commas between, got {text!r}") from error
+
+
+def network_of(model: Path, input_shape: str | None, output_name: str | None) -> OnnxNetwork:
+    """Load the network that the arguments MODEL, --input-shape and --output-name name."""
+    shape = shape_of(input_shape, "--input-shape")
+    return load_network(model, input_shape=shape, output=output_name)
 
 
 def groups_of(given: str | None) -> FeaturesLike:
