@@ -78,11 +78,8 @@ class Claim:
     _current: int = 1
     _encoding: Encoding | None = None
 
-    def decide(self, index: int, needed: float) -> tuple[Verdict, FloatArray | None]:
-        """Decide margin ``index``, which holds if it is proven to stay below ``-needed``.
-
-        Also returns the input that the solver ended at, if any.
-        """
+    def decide(self, index: int, needed: float) -> Verdict:
+        """Decide margin ``index``, which holds if it is proven to stay below ``-needed``."""
         effort = Effort()
         finer = [k for k in _COARSE if k < self.segments and not self.margins.exact]
         finer.append(self.segments)
@@ -107,7 +104,7 @@ class Claim:
                 continue
             late = time.monotonic() >= self.deadline
             if verdict.answer is not Answer.UNKNOWN or late or not finer:
-                return replace(verdict, effort=effort), point
+                return replace(verdict, effort=effort)
             self._enclose(finer.pop(0))
 
     def _loaded(self) -> Encoding:

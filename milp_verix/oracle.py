@@ -301,7 +301,7 @@ class Oracle:
         native, effort = claim.native, Effort()
         unknown: Verdict | None = None
         for index in margins:
-            verdict, _ = claim.decide(int(index), float(needed[index]))
+            verdict = claim.decide(int(index), float(needed[index]))
             effort += verdict.effort
             # a session that did not manage the quadratic row is not asked again
             self._quadratic = self._quadratic and claim.native == native

@@ -199,7 +199,7 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], *, live: bool) ->
             time.monotonic() + 60,
             live=shared,
         )
-        said = {claim.decide(k, 1e-6)[0].answer for k in range(margins.output_size)}
+        said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
         of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
         found.append(next(answer for answer in of_all if answer in said))
     session.close()
