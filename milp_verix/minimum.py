@@ -23,6 +23,7 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.explanation import Explanation
 from milp_verix.features import FeaturesLike
 from milp_verix.incumbent import Incumbent
+from milp_verix.interchangeable import interchangeable
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import Oracle
 from milp_verix.perturbations import Perturbations, perturbations_of
@@ -185,6 +186,10 @@ class _Search:
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._parts: list[Part] = []
+        self._same = interchangeable(problem, wishes)
+        # what never matters adds to the cost at most
+        useless = self._same.inert & ~wishes.must
+        self._needed = replace(wishes, must_not=wishes.must_not | useless)
         self.stopped: str | None = None
 
     def allow_must_not(self) -> None:
@@ -223,14 +228,15 @@ class _Search:
 
     def tree(self, lp: LiveLp) -> Master:
         """Return the master that searches the relaxation itself."""
-        relaxation = Relaxation(lp, self._perturbations, self._wishes)
-        relaxation.extend(self._parts)
+        relaxation = Relaxation(lp, self._perturbations, self._needed)
+        # solvers find symmetries themselves, and rows would hide them
+        relaxation.extend([*self._same.precedence, *self._parts])
         return ScenarioTree(relaxation, self._choice.separate, self._wishes.rounded, self._enough)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
         master = ProgramMaster(
-            session, self._perturbations, self._wishes, self._choice.separate, self._enough
+            session, self._perturbations, self._needed, self._choice.separate, self._enough
         )
         master.extend(self._parts)
         return master

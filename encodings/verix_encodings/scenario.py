@@ -61,7 +61,18 @@ class Budget:
     limit: float
 
 
-Part: TypeAlias = Scenario | Cover | Budget
+@dataclass(frozen=True, slots=True, eq=False)
+class Precedence:
+    """``A_f ≥ A_g`` for each pair of a feature ``f`` in ``before`` and the one in ``after``.
+
+    That is no constraint on explanations, but on which of equal ones are of interest.
+    """
+
+    before: IntArray
+    after: IntArray
+
+
+Part: TypeAlias = Scenario | Cover | Budget | Precedence
 
 
 def make_scenario(
@@ -117,6 +128,11 @@ class ScenarioProgram:
             ones = sp.csr_array(np.ones((1, part.features.size)))
             terms = [(ones, chosen[part.features])]
             builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
+            return
+        if isinstance(part, Precedence):
+            ones = sp.eye_array(part.before.size, format="csr")
+            terms = [(ones, chosen[part.before]), (-ones, chosen[part.after])]
+            builder.add_rows(f"order_{number}", np.arange(part.before.size), terms, 0.0, np.inf)
             return
         moved = np.flatnonzero(part.delta)
         entries = (-part.delta[moved], (moved, self._feature_of[moved]))

@@ -1,0 +1,92 @@
+"""Features that a minimum explanation may swap, and features that it never needs.
+
+A coordinate is *inert* if it cannot move (``l = x = u``), or if no map that reads the input sees it
+(its columns are zero). Where all coordinates of a feature are inert, so is the feature: a set
+explains the prediction with it if and only if it does so without.
+
+Two other coordinates are *equal* if they have equal columns in every affine map that reads the
+input, the same ``x``, and the same ends ``l`` and ``u`` of the ball's box. Swapping them changes
+neither the network's values nor the box nor any norm ``‖x' − x‖_p``, so it maps the ball onto
+itself. What inert coordinates do changes nothing in any of the norms: moving them costs L1 and L2
+balls some of their radius and gains no value. So two features are *interchangeable* if their
+coordinates that are not inert can be paired into equal ones, if they cost the same, and if each of
+``must`` and ``must_not`` holds both or none.
+
+Interchangeability is an equivalence, and any permutation within its classes maps explanations to
+explanations of the same cost. So some minimum explanation takes the features of each class in the
+order of their numbers:
+
+    A_f ≥ A_g    for all f < g that follow each other in a class
+
+An input that something other than an affine map reads has no such classes here.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from milp_verix.problem import Problem
+from milp_verix.wishes import Wishes
+from verix_encodings import Affine, Network
+from verix_encodings.arrays import BoolArray, IntArray
+from verix_encodings.scenario import Precedence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interchangeable:
+    """``classes`` of two features or more, each ascending; ``inert`` features, shape (features,).
+
+    An inert feature is in no class.
+    """
+
+    classes: tuple[IntArray, ...]
+    inert: BoolArray
+
+    @property
+    def precedence(self) -> list[Precedence]:
+        """The order of the features in each class, as a part of a scenario program."""
+        return [Precedence(members[:-1], members[1:]) for members in self.classes]
+
+
+def interchangeable(problem: Problem, wishes: Wishes) -> Interchangeable:
+    """Return what ``problem`` and ``wishes`` leave interchangeable, and what is inert."""
+    kinds = _kinds(problem)
+    members: dict[object, list[int]] = {}
+    inert = np.zeros(problem.features.count, dtype=bool)
+    for feature, group in enumerate(problem.features.groups):
+        felt = sorted(kind for i in group if (kind := kinds[i]) is not None)
+        inert[feature] = not felt
+        wish = wishes.costs[feature], wishes.must[feature], wishes.must_not[feature]
+        if felt:
+            members.setdefault((*wish, *felt), []).append(feature)
+    classes = [np.array(listed, dtype=np.intp) for listed in members.values() if len(listed) > 1]
+    return Interchangeable(tuple(classes), inert)
+
+
+def _kinds(problem: Problem) -> list[bytes | None]:
+    """Return for each coordinate what it shares with those equal to it, None for an inert one."""
+    x, box = problem.x.astype(np.float64), problem.ball.outer
+    columns = _columns(problem.question.margins(problem.network.ir))
+    # adding zero turns -0.0 into 0.0
+    ends = np.stack([x, box.lower, box.upper], axis=1) + 0.0
+    kinds: list[bytes | None] = []
+    for here, column in zip(ends, columns, strict=True):
+        still = here[1] == here[0] == here[2]
+        kinds.append(None if still or not column else here.tobytes() + column)
+    return kinds
+
+
+def _columns(network: Network) -> list[bytes]:
+    """Return the columns of each coordinate in all maps that read it; empty where all are zero."""
+    if any(not isinstance(node, Affine) and 0 in node.sources for node in network.nodes):
+        # a name of its own for each
+        return [str(i).encode() for i in range(network.input_size)]
+    terms = [term for node in network.nodes if isinstance(node, Affine) for term in node.terms]
+    matrices = [sp.csr_array(matrix) for source, matrix in terms if source == 0]
+    nothing = sp.csr_array((1, network.input_size))
+    joined = sp.csc_array(sp.vstack([nothing, *matrices]))
+    joined.eliminate_zeros()
+    joined.sort_indices()
+    entries = zip(joined.indptr[:-1], joined.indptr[1:], strict=True)
+    return [joined.indices[a:b].tobytes() + joined.data[a:b].tobytes() for a, b in entries]
