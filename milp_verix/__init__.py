@@ -27,7 +27,6 @@ from milp_verix.errors import (
 )
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Counterfactual, Explanation
-from milp_verix.hitting_sets import minimum_by_hitting_sets
 from milp_verix.marco import EnumerationProgress, enumerate_explanations
 from milp_verix.minimum import MinimumProgress, minimum
 from milp_verix.onnx_network import OnnxNetwork, load_network
@@ -67,6 +66,5 @@ __all__ = [
     "explain",
     "load_network",
     "minimum",
-    "minimum_by_hitting_sets",
     "to_pyomo",
 ]

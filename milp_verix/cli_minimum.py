@@ -34,7 +34,7 @@ from milp_verix.cli_options import (
     refusals,
 )
 from milp_verix.errors import InputError
-from milp_verix.minimum import MASTERS, MinimumProgress
+from milp_verix.minimum import MASTERS, METHODS, MinimumProgress
 from milp_verix.minimum import minimum as find_minimum
 from milp_verix.solvers import SOLVERS
 
@@ -53,8 +53,11 @@ def minimum(
     solver: Annotated[
         str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
     ] = "auto",
+    method: Annotated[
+        str, typer.Option(metavar="|".join(METHODS), help="What proves the lower bound.")
+    ] = "scenarios",
     master: Annotated[
-        str, typer.Option(metavar="|".join(MASTERS), help="What solves the relaxation.")
+        str, typer.Option(metavar="|".join(MASTERS), help="What solves the scenarios.")
     ] = "auto",
     costs: Annotated[
         str | None,
@@ -108,6 +111,7 @@ def minimum(
                 must_not=_listed(must_not, "--must-not"),
                 gap=gap,
                 solver=solver,
+                method=method,
                 master=master,
                 threads=threads,
                 time_limit=time_limit,

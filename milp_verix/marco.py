@@ -26,10 +26,10 @@ from milp_verix.enumeration import Enumeration
 from milp_verix.explanation import Counterfactual
 from milp_verix.features import FeaturesLike
 from milp_verix.finding import posed, spent
-from milp_verix.hitting_sets import propose
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
+from milp_verix.proposal import propose
 from milp_verix.solvers import Session, open_session
 from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances

@@ -6,6 +6,9 @@ that set survives all perturbations it is a minimum explanation; if not, a pertu
 not survive is the next scenario. This is column-and-constraint generation for the two-stage
 problem "the fewest features, such that for all perturbations …".
 
+Implicit hitting sets (:mod:`~milp_verix.hitting_sets`) are a second method, to check the first one
+by: the two share checks of sets and the explanation to start from, and no bound.
+
 At any time the best explanation found and the bound are both sound.
 """
 
@@ -22,6 +25,7 @@ from milp_verix.ball import Domain
 from milp_verix.errors import InputError, SolverError
 from milp_verix.explanation import Explanation
 from milp_verix.features import FeaturesLike
+from milp_verix.hitting_sets import HittingSets
 from milp_verix.incumbent import Incumbent
 from milp_verix.interchangeable import interchangeable
 from milp_verix.onnx_network import OnnxNetwork
@@ -34,11 +38,13 @@ from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.scenario_tree import ScenarioTree
 from milp_verix.solvers import Session, highs, open_session
 from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from milp_verix.wishes import Wishes, make_wishes
 from verix_encodings.scenario import Part
 
+METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")
 _RESERVED = 0.05
 _MOST_RESERVED = 5.0
@@ -59,7 +65,7 @@ class MinimumProgress:
 
 
 class Master(Protocol):
-    """What solves the relaxation by scenarios, step by step."""
+    """What raises the bound, step by step: it solves a relaxation of all explanations."""
 
     @property
     def bound(self) -> float:
@@ -92,6 +98,7 @@ def minimum(
     must_not: Sequence[int] = (),
     gap: float = 0.0,
     solver: str = "auto",
+    method: str = "scenarios",
     master: str = "auto",
     time_limit: float | None = None,
     check_time_limit: float | None = 300.0,
@@ -115,9 +122,11 @@ def minimum(
         must_not: features that it shall not hold; ``InputError`` where the prediction can change by
             these alone.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
-        master: ``"tree"`` searches the relaxation by branch and bound over phases and features on
-            one live linear program of HiGHS, ``"program"`` gives it to ``solver`` as a
-            mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
+        method: ``"scenarios"``, or ``"hitting_sets"``, which checks it by other means: far slower
+            on networks with more than a dozen features.
+        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
+            and features on one live linear program of HiGHS, ``"program"`` gives it to ``solver``
+            as a mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
         progress: called when the best explanation or the bound changes.
     """
     started = time.monotonic()
@@ -137,21 +146,27 @@ def minimum(
     )
     wishes = make_wishes(problem.features.count, costs, must, must_not)
     gap = _gap(gap)
-    on_tree = _tree_wanted(master, solver)
+    way = _way(method, master, solver)
     # the checks are the same kind of program as the tree's nodes
     checker = "phase" if solver == "auto" and highs.unavailable() is None else solver
     with Oracle(problem, checker, threads=threads, tolerances=tolerances) as oracle:
+
+        def session() -> Session:
+            name = "highs" if oracle.solver == "phase" else oracle.solver
+            return open_session(name, threads=threads, tolerances=tolerances)
+
         search = _Search(
             problem, oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
         )
         search.allow_must_not()
         try:
-            if search.start():
-                name = "highs" if oracle.solver == "phase" else oracle.solver
+            search.start()
+            if way == "hitting_sets":
+                search.run(search.hitting_sets(session()), progress)
+            elif search.find_scenario():
+                tree = way == "tree"
                 search.run(
-                    search.tree(LiveLp(threads, tolerances))
-                    if on_tree
-                    else search.program(open_session(name, threads=threads, tolerances=tolerances)),
+                    search.tree(LiveLp(threads, tolerances)) if tree else search.program(session()),
                     progress,
                 )
         except KeyboardInterrupt:
@@ -214,16 +229,14 @@ class _Search:
                 f"could not be decided: {alone.reason}"
             )
 
-    def start(self) -> bool:
-        """Find a first explanation and a first scenario.
-
-        Return whether there is one: without, what must be explained does.
-        """
-        wishes = self._wishes
+    def start(self) -> None:
+        """Find a first explanation and a first bound."""
         self._incumbent.explain(self._search_until)
-        least = wishes.least
-        self._lower_bound = float(wishes.costs[wishes.must].sum())
-        self._parts = self._choice.separate(least, self._lower_bound, 0)
+        self._lower_bound = self._wishes.cost(self._wishes.must)
+
+    def find_scenario(self) -> bool:
+        """Return whether there is a first scenario: without, what must be explained does."""
+        self._parts = self._choice.separate(self._wishes.least, self._lower_bound, 0)
         return bool(self._parts)
 
     def tree(self, lp: LiveLp) -> Master:
@@ -240,6 +253,11 @@ class _Search:
         )
         master.extend(self._parts)
         return master
+
+    def hitting_sets(self, session: Session) -> Master:
+        """Return the master that covers contrastive sets."""
+        subsets = SubsetOracle(self._oracle, self._search_until, self._check_seconds)
+        return HittingSets(session, subsets, self._wishes, self._incumbent, self._enough)
 
     def run(self, master: Master, progress: Callable[[MinimumProgress], None] | None) -> None:
         """Let ``master`` raise the bound until it meets the explanation."""
@@ -300,9 +318,15 @@ def _gap(given: float) -> float:
     return gap
 
 
-def _tree_wanted(master: str, solver: str) -> bool:
-    if master not in MASTERS:
-        raise InputError(f"unknown master {master!r}; choose one of {', '.join(MASTERS)}")
+def _way(method: str, master: str, solver: str) -> str:
+    """Return what raises the bound: ``"hitting_sets"``, ``"tree"`` or ``"program"``."""
+    for kind, name, names in (("method", method, METHODS), ("master", master, MASTERS)):
+        if name not in names:
+            raise InputError(f"unknown {kind} {name!r}; choose one of {', '.join(names)}")
+    if method == "hitting_sets":
+        if master != "auto":
+            raise InputError(f"master {master!r} solves scenarios: leave it out for hitting sets")
+        return method
     if master == "auto":
-        return solver in _ON_HIGHS and highs.unavailable() is None
-    return master == "tree"
+        return "tree" if solver in _ON_HIGHS and highs.unavailable() is None else "program"
+    return master

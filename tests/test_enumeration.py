@@ -15,13 +15,12 @@ from milp_verix import (
     InputError,
     enumerate_explanations,
     minimum,
-    minimum_by_hitting_sets,
 )
 from milp_verix import marco as marco_module
 from milp_verix.oracle import Oracle
-from milp_verix.order import Order
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
-from milp_verix.traversal import INTERRUPTED, Strategy, Walk, traverse
+from milp_verix.subsets import SubsetOracle
+from milp_verix.traversal import INTERRUPTED
 from milp_verix.verdict import Answer, Verdict
 from tests.all_subsets import (
     CASES,
@@ -40,7 +39,7 @@ from tests.test_cli import run
 from tests.tiny_cases import case
 from tests.witnesses import assert_sound
 
-hitting_sets_module = importlib.import_module("milp_verix.hitting_sets")
+minimum_module = importlib.import_module("milp_verix.minimum")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
@@ -85,7 +84,7 @@ def test_eight_features(seed: int, tmp_path: Path) -> None:
     assert found.complete
     assert as_sets(found.abductive) == explanations
     assert as_sets(found.contrastive) == contrasts
-    smallest = minimum_by_hitting_sets(net, problem.x, **problem.options)
+    smallest = minimum(net, problem.x, method="hitting_sets", **problem.options)
     assert (smallest.proven, smallest.size) == (True, min(map(len, explanations)))
 
 
@@ -93,7 +92,7 @@ def test_eight_features(seed: int, tmp_path: Path) -> None:
 def test_hitting_sets_find_the_minimum(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (explanations, _) = case(seed), truth(seed, norm)
     net, options = problem.network(tmp_path), posed(problem, norm)
-    found = minimum_by_hitting_sets(net, problem.x, **options)
+    found = minimum(net, problem.x, method="hitting_sets", **options)
     assert found.proven
     assert found.size == min(map(len, explanations))
     assert any(explanation <= set(found.explanation) for explanation in explanations)
@@ -133,7 +132,7 @@ def test_a_set_that_is_unknown_is_on_neither_side(
             return super().check(free, seconds)
 
     monkeypatch.setattr(marco_module, "Oracle", Doubtful)
-    monkeypatch.setattr(hitting_sets_module, "Oracle", Doubtful)
+    monkeypatch.setattr(minimum_module, "Oracle", Doubtful)
     found = enumerate_explanations(net, problem.x, **problem.options)
     assert as_sets(found.abductive) <= explanations
     assert as_sets(found.contrastive) <= contrasts
@@ -143,7 +142,7 @@ def test_a_set_that_is_unknown_is_on_neither_side(
         assert (listed, as_sets(found.contrastive)) == (explanations, contrasts)
     if not any(asked):
         assert found.complete
-    smallest = minimum_by_hitting_sets(net, problem.x, **problem.options)
+    smallest = minimum(net, problem.x, method="hitting_sets", **problem.options)
     assert smallest.lower_bound is not None
     assert smallest.lower_bound <= min(map(len, explanations)) <= smallest.size
     assert problem.brute.holds(smallest.irrelevant)
@@ -154,13 +153,13 @@ def test_a_broken_solver_completes_nothing(
     status: SolveStatus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solver = FakeSolver(lambda *_: SolveResult(status, bound=1e9))
-    for module in (marco_module, hitting_sets_module):
+    for module in (marco_module, minimum_module):
         monkeypatch.setattr(module, "open_session", solver)
     problem = case(1)
     net = problem.network(tmp_path)
     found = enumerate_explanations(net, problem.x, **problem.options)
     assert (found.complete, found.lower_bound) == (False, 0)
-    smallest = minimum_by_hitting_sets(net, problem.x, **problem.options)
+    smallest = minimum(net, problem.x, method="hitting_sets", **problem.options)
     assert smallest.lower_bound == 0
     assert len(solver.opened) == 2
 
@@ -184,26 +183,25 @@ def test_limits_and_interrupts_leave_what_was_found() -> None:
     assert (late.complete, late.statistics.stopped) == (False, "time limit")
 
 
-def test_an_interrupt_inside_a_traversal_ends_the_search(
+def test_an_interrupt_inside_a_check_ends_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walks = 0
+    checks: list[int] = []
 
-    def interrupted(walk: Walk, strategy: Strategy) -> None:
-        nonlocal walks
-        walks += 1
-        traverse(walk, strategy)
-        if walks == 2:
-            walk.state.stopped = INTERRUPTED
+    class Interrupted(SubsetOracle):
+        def check(self, free: frozenset[int]) -> Verdict:
+            checks.append(len(free))
+            if len(checks) == 3:
+                raise KeyboardInterrupt
+            return super().check(free)
 
-    monkeypatch.setattr(hitting_sets_module, "traverse", interrupted)
-    seed = next(seed for seed in range(12) if len(set(map(len, wide_truth(seed)[0]))) > 1)
-    problem, largest = wide_case(seed), max(wide_truth(seed)[0], key=len)
-    # the first explanation is the largest there is, so that a smaller one is looked for
-    worst = Order("worst", (*sorted(set(range(8)) - largest), *sorted(largest)))
-    monkeypatch.setattr(hitting_sets_module, "make_order", lambda *_: worst)
-    found = minimum_by_hitting_sets(problem.network(tmp_path), problem.x, **problem.options)
-    assert (walks, found.statistics.stopped) == (2, INTERRUPTED)
+    monkeypatch.setattr(minimum_module, "SubsetOracle", Interrupted)
+    problem, (explanations, _) = wide_case(0), wide_truth(0)
+    found = minimum(problem.network(tmp_path), problem.x, method="hitting_sets", **problem.options)
+    assert (len(checks), found.statistics.stopped) == (3, INTERRUPTED)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= min(map(len, explanations)) <= found.size
+    assert problem.brute.holds(found.irrelevant)
 
 
 def test_nothing_changes_a_robust_prediction() -> None:

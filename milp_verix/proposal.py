@@ -1,0 +1,54 @@
+"""A cheapest set of features that hits all sets known, by a solver: what to look at next."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milp_verix.errors import SolverError
+from milp_verix.solvers import Session, SolveStatus, Targets
+from verix_encodings.arrays import FloatArray
+from verix_encodings.cover import Clause, cover_program
+
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a cover says: a cheapest set, None if none was found, and what none can be below.
+
+    ``exhausted`` is the proof that no set is left.
+    """
+
+    chosen: frozenset[int] | None
+    bound: float
+    exhausted: bool
+
+
+def propose(
+    session: Session,
+    costs: FloatArray,
+    clauses: list[Clause],
+    seconds: float,
+    *,
+    whole: bool = True,
+) -> Proposal:
+    """Return a set of features that satisfies ``clauses`` at the least cost.
+
+    ``whole`` says that all costs are whole numbers.
+    """
+    cover = cover_program(costs, clauses)
+    try:
+        session.load(cover.program)
+        result = session.minimise(cover.cost, Targets(seconds=seconds, whole=whole))
+    except SolverError:
+        return Proposal(None, 0.0, exhausted=False)
+    broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
+    bound = 0.0 if broken else max(result.bound, 0.0)
+    if whole:
+        bound = float(np.ceil(bound - _ROUNDING))
+    if bound > float(np.sum(costs)) + _ROUNDING:
+        return Proposal(None, bound, exhausted=True)
+    if broken or result.point is None or result.point[cover.surrendered] > 0.5:
+        return Proposal(None, bound, exhausted=False)
+    chosen = frozenset(np.flatnonzero(result.point[cover.chosen] > 0.5).tolist())
+    return Proposal(chosen, bound, exhausted=False)
