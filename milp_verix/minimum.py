@@ -205,6 +205,7 @@ class _Search:
         # what never matters adds to the cost at most
         useless = self._same.inert & ~wishes.must
         self._needed = replace(wishes, must_not=wishes.must_not | useless)
+        self._notes: tuple[str, ...] = ()
         self.stopped: str | None = None
 
     def allow_must_not(self) -> None:
@@ -274,6 +275,8 @@ class _Search:
                     progress(MinimumProgress(size, bound, rounds))
         finally:
             self._raise(master.bound)
+            if isinstance(master, ProgramMaster):
+                self._notes = master.notes
             master.close()
         if self._lower_bound < self._enough() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT
@@ -290,7 +293,9 @@ class _Search:
         )
         wishes = self._wishes
         costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
-        best = replace(best, costs=costs, statistics=statistics)
+        # the checks may have met the same trouble
+        notes = tuple(dict.fromkeys(best.notes + self._notes))
+        best = replace(best, costs=costs, statistics=statistics, notes=notes)
         return replace(best, lower_bound=_plain(min(self._lower_bound, best.cost)))
 
     def _raise(self, bound: float) -> None:

@@ -1,19 +1,28 @@
 """The relaxation by scenarios as a mixed-integer program, for any solver.
 
 Each step solves the program with all scenarios known; its bound is a bound on every explanation,
-and its set of features is an explanation, or does not survive a further scenario.
+and its set of features is an explanation, or does not survive a further scenario. A step ends early
+on a set that costs little more than what is proven: the next scenario is worth more than the proof
+that there is none cheaper, and what is proven stays.
+
+The program only grows, so solvers that can go on with the one they have do. Phases are branched on
+before features, by solvers that take priorities: see :mod:`~milp_verix.scenario_tree` for why.
 """
 
 import time
 
 import numpy as np
 
+from milp_verix.errors import SolverError
 from milp_verix.perturbations import Perturbations
 from milp_verix.scenario_tree import Separate, Threshold
-from milp_verix.solvers import Session, SolveStatus, Targets
+from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from milp_verix.wishes import Wishes
 from verix_encodings.scenario import Part, ScenarioProgram
 
+# a set this near the bound, as a share of the way to the best explanation, is asked about at once
+_WAY = 0.3
+_STEP = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 
@@ -37,6 +46,7 @@ class ProgramMaster:
             p.margins, p.centre, p.feature_of, wishes.least, wishes.most
         )
         self._ended = False
+        self._trouble: tuple[str, ...] = ()
         self.bound = 0.0
 
     @property
@@ -44,27 +54,64 @@ class ProgramMaster:
         """Whether the bound is enough, or the last set survives all that is known."""
         return self._ended or self.bound >= self._enough()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about how the bound came about."""
+        return self._session.notes + self._trouble
+
     def step(self, deadline: float) -> None:
-        """Solve the program and ask what its set does not survive."""
+        """Solve the program and ask what its set does not survive.
+
+        Where the solver fails, what is proven stays, the notes say why, and this was the last step.
+        """
+        enough = self._enough()
+        try:
+            result = self._solved(deadline)
+        except SolverError as error:
+            self._give_up(str(error), deadline)
+            return
+        if self.bound >= self._enough():
+            return
+        if result.point is None:
+            self._give_up(result.detail or result.status.value, deadline)
+            return
+        chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
+        parts = self._separate(chosen, self.bound, 0)
+        self.extend(parts)
+        if not parts and self._enough() >= enough:
+            # a set that survives all is a cheaper explanation, where the check can decide it
+            self._give_up("nothing was found against its last set, and no proof for it", deadline)
+
+    def _give_up(self, reason: str, deadline: float) -> None:
+        self._ended = True
+        if not self._trouble and time.monotonic() < deadline:
+            self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
+
+    def _solved(self, deadline: float) -> SolveResult:
+        """Solve the program with all that is known by now, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
-        self._session.load(program)
+        extend(self._session, program)
         cost = np.zeros(program.columns)
         cost[columns] = self._wishes.costs
         enough = self._enough()
         targets = Targets(
-            seconds=deadline - time.monotonic(), holds_above=enough + 1e-3, whole=self._wishes.whole
+            seconds=deadline - time.monotonic(),
+            violated_below=self.bound + max(_STEP, _WAY * (enough - self.bound)),
+            holds_above=enough + 1e-3,
+            whole=self._wishes.whole,
+            first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )
         result = self._session.minimise(cost, targets)
-        trusted = program.largest_big_m <= self._session.largest_big_m
-        if np.isfinite(result.bound) and result.status not in _BROKEN and trusted:
+        if not np.isfinite(result.bound) or result.status in _BROKEN:
+            return result
+        if program.largest_big_m > self._session.largest_big_m:
+            self._trouble = (
+                f"no lower bound rests on big-Ms beyond {self._session.largest_big_m:g}, which is "
+                f"as far as {self._session.name} is trusted",
+            )
+        else:
             self.bound = max(self.bound, self._wishes.rounded(result.bound))
-        self._ended = result.point is None
-        if result.point is None or self.bound >= self._enough():
-            return
-        chosen = (result.point[columns] > 0.5).astype(np.float64)
-        parts = self._separate(chosen, self.bound, 0)
-        self.extend(parts)
-        self._ended = not parts
+        return result
 
     def extend(self, parts: list[Part]) -> None:
         """Add scenarios and covers."""

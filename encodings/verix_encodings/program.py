@@ -94,6 +94,30 @@ class Program:
         """The linear relaxation: the same rows and bounds, neither integrality nor logic."""
         return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
 
+    def extends(self, other: "Program") -> bool:
+        """Whether this is ``other``, bounds and all, with more columns and rows after its own.
+
+        Only for programs of linear rows: with other ``features`` the answer is no.
+        """
+        ours, theirs = self.matrix, other.matrix
+        if self.columns < other.columns or self.rows < other.rows:
+            return False
+        if self.features or other.features:
+            return False
+        rows, columns, entries = other.rows, other.columns, theirs.nnz
+        # indptr has one more number than rows
+        pairs = (
+            (ours.indptr[: rows + 1], theirs.indptr),
+            (ours.indices[:entries], theirs.indices),
+            (ours.data[:entries], theirs.data),
+            (self.row_lower[:rows], other.row_lower),
+            (self.row_upper[:rows], other.row_upper),
+            (self.column_lower[:columns], other.column_lower),
+            (self.column_upper[:columns], other.column_upper),
+            (self.integer[:columns], other.integer),
+        )
+        return all(np.array_equal(a, b) for a, b in pairs)
+
     def with_bounds(self, columns: IntArray, lower: ArrayLike, upper: ArrayLike) -> "Program":
         """Return this program with other bounds on ``columns``, of their shape or scalars.
 

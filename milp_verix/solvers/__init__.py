@@ -13,6 +13,7 @@ from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
     Targets,
+    extend,
 )
 from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
@@ -84,6 +85,7 @@ __all__ = [
     "SolverTime",
     "Stopwatch",
     "Targets",
+    "extend",
     "open_session",
     "resolve_solver",
     "solver_named",

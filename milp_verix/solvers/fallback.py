@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from milp_verix.errors import LicenceLimitError
-from milp_verix.solvers.session import Session, SolveResult, Targets, in_words
+from milp_verix.solvers.session import Session, SolveResult, Targets, extend, in_words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -57,6 +57,18 @@ class LicenceFallback:
         try:
             self._primary.load(program)
         except LicenceLimitError as error:
+            self._hand_over(error)
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program`` in the solver that holds what it extends."""
+        self._program = program
+        if self._current is self._other:
+            self.handed_over += 1
+        try:
+            extend(self._current, program)
+        except LicenceLimitError as error:
+            if self._current is self._other:
+                raise
             self._hand_over(error)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:

@@ -17,6 +17,7 @@ from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
     Targets,
+    grown,
     refuse_beyond,
     start_of,
 )
@@ -27,7 +28,10 @@ from verix_encodings.arrays import FloatArray, IntArray
 name = "gurobi"
 licence = "proprietary, free up to 2000 columns"
 features = frozenset(
-    {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
+    {
+        *("quadratic", "indicator", "sos1", "partition"),
+        *("live_bounds", "growth", "priorities", "start", "early_stop"),
+    }
 )
 
 _SIZE_LIMIT_ERROR = 10010
@@ -73,31 +77,24 @@ class GurobiSession:
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
+        self._program: Program | None = None
         self._widened: Program | None = None
-        self._size = ""
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
         # it ignores what is smaller; rows widened for that hold for these bounds only
         kept = program.without_tiny(GUROBI.dropped)
-        self._widened, program = None if kept is program else program, kept
+        self._widened = None if kept is program else program
+        self._program, program = program, kept
         gp, grb = self._gp, self._gp.GRB
         if self._model is not None:
             self._model.dispose()
-        self._size = f"{program.rows} rows and {program.columns} columns"
+            self._model = None
         try:
             model = gp.Model(env=self._env)
-            self._variables = model.addMVar(
-                program.columns,
-                lb=program.column_lower,
-                ub=program.column_upper,
-                vtype=np.where(program.integer, grb.BINARY, grb.CONTINUOUS),
-            )
-            for sense, rows, rhs in _senses(program):
-                if rows.size:
-                    matrix = program.matrix[rows, :]
-                    model.addMConstr(matrix, self._variables, sense, rhs[rows])
+            self._variables = self._added_columns(model, program, 0)
+            self._add_rows(model, program, 0)
             for row in program.quadratic_rows:
                 part = self._variables[row.columns]
                 model.addConstr(part @ part <= row.radius**2)
@@ -108,6 +105,39 @@ class GurobiSession:
             self._model = model
         except gp.GurobiError as error:
             raise self._translated(error) from error
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        old = self._program
+        if old is None or self._model is None or not grown(old, program, GUROBI.dropped):
+            self.load(program)
+            return
+        self._program = program
+        try:
+            self._variables.LB = program.column_lower[: old.columns]
+            self._variables.UB = program.column_upper[: old.columns]
+            if program.columns > old.columns:
+                new = self._added_columns(self._model, program, old.columns)
+                both = [*self._variables.tolist(), *new.tolist()]
+                self._variables = self._gp.MVar.fromlist(both)
+            self._add_rows(self._model, program, old.rows)
+        except self._gp.GurobiError as error:
+            raise self._translated(error) from error
+
+    def _added_columns(self, model: Any, program: Program, first: int) -> Any:
+        grb = self._gp.GRB
+        return model.addMVar(
+            program.columns - first,
+            lb=program.column_lower[first:],
+            ub=program.column_upper[first:],
+            vtype=np.where(program.integer[first:], grb.BINARY, grb.CONTINUOUS),
+        )
+
+    def _add_rows(self, model: Any, program: Program, first: int) -> None:
+        for sense, rows, rhs in _senses(program):
+            new = rows[rows >= first]
+            if new.size:
+                model.addMConstr(program.matrix[new, :], self._variables, sense, rhs[new])
 
     def _add_logic(self, model: Any, program: Program) -> None:
         gp, variables = self._gp, self._variables.tolist()
@@ -135,6 +165,12 @@ class GurobiSession:
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
         self._variables.Start = grb.UNDEFINED if start is None else start
+        self._variables.BranchPriority = 0
+        # where some come first, a choice among these few is worth trying each
+        model.Params.VarBranch = -1
+        if targets.first is not None and targets.first.size:
+            self._variables[targets.first].BranchPriority = 1
+            model.Params.VarBranch = 3
         model.Params.TimeLimit = min(max(targets.seconds, 0.0), grb.INFINITY)
         model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
         model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)
@@ -172,9 +208,10 @@ class GurobiSession:
         )
 
     def _translated(self, error: Any) -> SolverError:
-        if error.errno == _SIZE_LIMIT_ERROR:
+        if error.errno == _SIZE_LIMIT_ERROR and self._program is not None:
+            size = f"{self._program.rows} rows and {self._program.columns} columns"
             return LicenceLimitError(
-                f"Gurobi's licence does not cover {self._size} (error {error.errno}; the licence "
+                f"Gurobi's licence does not cover {size} (error {error.errno}; the licence "
                 "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
             )
         return SolverError(f"Gurobi error {error.errno}: {error}")

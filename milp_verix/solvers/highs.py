@@ -19,6 +19,7 @@ from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
     Targets,
+    grown,
     refuse_beyond,
     start_of,
 )
@@ -28,7 +29,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
 licence = "MIT"
-features = frozenset({"partition", "live_bounds", "start", "early_stop", "duals"})
+features = frozenset({"partition", "live_bounds", "growth", "start", "early_stop", "duals"})
 
 
 def unavailable() -> str | None:
@@ -61,6 +62,7 @@ class HighsSession:
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._integer = False
+        self._program: Program | None = None
         self._widened: Program | None = None
         self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
@@ -87,12 +89,31 @@ class HighsSession:
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
         refuse_beyond(self, program)
-        kept = program.without_tiny(HIGHS_DROPS)
+        kept, self._program = program.without_tiny(HIGHS_DROPS), None
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
+        pass_program(self._highs, kept)
+        self._know(program)
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        old = self._program
+        if old is None or not grown(old, program, HIGHS_DROPS):
+            self.load(program)
+            return
+        self._program = None
+        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
+        self._highs.changeColsBounds(old.columns, self._columns, *ends)
+        add_rest(self._highs, program, old.columns, old.rows)
+        for j in np.flatnonzero(program.integer[old.columns :]).tolist():
+            kind = self._highspy.HighsVarType.kInteger
+            self._highs.changeColIntegrality(old.columns + j, kind)
+        self._know(program)
+
+    def _know(self, program: Program) -> None:
+        self._program = program
         self._integer = bool(program.integer.any())
         self._columns = np.arange(program.columns, dtype=np.int32)
-        pass_program(self._highs, kept)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded; the basis stays."""
@@ -210,6 +231,33 @@ def pass_program(model: Any, program: Program) -> None:
         raise SolverError(
             f"HiGHS refuses the model ({program.rows} rows, {program.columns} columns)"
         )
+
+
+def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
+    """Add what ``program`` has after its first ``columns`` and ``rows``, all of it continuous.
+
+    What is new costs nothing at first; the basis stays. Raises ``SolverError`` where HiGHS refuses.
+    """
+    import highspy
+
+    new, matrix = program.columns - columns, program.matrix[rows:, :]
+    nowhere = np.zeros(new, dtype=np.int32)
+    lower, upper = program.column_lower[columns:], program.column_upper[columns:]
+    nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
+    statuses = (
+        model.addCols(new, np.zeros(new), lower, upper, 0, nowhere, *nothing),
+        model.addRows(
+            program.rows - rows,
+            program.row_lower[rows:],
+            program.row_upper[rows:],
+            matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data,
+        ),
+    )
+    if highspy.HighsStatus.kError in statuses:
+        raise SolverError(f"HiGHS refuses {program.rows - rows} more rows, {new} more columns")
 
 
 _GENERAL: Options = {

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.errors import SolverError
 from milp_verix.solvers import highs
 from milp_verix.solvers.engines import HIGHS_DROPS, highs_options
 from milp_verix.solvers.interrupt import Interrupt
@@ -90,30 +89,8 @@ class LiveLp:
         The columns cost nothing at first; the basis stays.
         """
         program = program.relaxed.without_tiny(HIGHS_DROPS)
-        model, columns, rows = self._highs, self._columns.size, self._highs.getNumRow()
-        new, added = program.columns - columns, program.matrix[rows:, :]
-        none = np.zeros(0, dtype=np.int32)
-        model.addCols(
-            new,
-            np.zeros(new),
-            program.column_lower[columns:],
-            program.column_upper[columns:],
-            0,
-            np.zeros(new, dtype=np.int32),
-            none,
-            np.zeros(0),
-        )
-        status = model.addRows(
-            program.rows - rows,
-            program.row_lower[rows:],
-            program.row_upper[rows:],
-            added.nnz,
-            added.indptr[:-1].astype(np.int32),
-            added.indices.astype(np.int32),
-            added.data,
-        )
-        if status == self._highspy.HighsStatus.kError:
-            raise SolverError(f"HiGHS refuses {program.rows - rows} more rows")
+        columns, self._program = self._columns.size, None
+        highs.add_rest(self._highs, program, columns, self._highs.getNumRow())
         self._program, self._columns = program, np.arange(program.columns, dtype=np.int32)
         self._lower = np.concatenate([self._lower, program.column_lower[columns:]])
         self._upper = np.concatenate([self._upper, program.column_upper[columns:]])

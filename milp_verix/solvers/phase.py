@@ -22,10 +22,17 @@ import scipy.sparse as sp
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import highs
+from milp_verix.solvers.engines import HIGHS_DROPS
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.solvers.search import Node, Search
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.session import (
+    SolveResult,
+    SolveStatus,
+    Targets,
+    grown,
+    refuse_beyond,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
@@ -33,7 +40,7 @@ from verix_encodings.safe_bound import SafeBound
 
 name = "phase"
 licence = "BSD-3-Clause, HiGHS MIT"
-features = frozenset({"partition", "live_bounds", "live_rows", "early_stop"})
+features = frozenset({"partition", "live_bounds", "live_rows", "growth", "early_stop"})
 _DECIDED = 1e-9
 
 
@@ -100,6 +107,16 @@ class PhaseSession:
         """
         refuse_beyond(self, program)
         self._lp.load(program)
+        self._loaded = _Loaded.of(program)
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``; of one that extends the one loaded, what is new is added."""
+        loaded = self._loaded
+        if loaded is None or not grown(loaded.program, program, HIGHS_DROPS):
+            self.load(program)
+            return
+        self._loaded = None
+        self._lp.extend(program)
         self._loaded = _Loaded.of(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:

@@ -45,6 +45,12 @@ class RemoteSession:
         refuse_beyond(self, program)
         self._program, self._news = program, [("load", program)]
 
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``; the process gets it with the next solve."""
+        refuse_beyond(self, program)
+        self._program = program
+        self._news.append(("extend", program))
+
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change bounds; the process gets them with the next solve."""
         if self._program is None:

@@ -12,7 +12,14 @@ import numpy as np
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.engines import SCIP_DROPS, scip_options
 from milp_verix.solvers.remote import RemoteSession
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
+from milp_verix.solvers.session import (
+    SolveResult,
+    SolveStatus,
+    Targets,
+    grown,
+    refuse_beyond,
+    start_of,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -20,7 +27,10 @@ from verix_encodings.arrays import FloatArray, IntArray
 name = "scip"
 licence = "Apache-2.0"
 features = frozenset(
-    {"quadratic", "indicator", "sos1", "partition", "live_bounds", "start", "early_stop"}
+    {
+        *("quadratic", "indicator", "sos1", "partition"),
+        *("live_bounds", "growth", "priorities", "start", "early_stop"),
+    }
 )
 
 _STATUS = {
@@ -63,7 +73,9 @@ class ScipSession:
         self._options = scip_options(threads, tolerances)
         self._model: Any = None
         self._variables: list[Any] = []
+        self._program: Program | None = None
         self._widened: Program | None = None
+        self._first = np.zeros(0, dtype=np.intp)
         empty = pyscipopt.Model()
         parts = empty.getMajorVersion(), empty.getMinorVersion(), empty.getTechVersion()
         self.version = ".".join(map(str, parts))
@@ -73,21 +85,16 @@ class ScipSession:
         refuse_beyond(self, program)
         kept = program.without_tiny(SCIP_DROPS)
         # rows widened for what is dropped hold for these bounds only
-        self._widened, program = None if kept is program else program, kept
+        self._widened = None if kept is program else program
+        self._program, program = program, kept
+        self._first = np.zeros(0, dtype=np.intp)
         model = self._model = self._scip.Model()
         model.hideOutput()
         model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
         for option, value in self._options.items():
             model.setParam(option, value)
-        bounds = zip(program.column_lower, program.column_upper, program.integer, strict=True)
-        self._variables = [
-            model.addVar(vtype="B" if whole else "C", lb=_limit(low), ub=_limit(high))
-            for low, high, whole in bounds
-        ]
-        for i in range(program.rows):
-            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
-            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
-            self._add_row(body, float(program.row_lower[i]), float(program.row_upper[i]))
+        self._variables = []
+        self._add_rest(program, 0, 0)
         for row in program.quadratic_rows:
             squares = self._scip.quicksum(self._variables[j] ** 2 for j in row.columns)
             model.addCons(squares <= row.radius**2)
@@ -97,6 +104,27 @@ class ScipSession:
             model.addConsIndicator(body <= rule.upper, binary, activeone=active)
         for chosen in program.sos1:
             model.addConsSOS1([self._variables[j] for j in chosen.columns])
+
+    def extend(self, program: Program) -> None:
+        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        old = self._program
+        if old is None or not grown(old, program, SCIP_DROPS):
+            self.load(program)
+            return
+        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
+        self.set_bounds(np.arange(old.columns), *ends)
+        self._add_rest(program, old.columns, old.rows)
+        self._program = program
+
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
+        for low, high, whole in list(ends)[columns:]:
+            kind = "B" if whole else "C"
+            self._variables.append(self._model.addVar(vtype=kind, lb=_limit(low), ub=_limit(high)))
+        for i in range(rows, program.rows):
+            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
+            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
+            self._add_row(body, float(program.row_lower[i]), float(program.row_upper[i]))
 
     def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
         pairs = zip(coefficients.tolist(), columns.tolist(), strict=True)
@@ -131,6 +159,7 @@ class ScipSession:
         model.setParam("limits/time", min(max(targets.seconds, 0.0), 1e20))
         model.setParam("limits/primal", max(targets.violated_below, -infinity))
         model.setParam("limits/dual", min(targets.holds_above, infinity))
+        self._prefer(np.zeros(0, dtype=np.intp) if targets.first is None else targets.first)
         start = start_of(targets, cost.size)
         if start is not None:
             given = model.createSol()
@@ -141,6 +170,12 @@ class ScipSession:
         result = self._result(cost)
         model.freeTransform()
         return result
+
+    def _prefer(self, first: IntArray) -> None:
+        for columns, priority in ((self._first, 0), (first, 1)):
+            for j in columns.tolist():
+                self._model.chgVarBranchPriority(self._variables[j], priority)
+        self._first = first
 
     def _result(self, cost: FloatArray) -> SolveResult:
         model = self._model

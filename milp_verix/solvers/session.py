@@ -8,7 +8,7 @@ reports becomes a :class:`SolveResult`, whose ``bound`` is the only thing a proo
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -41,8 +41,9 @@ class Targets:
     feasible cost is a whole number, as in a covering problem: a bound less than one below the best
     cost proves it, and presolve, cuts and heuristics pay, which they do not in checks. ``start``
     is a point to begin with, a value for each column, feasible or not; it never changes the answer,
-    and a solver without the feature ``start`` ignores it. ``certify`` asks for
-    a certificate of the bound, from solvers that have one.
+    and a solver without the feature ``start`` ignores it. ``first`` are integer
+    columns to branch on before all others, which a solver without ``priorities`` does not.
+    ``certify`` asks for a certificate of the bound, from solvers that have one.
     """
 
     seconds: float = float("inf")
@@ -51,6 +52,7 @@ class Targets:
     probe: Callable[[FloatArray], bool] | None = None
     whole: bool = False
     start: FloatArray | None = field(default=None, compare=False)
+    first: IntArray | None = field(default=None, compare=False)
     certify: bool = False
 
 
@@ -119,6 +121,32 @@ class Session(Protocol):
         """Release what the session holds: memory, files, licence."""
 
 
+class GrowingSession(Session, Protocol):
+    """A session with the feature ``growth``."""
+
+    def extend(self, program: Program) -> None:
+        """Replace the program; of one that extends it, only what is new is built."""
+
+
+def extend(session: Session, program: Program) -> None:
+    """Go on with ``program``, which extends the one loaded, in place if the solver can do that.
+
+    As ``load`` would, it undoes what ``set_bounds`` did.
+    """
+    if "growth" in session.features:
+        cast("GrowingSession", session).extend(program)
+    else:
+        session.load(program)
+
+
+def grown(old: Program, new: Program, dropped: float) -> bool:
+    """Whether a model of ``old`` needs no more than the rest of ``new`` to be one of ``new``.
+
+    Not where it has entries of at most ``dropped``, for which rows were widened.
+    """
+    return new.extends(old) and new.without_tiny(dropped) is new
+
+
 def refuse_beyond(session: Session, program: Program) -> None:
     """Raise ``SolverError`` for a program with what the session does not take: never drop it."""
     if beyond := program.features - session.features:
@@ -149,6 +177,8 @@ FEATURES = {
     "sos1": "special ordered sets",
     "live_bounds": "bounds in place",
     "live_rows": "coefficients in place",
+    "growth": "growth in place",
+    "priorities": "branching priorities",
     "start": "start",
     "early_stop": "early stop",
     "duals": "duals",

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from milp_verix.solvers.session import Session, SolveResult, Targets
+from milp_verix.solvers.session import Session, SolveResult, Targets, extend
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -89,6 +89,11 @@ class _TimedSession:
         self._fresh = True
         with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
             self._session.load(program)
+
+    def extend(self, program: Program) -> None:
+        self._fresh = True
+        with self._timed(lambda seconds: SolverTime(builds=1, build_seconds=seconds)):
+            extend(self._session, program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         with self._timed(lambda seconds: SolverTime(build_seconds=seconds)):
