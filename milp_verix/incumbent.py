@@ -231,10 +231,12 @@ class Incumbent:
         rest = [f for f in dear if chosen[f] and not self._wishes.must[f]]
         traversal = Traversal((*irrelevant, *rest), list(irrelevant))
         walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
-        self._oracle.forget()
-        # the worst points of the last set that held are counterfactuals of most
-        self._oracle.check(self._perturbations.free(chosen), deadline - time.monotonic())
-        traverse(walk, galloping)
+        # the worst points known, moved by one more feature, are counterfactuals of most
+        weight = self._perturbations.weight(chosen)
+        deltas = np.concatenate([self.pool, self.attacked(chosen.astype(np.float64))[0]], axis=1)
+        inputs = self._perturbations.centre[:, None] + weight[:, None] * deltas
+        self._oracle.suppose(self._perturbations.free(chosen), inputs)
+        traverse(walk, _points_first)
         return traversal
 
     def _require(self, traversal: Traversal, features: Sequence[int], deadline: float) -> None:
@@ -250,3 +252,10 @@ class Incumbent:
             if verdict.violated:
                 del traversal.undecided[feature]
                 traversal.violated[feature] = verdict
+
+
+def _points_first(walk: Walk) -> None:
+    """Take the counterfactuals that known points give, as they cost least; then gallop."""
+    for feature, verdict in walk.flipped().items():
+        walk.settle([feature], verdict)
+    galloping(walk)

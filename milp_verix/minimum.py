@@ -47,7 +47,9 @@ from verix_encodings.scenario import Part
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")
 _RESERVED = 0.05
+_LEAST_RESERVED = 1.0
 _MOST_RESERVED = 5.0
+_MOST_SHARE = 0.25
 _PATIENCE = 1.0
 _ON_HIGHS = ("auto", "highs", "phase")
 
@@ -197,7 +199,8 @@ class _Search:
         self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
         # the counterfactuals of what is found want some time as well
         left = deadline - time.monotonic()
-        self._search_until = deadline - min(_RESERVED * left, _MOST_RESERVED)
+        wanted = min(max(_RESERVED * left, _LEAST_RESERVED), _MOST_RESERVED)
+        self._search_until = deadline - min(wanted, _MOST_SHARE * left)
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._parts: list[Part] = []

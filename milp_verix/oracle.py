@@ -33,6 +33,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.batch import batch_values
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 from verix_encodings.live import LiveEncoding
 from verix_encodings.safe_bound import evaluation_error
@@ -170,6 +171,15 @@ class Oracle:
     ) -> tuple[int, Verdict]:
         """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
         return shortest_violated(self.problem, self._margins, irrelevant, block, verdict)
+
+    def suppose(self, free: IntArray, inputs: FloatArray) -> None:
+        """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
+        self.forget()
+        if self.memory is not None:
+            worst = np.argmax(batch_values(self._margins, inputs)[-1], axis=1)
+            points = {margin: inputs[:, column] for margin, column in enumerate(worst.tolist())}
+            unknown = np.full(worst.size, np.inf)
+            self.memory = self.memory.proven(free, unknown, points)
 
     def _memory_of(self, irrelevant: Sequence[int]) -> Memory | None:
         """Return the memory, its points moved as far as ``irrelevant`` allows, if it is of it."""

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, MinimumProgress, minimum
+from milp_verix.incumbent import Incumbent
+from milp_verix.oracle import Oracle
 from milp_verix.solvers import SOLVERS
+from milp_verix.verdict import Answer, Verdict
 from tests.digits import IMAGES, MODEL, images, network
 from tests.each_solver import SLOW
 from tests.norm_oracle import worst_margin
@@ -98,6 +101,31 @@ def test_a_time_limit_leaves_an_explanation_and_a_bound() -> None:
     assert 0 <= found.lower_bound <= found.size <= 64
     assert found.replay(network()) == ()
     assert found.proven or found.statistics.stopped == "time limit"
+
+
+@pytest.mark.parametrize("index", [15, 17])
+def test_known_points_give_counterfactuals_where_no_time_is_left(
+    index: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    explanation = Incumbent.explanation
+
+    def late(self: Incumbent, deadline: float) -> Explanation:
+        def unknown(*_: object) -> Verdict:
+            asked.append(len(asked))
+            return Verdict(Answer.UNKNOWN, reason="late")
+
+        self._answer = None
+        monkeypatch.setattr(Oracle, "check", unknown)
+        monkeypatch.setattr(Oracle, "check_by_bounds", unknown)
+        return explanation(self, deadline)
+
+    monkeypatch.setattr(Incumbent, "explanation", late)
+    found = minimum(network(), images()[index], epsilon=0.2)
+    assert found.proven
+    assert asked or not found.unknown
+    assert len(found.unknown) < found.size / 2
+    assert found.replay(network()) == ()
 
 
 def test_an_interrupt_leaves_an_explanation_and_a_bound() -> None:
