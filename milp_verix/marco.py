@@ -141,14 +141,14 @@ class _Search:
     def run(self, most: float, progress: Callable[[EnumerationProgress], None] | None) -> None:
         """Decide one set after the other until none is left, or enough were found."""
         while self.count < most:
-            seconds = self._subsets.seconds
-            proposal = propose(self._session, self._costs, self._clauses, max(seconds, 0.0))
+            seconds = max(self._subsets.seconds, 0.0)
+            proposal = propose(self._session, self._costs, self._clauses, seconds)
             if not self._gave_up:
                 self.lower_bound = max(self.lower_bound, int(proposal.bound))
             if proposal.exhausted:
                 self.complete = self.unknown_reason is None
                 return
-            if seconds <= 0:
+            if proposal.late or self._subsets.seconds <= 0:
                 self.stopped = TIME_LIMIT
                 return
             if proposal.chosen is None:

@@ -16,12 +16,13 @@ _ROUNDING = 1e-6
 class Proposal:
     """What a cover says: a cheapest set, None if none was found, and what none can be below.
 
-    ``exhausted`` is the proof that no set is left.
+    ``exhausted`` is the proof that no set is left, ``late`` says that the solver ran out of time.
     """
 
     chosen: frozenset[int] | None
     bound: float
     exhausted: bool
+    late: bool = False
 
 
 def propose(
@@ -49,6 +50,7 @@ def propose(
     if bound > float(np.sum(costs)) + _ROUNDING:
         return Proposal(None, bound, exhausted=True)
     if broken or result.point is None or result.point[cover.surrendered] > 0.5:
-        return Proposal(None, bound, exhausted=False)
+        late = result.status is SolveStatus.TIME_LIMIT
+        return Proposal(None, bound, exhausted=False, late=late)
     chosen = frozenset(np.flatnonzero(result.point[cover.chosen] > 0.5).tolist())
     return Proposal(chosen, bound, exhausted=False)
