@@ -1,9 +1,8 @@
 """The relaxation by scenarios as a mixed-integer program, for any solver.
 
 Each step solves the program with all scenarios known; its bound is a bound on every explanation,
-and its set of features is an explanation, or does not survive a further scenario. A step ends early
-on a set that costs little more than what is proven: the next scenario is worth more than the proof
-that there is none cheaper, and what is proven stays.
+and its set of features is an explanation, or does not survive a further scenario. A step ends
+early on a set that costs what earlier steps have proven: there is none cheaper.
 
 The program only grows, so solvers that can go on with the one they have do. Phases are branched on
 before features, by solvers that take priorities: see :mod:`~milp_verix.scenario_tree` for why.
@@ -20,9 +19,7 @@ from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, exten
 from milp_verix.wishes import Wishes
 from verix_encodings.scenario import Part, ScenarioProgram
 
-# a set this near the bound, as a share of the way to the best explanation, is asked about at once
-_WAY = 0.3
-_STEP = 1e-3
+_NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 
@@ -93,11 +90,10 @@ class ProgramMaster:
         extend(self._session, program)
         cost = np.zeros(program.columns)
         cost[columns] = self._wishes.costs
-        enough = self._enough()
         targets = Targets(
             seconds=deadline - time.monotonic(),
-            violated_below=self.bound + max(_STEP, _WAY * (enough - self.bound)),
-            holds_above=enough + 1e-3,
+            violated_below=self.bound + _NEAR,
+            holds_above=self._enough() + _NEAR,
             whole=self._wishes.whole,
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )
