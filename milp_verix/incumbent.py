@@ -3,7 +3,8 @@
 The first one is locally minimal, by the loop of :mod:`~milp_verix.explain` in the order
 ``adaptive``, and is the answer, counterfactuals and all, until there is a cheaper one. Where time
 ends it early, *repair* goes on: shares are rounded up, and while a perturbation is found that
-changes the prediction, the features that it rests on most join the set. Later ones are proposals of
+changes the prediction, the features that it rests on most join the set. Later ones are traversals
+in the order of the shares that the relaxation gives to features, and proposals of
 :mod:`~milp_verix.polish` at a cost that is near the bound. A set counts once the check proves it;
 what else can be freed of it, and the counterfactuals of the rest, are found at the end.
 """
@@ -32,6 +33,7 @@ _PARTS = 8
 _NEAR = 2.0
 _FREE = 1e-9
 _KEPT = 10
+_DIGITS = 3
 _NEWEST = 40
 _CLIMBS = 3
 _MORE_CLIMBS = 16
@@ -60,6 +62,8 @@ class Incumbent:
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
         self.seconds = 0.0
+        self._rank: FloatArray = np.ones(wishes.costs.size)
+        self._turn = False
         self._answer: Traversal | None = None
 
     @property
@@ -69,22 +73,45 @@ class Incumbent:
 
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
-        wishes, oracle = self._wishes, self._oracle
         try:
-            rank = adaptive(oracle.problem)
+            self._rank = adaptive(self._oracle.problem)
         except OverflowError:
             # any order gives an explanation
-            rank = np.ones(wishes.costs.size)
-        rank = rank / np.maximum(wishes.costs, _FREE)
-        rank[wishes.must_not] = -1.0
-        order = np.argsort(rank, kind="stable")
+            self._rank = np.ones(self._wishes.costs.size)
+        self._traverse(np.zeros(self._rank.size), deadline)
+        self.know(self.attacked(self.chosen.astype(np.float64))[0])
+
+    def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
+        """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on.
+
+        A traversal that frees first what has the least shares takes turns with proposals.
+        """
+        started = time.monotonic()
+        self._turn = not self._turn
+        try:
+            if not self.found:
+                self._repair(shares, deadline)
+            elif self._turn:
+                self._traverse(shares, deadline)
+            else:
+                self._propose(shares, bound, deadline)
+        finally:
+            self.seconds += time.monotonic() - started
+
+    def _traverse(self, shares: FloatArray, deadline: float) -> None:
+        """Free features in the order of ``shares``, as the first explanation does among equals."""
+        wishes, oracle = self._wishes, self._oracle
+        rank = self._rank / np.maximum(wishes.costs, _FREE)
+        first = np.where(wishes.must_not, -1.0, np.round(shares, _DIGITS))
+        order = np.lexsort((rank, first))
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
         walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
         oracle.forget()
         traverse(walk, galloping)
         chosen = np.ones(wishes.costs.size, dtype=bool)
         chosen[traversal.irrelevant] = False
-        if not chosen[wishes.must_not].any():
+        cheaper = not self.found or wishes.cost(chosen) < self.cost
+        if cheaper and not chosen[wishes.must_not].any():
             self.take(chosen)
             self._answer = None if traversal.stopped else traversal
         if traversal.stopped == INTERRUPTED:
@@ -92,18 +119,6 @@ class Incumbent:
         points = [v.witness for v in traversal.violated.values() if v.witness is not None]
         for point in points[-_KEPT:]:
             self.know(point.reshape(-1) - self._perturbations.centre)
-        self.know(self.attacked(self.chosen.astype(np.float64))[0])
-
-    def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
-        """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on."""
-        started = time.monotonic()
-        try:
-            if self.found:
-                self._propose(shares, bound, deadline)
-            else:
-                self._repair(shares, deadline)
-        finally:
-            self.seconds += time.monotonic() - started
 
     def take(self, chosen: BoolArray) -> None:
         """Keep a set that is proven, if it is cheaper."""
