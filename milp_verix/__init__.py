@@ -28,7 +28,8 @@ from milp_verix.errors import (
 from milp_verix.explain import Progress, explain
 from milp_verix.explanation import Counterfactual, Explanation
 from milp_verix.marco import EnumerationProgress, enumerate_explanations
-from milp_verix.minimum import MinimumProgress, minimum
+from milp_verix.minimum import minimum
+from milp_verix.minimum_search import MinimumProgress
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.programs import encode_check
 from milp_verix.pyomo_export import to_pyomo

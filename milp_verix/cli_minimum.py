@@ -34,8 +34,9 @@ from milp_verix.cli_options import (
     refusals,
 )
 from milp_verix.errors import InputError
-from milp_verix.minimum import MASTERS, METHODS, MinimumProgress
+from milp_verix.minimum import MASTERS, METHODS
 from milp_verix.minimum import minimum as find_minimum
+from milp_verix.minimum_search import MinimumProgress
 from milp_verix.solvers import SOLVERS
 
 

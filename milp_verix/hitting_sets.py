@@ -25,7 +25,7 @@ from verix_encodings.cover import Clause
 
 
 class HittingSets:
-    """A master by the cover of contrastive sets; see :class:`milp_verix.minimum.Master`."""
+    """A master by the cover of contrastive sets; see :class:`milp_verix.minimum_search.Master`."""
 
     def __init__(
         self,

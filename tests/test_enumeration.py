@@ -40,6 +40,7 @@ from tests.tiny_cases import case
 from tests.witnesses import assert_sound
 
 minimum_module = importlib.import_module("milp_verix.minimum")
+search_module = importlib.import_module("milp_verix.minimum_search")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
@@ -195,7 +196,7 @@ def test_an_interrupt_inside_a_check_ends_the_search(
                 raise KeyboardInterrupt
             return super().check(free)
 
-    monkeypatch.setattr(minimum_module, "SubsetOracle", Interrupted)
+    monkeypatch.setattr(search_module, "SubsetOracle", Interrupted)
     problem, (explanations, _) = wide_case(0), wide_truth(0)
     found = minimum(problem.network(tmp_path), problem.x, method="hitting_sets", **problem.options)
     assert (len(checks), found.statistics.stopped) == (3, INTERRUPTED)

@@ -21,7 +21,7 @@ from tests.onnx_models import FLOAT, build, loaded, node
 from tests.test_norms import NORMS
 from verix_encodings.scenario import Part, Precedence, Scenario, ScenarioProgram
 
-minimum_module = importlib.import_module("milp_verix.minimum")
+search_module = importlib.import_module("milp_verix.minimum_search")
 
 
 def doubled(seed: int, sizes: tuple[int, ...] = (3, 4, 3)) -> tuple[tuple[Layer, ...], Any]:
@@ -193,7 +193,7 @@ def test_copies_are_not_tried_one_after_the_other(
         trees.append(ScenarioTree(*arguments))
         return trees[-1]
 
-    monkeypatch.setattr(minimum_module, "ScenarioTree", noted)
+    monkeypatch.setattr(search_module, "ScenarioTree", noted)
     rng = np.random.default_rng(9)
     (first, bias), last = random_layers(rng, (5, 6, 3), FLOAT)
     network = dense_network(((np.repeat(first, 8, axis=1) / 8, bias), last), tmp_path)

@@ -1,0 +1,201 @@
+"""The state of a search for a minimum: the best explanation, the bound, and what raises it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from milp_verix.errors import InputError, SolverError
+from milp_verix.explanation import Explanation
+from milp_verix.hitting_sets import HittingSets
+from milp_verix.incumbent import Incumbent
+from milp_verix.interchangeable import interchangeable
+from milp_verix.oracle import Oracle
+from milp_verix.perturbations import Perturbations, perturbations_of
+from milp_verix.problem import Problem
+from milp_verix.program_master import ProgramMaster
+from milp_verix.scenario_choice import ScenarioChoice
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.scenario_tree import ScenarioTree
+from milp_verix.solvers import Session
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.subsets import SubsetOracle
+from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
+from milp_verix.wishes import Wishes
+from verix_encodings.scenario import Part
+
+_RESERVED = 0.05
+_LEAST_RESERVED = 1.0
+_MOST_RESERVED = 5.0
+_MOST_SHARE = 0.25
+_PATIENCE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumProgress:
+    """The size of the best explanation so far, and the size that none can be below.
+
+    With costs these are costs. ``rounds`` counts the sets of features looked at.
+    """
+
+    size: float
+    lower_bound: float
+    rounds: int
+
+
+class Master(Protocol):
+    """What raises the bound, step by step: it solves a relaxation of all explanations."""
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on every cost below the incumbent's; infinite where there is none."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no step can raise the bound, or none needs to."""
+
+    def step(self, deadline: float) -> None:
+        """Go on, until ``deadline`` at most."""
+
+    def close(self) -> None:
+        """Release the solver."""
+
+
+class MinimumSearch:
+    """The best explanation, the bound, and the scenarios that they rest on."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        oracle: Oracle,
+        wishes: Wishes,
+        *,
+        gap: float,
+        deadline: float,
+        check_seconds: float,
+    ) -> None:
+        self._problem = problem
+        self._oracle = oracle
+        self._wishes = wishes
+        self._gap = gap
+        self._deadline = deadline
+        self._check_seconds = check_seconds
+        self._perturbations: Perturbations = perturbations_of(problem)
+        self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
+        # the counterfactuals of what is found want some time as well
+        left = deadline - time.monotonic()
+        wanted = min(max(_RESERVED * left, _LEAST_RESERVED), _MOST_RESERVED)
+        self._search_until = deadline - min(wanted, _MOST_SHARE * left)
+        self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
+        self._lower_bound = 0.0
+        self._parts: list[Part] = []
+        self._same = interchangeable(problem, wishes)
+        # what never matters adds to the cost at most
+        useless = self._same.inert & ~wishes.must
+        self._needed = replace(wishes, must_not=wishes.must_not | useless)
+        self._notes: tuple[str, ...] = ()
+        self.stopped: str | None = None
+
+    def allow_must_not(self) -> None:
+        """Prove that the features that must not be explained change nothing by themselves.
+
+        Until that is proven there is no explanation at all, not even one to stop with.
+        """
+        wishes = self._wishes
+        if not wishes.must_not.any():
+            return
+        alone = self._oracle.check(
+            self._perturbations.free(~wishes.must_not), min(self._seconds(), self._check_seconds)
+        )
+        if alone.violated:
+            raise InputError(
+                "no explanation leaves out all of must_not: the prediction can change by "
+                "these features alone; allow some of them"
+            )
+        if not alone.holds:
+            raise SolverError(
+                "the features in must_not may change the prediction by themselves, which "
+                f"could not be decided: {alone.reason}"
+            )
+
+    def start(self) -> None:
+        """Find a first explanation and a first bound."""
+        self._incumbent.explain(self._search_until)
+        self._lower_bound = self._wishes.cost(self._wishes.must)
+
+    def find_scenario(self) -> bool:
+        """Return whether there is a first scenario: without, what must be explained does."""
+        self._parts = self._choice.separate(self._wishes.least, self._lower_bound, 0)
+        return bool(self._parts)
+
+    def tree(self, lp: LiveLp) -> Master:
+        """Return the master that searches the relaxation itself."""
+        relaxation = Relaxation(lp, self._perturbations, self._needed)
+        # solvers find symmetries themselves, and rows would hide them
+        relaxation.extend([*self._same.precedence, *self._parts])
+        return ScenarioTree(relaxation, self._choice.separate, self._wishes.rounded, self._enough)
+
+    def program(self, session: Session) -> Master:
+        """Return the master that gives the relaxation to a solver."""
+        master = ProgramMaster(
+            session, self._perturbations, self._needed, self._choice.separate, self._enough
+        )
+        master.extend(self._parts)
+        return master
+
+    def hitting_sets(self, session: Session) -> Master:
+        """Return the master that covers contrastive sets."""
+        subsets = SubsetOracle(self._oracle, self._search_until, self._check_seconds)
+        return HittingSets(session, subsets, self._wishes, self._incumbent, self._enough)
+
+    def run(self, master: Master, progress: Callable[[MinimumProgress], None] | None) -> None:
+        """Let ``master`` raise the bound until it meets the explanation."""
+        shown, rounds = None, 0
+        try:
+            while not master.done and self._seconds() > 0:
+                master.step(self._search_until)
+                rounds += 1
+                self._raise(master.bound)
+                state = (self._incumbent.cost, self._lower_bound)
+                if progress is not None and state != shown:
+                    shown = state
+                    size, bound = map(_plain, state)
+                    progress(MinimumProgress(size, bound, rounds))
+        finally:
+            self._raise(master.bound)
+            if isinstance(master, ProgramMaster):
+                self._notes = master.notes
+            master.close()
+        if self._lower_bound < self._enough() and self._seconds() <= 0:
+            self.stopped = TIME_LIMIT
+
+    def result(self, started: float) -> Explanation:
+        """Return the best explanation with the bound."""
+        deadline = self._deadline
+        if self.stopped == INTERRUPTED:
+            deadline = min(deadline, time.monotonic() + _PATIENCE)
+        best = self._incumbent.explanation(deadline)
+        seconds = time.monotonic() - started
+        statistics = replace(
+            best.statistics, seconds=seconds, stopped=self.stopped or best.statistics.stopped
+        )
+        wishes = self._wishes
+        costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
+        # the checks may have met the same trouble
+        notes = tuple(dict.fromkeys(best.notes + self._notes))
+        best = replace(best, costs=costs, statistics=statistics, notes=notes)
+        return replace(best, lower_bound=_plain(min(self._lower_bound, best.cost)))
+
+    def _raise(self, bound: float) -> None:
+        self._lower_bound = max(self._lower_bound, min(bound, self._incumbent.cost))
+
+    def _enough(self) -> float:
+        return self._wishes.enough(self._incumbent.cost, self._gap)
+
+    def _seconds(self) -> float:
+        return self._search_until - time.monotonic()
+
+
+def _plain(cost: float) -> float:
+    """Return a whole number as an int."""
+    return int(cost) if cost == int(cost) else cost
