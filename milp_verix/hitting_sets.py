@@ -27,6 +27,8 @@ from verix_encodings.cover import Clause
 class HittingSets:
     """A master by the cover of contrastive sets; see :class:`milp_verix.minimum_search.Master`."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(
         self,
         session: Session,

@@ -110,9 +110,7 @@ class Incumbent:
         traverse(walk, galloping)
         chosen = np.ones(wishes.costs.size, dtype=bool)
         chosen[traversal.irrelevant] = False
-        cheaper = not self.found or wishes.cost(chosen) < self.cost
-        if cheaper and not chosen[wishes.must_not].any():
-            self.take(chosen)
+        if not chosen[wishes.must_not].any() and self.take(chosen):
             self._answer = None if traversal.stopped else traversal
         if traversal.stopped == INTERRUPTED:
             raise KeyboardInterrupt
@@ -120,10 +118,12 @@ class Incumbent:
         for point in points[-_KEPT:]:
             self.know(point.reshape(-1) - self._perturbations.centre)
 
-    def take(self, chosen: BoolArray) -> None:
-        """Keep a set that is proven, if it is cheaper."""
-        if not self.found or self._wishes.cost(chosen) < self.cost:
+    def take(self, chosen: BoolArray) -> bool:
+        """Keep a set that is proven, if it is cheaper; return whether it is."""
+        cheaper = not self.found or self._wishes.cost(chosen) < self.cost
+        if cheaper:
             self.found, self.chosen, self._answer = True, chosen.copy(), None
+        return cheaper
 
     def decide(self, chosen: BoolArray, deadline: float) -> Verdict:
         """Check a set; keep it where it holds, and its counterfactual where it does not."""
@@ -219,7 +219,7 @@ class Incumbent:
         moved = slope * weight * delta
         parts = np.bincount(self._perturbations.feature_of, weights=moved, minlength=chosen.size)
         usable = ~chosen & ~self._wishes.must_not
-        worth = np.where(usable, parts / np.maximum(self._wishes.costs, 1e-9), -np.inf)
+        worth = np.where(usable, parts / np.maximum(self._wishes.costs, _FREE), -np.inf)
         ranked = np.argsort(-worth, kind="stable")[: int(np.count_nonzero(usable))]
         needed = int(np.searchsorted(np.cumsum(np.maximum(parts[ranked], 0.0)), value)) + 1
         chosen[ranked[:needed]] = True

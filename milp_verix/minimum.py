@@ -112,7 +112,7 @@ def minimum(
             return open_session(name, threads=threads, tolerances=tolerances)
 
         search = MinimumSearch(
-            problem, oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
+            oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
         )
         search.allow_must_not()
         try:

@@ -12,7 +12,6 @@ from milp_verix.incumbent import Incumbent
 from milp_verix.interchangeable import interchangeable
 from milp_verix.oracle import Oracle
 from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.problem import Problem
 from milp_verix.program_master import ProgramMaster
 from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
@@ -54,6 +53,10 @@ class Master(Protocol):
     def done(self) -> bool:
         """Whether no step can raise the bound, or none needs to."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about how the bound came about."""
+
     def step(self, deadline: float) -> None:
         """Go on, until ``deadline`` at most."""
 
@@ -66,7 +69,6 @@ class MinimumSearch:
 
     def __init__(
         self,
-        problem: Problem,
         oracle: Oracle,
         wishes: Wishes,
         *,
@@ -74,13 +76,12 @@ class MinimumSearch:
         deadline: float,
         check_seconds: float,
     ) -> None:
-        self._problem = problem
         self._oracle = oracle
         self._wishes = wishes
         self._gap = gap
         self._deadline = deadline
         self._check_seconds = check_seconds
-        self._perturbations: Perturbations = perturbations_of(problem)
+        self._perturbations: Perturbations = perturbations_of(oracle.problem)
         self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
         # the counterfactuals of what is found want some time as well
         left = deadline - time.monotonic()
@@ -89,7 +90,7 @@ class MinimumSearch:
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._parts: list[Part] = []
-        self._same = interchangeable(problem, wishes)
+        self._same = interchangeable(oracle.problem, wishes)
         # what never matters adds to the cost at most
         useless = self._same.inert & ~wishes.must
         self._needed = replace(wishes, must_not=wishes.must_not | useless)
@@ -163,8 +164,7 @@ class MinimumSearch:
                     progress(MinimumProgress(size, bound, rounds))
         finally:
             self._raise(master.bound)
-            if isinstance(master, ProgramMaster):
-                self._notes = master.notes
+            self._notes = master.notes
             master.close()
         if self._lower_bound < self._enough() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT

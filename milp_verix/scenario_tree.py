@@ -55,6 +55,8 @@ class _Node:
 class ScenarioTree:
     """The open nodes of a search, and the bound that it has proven."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(
         self,
         relaxation: Relaxation,
