@@ -28,13 +28,12 @@ from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _REPAIRS = 200
-_PROPOSALS = 6
+_PROPOSALS = 20
 _PARTS = 8
-_NEAR = 2.0
 _FREE = 1e-9
 _KEPT = 10
 _DIGITS = 3
-_NEWEST = 40
+_NEWEST = 300
 _CLIMBS = 3
 _MORE_CLIMBS = 16
 _REQUIRED = "it must be in the explanation, as asked"
@@ -132,9 +131,15 @@ class Incumbent:
         if verdict.holds:
             self.take(chosen)
         elif verdict.witness is not None:
-            witness = verdict.witness.reshape(-1).astype(np.float64)
-            self.know(witness - self._perturbations.centre)
+            self._know_worse(chosen, verdict.witness)
         return verdict
+
+    def _know_worse(self, chosen: BoolArray, witness: FloatArray) -> None:
+        """Add what a search makes of a counterfactual, which a check ends at whatever its margin."""
+        start = witness.reshape(-1, 1).astype(np.float64) - self._perturbations.centre[:, None]
+        weight = self._perturbations.weight(chosen)
+        deltas, values = self._perturbations.worst(weight, start, 1)
+        self.know(deltas[:, values > 0] if np.any(values > 0) else start)
 
     def know(self, deltas: FloatArray) -> None:
         """Add perturbations, shape (d,) or (d, N), to the pool."""
@@ -166,31 +171,32 @@ class Incumbent:
             step = way / 2.0 if self._failures % 2 == 0 else way
             step = np.floor(step / least) * least
         budget = min(bound + step, self.cost - least)
-        near = way <= _NEAR * least
-        for _ in range(_PROPOSALS):
-            if budget < bound or time.monotonic() >= deadline:
-                return
-            chosen = polished(
-                self._perturbations,
-                self._wishes,
-                self.pool[:, -_NEWEST:],
-                shares,
-                budget,
-                thorough=near,
-            )
-            deltas, values = self.attacked(chosen.astype(np.float64))
-            harmful = values > 0
-            if harmful.any():
-                self.know(deltas[:, harmful])
-                shares = chosen.astype(np.float64)
-                continue
-            verdict = self.decide(chosen, deadline)
-            if verdict.holds:
+        if budget < bound:
+            return
+        for start in (self.chosen.astype(np.float64), shares):
+            if self._chase(start, budget, deadline):
                 self._failures = 0
                 return
-            if verdict.witness is None:
-                return
         self._failures = min(self._failures + 1, _PARTS)
+
+    def _chase(self, shares: FloatArray, budget: float, deadline: float) -> bool:
+        """Propose sets that cost ``budget`` until one is proven; return whether one was."""
+        for _ in range(_PROPOSALS):
+            if time.monotonic() >= deadline:
+                return False
+            pool = self.pool[:, -_NEWEST:]
+            chosen = polished(self._perturbations, self._wishes, pool, shares, budget)
+            if chosen is None:
+                return False
+            shares = chosen.astype(np.float64)
+            deltas, values = self.attacked(shares)
+            if np.any(values > 0):
+                self.know(deltas[:, values > 0])
+                continue
+            verdict = self.decide(chosen, deadline)
+            if verdict.witness is None:
+                return verdict.holds
+        return False
 
     def _repair(self, shares: FloatArray, deadline: float) -> None:
         """Round ``shares`` up, and add features until the check proves the set."""

@@ -21,7 +21,8 @@ from verix_encodings.batch import batch_gradients, batch_values
 
 _SWAPS = 60
 _SHORT_LIST = 60
-_ROWS = 40
+_STEPS = 6
+_ROWS = 150
 _FREE = 100
 _SECONDS = 0.5
 
@@ -44,18 +45,37 @@ def polished(
     deltas: FloatArray,
     shares: FloatArray,
     budget: float,
-    *,
-    thorough: bool,
-) -> BoolArray:
+) -> BoolArray | None:
     """Return a set that costs at most ``budget``, near ``shares``, against ``deltas``, (d, N).
 
-    ``thorough`` solves for whole features as a program, where a rounded set does not do.
+    None where not even shares of features would do.
     """
-    rows = _linear(perturbations, deltas, shares)
-    centred = _centred(rows, wishes, budget, shares, thorough=thorough)
-    chosen = _rounded(centred, wishes, budget)
-    rows = _linear(perturbations, deltas, chosen.astype(np.float64))
-    return _swapped(rows, wishes, chosen, centred, budget)
+    found = np.inf
+    for _ in range(_STEPS):
+        rows = _linear(perturbations, deltas, shares)
+        centre = _centred(rows, wishes, budget)
+        if centre is None:
+            return None
+        centred = shares = centre.shares
+        before, found = found, _largest(perturbations, deltas, shares)
+        if found <= 0 or found >= before:
+            break
+    if found > 0:
+        return None
+    for thorough in (False, True):
+        if thorough:
+            centred = _whole(rows, wishes, budget, centre)
+        chosen = _rounded(centred, wishes, budget)
+        near = _linear(perturbations, deltas, chosen.astype(np.float64))
+        chosen = _swapped(near, wishes, chosen, centred, budget)
+        if np.max(near.at(chosen.astype(np.float64))) <= 0:
+            break
+    return chosen
+
+
+def _largest(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> float:
+    """Return the largest margin under any of ``deltas``."""
+    return float(np.max(perturbations.reached(perturbations.weight(shares), deltas)))
 
 
 def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> _Rows:
@@ -74,42 +94,55 @@ def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
     return _Rows(found - matrix @ shares, matrix)
 
 
-def _centred(
-    rows: _Rows, wishes: Wishes, budget: float, shares: FloatArray, *, thorough: bool
-) -> FloatArray:
-    """Return the shares farthest from all margins; most of them, those that could go, are whole."""
-    count = shares.size
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centre:
+    """The shares farthest from all margins, and what it is worth to move each of them.
+
+    ``largest`` is the largest margin there.
+    """
+
+    shares: FloatArray
+    worth: FloatArray
+    largest: float
+
+
+def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
+    """Return the shares farthest from all margins, if there are any for the budget."""
+    count = wishes.costs.size
+    cost, matrix, limits = _program(rows, wishes, budget)
+    ends = [*zip(wishes.least, wishes.most, strict=True), (None, None)]
+    found = linprog(cost, A_ub=matrix, b_ub=limits, bounds=ends, method="highs-ds")
+    if found.x is None:
+        return None
+    worth = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
+    return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
+
+
+def _program(
+    rows: _Rows, wishes: Wishes, budget: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return cost, matrix and limits for the shares, and for the largest margin after them."""
     slack = np.full((rows.constant.size, 1), -1.0)
     matrix = np.vstack([np.hstack([rows.matrix, slack]), np.append(wishes.costs, 0.0)[None, :]])
-    limits = np.append(-rows.constant, budget)
-    least, most = wishes.least, wishes.most
-    cost = np.append(np.zeros(count), 1.0)
-    found = linprog(
-        cost,
-        A_ub=matrix,
-        b_ub=limits,
-        bounds=[*zip(least, most, strict=True), (None, None)],
-        method="highs-ds",
-    )
-    if found.x is None:
-        return shares
-    relaxed: FloatArray = np.clip(found.x[:count], 0.0, 1.0)
-    if not thorough:
-        return relaxed
-    settled = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
-    free = np.argsort(settled, kind="stable")[:_FREE]
-    low, high = np.round(relaxed), np.round(relaxed)
-    low[free], high[free] = least[free], most[free]
-    whole = milp(
+    return np.append(np.zeros(wishes.costs.size), 1.0), matrix, np.append(-rows.constant, budget)
+
+
+def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> FloatArray:
+    """Return whole shares near the ``centre`` that survive the margins, if some are found soon."""
+    count = wishes.costs.size
+    cost, matrix, limits = _program(rows, wishes, budget)
+    free = np.argsort(centre.worth, kind="stable")[:_FREE]
+    low, high = np.round(centre.shares), np.round(centre.shares)
+    low[free], high[free] = wishes.least[free], wishes.most[free]
+    found = milp(
         cost,
         integrality=np.append(np.ones(count), 0.0),
         bounds=Bounds(np.append(low, -np.inf), np.append(high, np.inf)),
         constraints=LinearConstraint(matrix, -np.inf, limits),
         options={"time_limit": _SECONDS, "mip_rel_gap": 0.1},
     )
-    if whole.x is not None:
-        relaxed = np.clip(whole.x[:count], 0.0, 1.0)
-    return relaxed
+    whole = centre.shares if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
+    return whole
 
 
 def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
