@@ -23,8 +23,8 @@ _SWAPS = 60
 _SHORT_LIST = 60
 _STEPS = 6
 _ROWS = 150
-_FREE = 100
-_SECONDS = 0.5
+_FREE = 60
+_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ def polished(
 ) -> BoolArray | None:
     """Return a set that costs at most ``budget``, near ``shares``, against ``deltas``, (d, N).
 
-    None where not even shares of features would do.
+    None where none is found.
     """
     found = np.inf
     for _ in range(_STEPS):
@@ -68,9 +68,9 @@ def polished(
         chosen = _rounded(centred, wishes, budget)
         near = _linear(perturbations, deltas, chosen.astype(np.float64))
         chosen = _swapped(near, wishes, chosen, centred, budget)
-        if np.max(near.at(chosen.astype(np.float64))) <= 0:
-            break
-    return chosen
+        if _largest(perturbations, deltas, chosen.astype(np.float64)) <= 0:
+            return chosen
+    return None
 
 
 def _largest(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> float:
