@@ -3,10 +3,12 @@
 The first one is locally minimal, by the loop of :mod:`~milp_verix.explain` in the order
 ``adaptive``, and is the answer, counterfactuals and all, until there is a cheaper one. Where time
 ends it early, *repair* goes on: shares are rounded up, and while a perturbation is found that
-changes the prediction, the features that it rests on most join the set. Later ones are traversals
-in the order of the shares that the relaxation gives to features, and proposals of
-:mod:`~milp_verix.polish` at a cost that is near the bound. A set counts once the check proves it;
-what else can be freed of it, and the counterfactuals of the rest, are found at the end.
+changes the prediction, the features that it rests on most join the set. Later ones are proposals of
+:mod:`~milp_verix.polish` at a cost that is near the bound: sets near the best explanation, or near
+the shares that the relaxation gives to features, which survive the perturbations known. What such a
+set does not survive is added to these, made as bad as a search can make it, and the next proposal
+survives it. A set counts once the check proves it; what else can be freed of it, and the
+counterfactuals of the rest, are found at the end.
 """
 
 import time
@@ -32,7 +34,6 @@ _PROPOSALS = 20
 _PARTS = 8
 _FREE = 1e-9
 _KEPT = 10
-_DIGITS = 3
 _NEWEST = 300
 _CLIMBS = 3
 _MORE_CLIMBS = 16
@@ -61,8 +62,6 @@ class Incumbent:
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
         self.seconds = 0.0
-        self._rank: FloatArray = np.ones(wishes.costs.size)
-        self._turn = False
         self._answer: Traversal | None = None
 
     @property
@@ -73,39 +72,31 @@ class Incumbent:
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
         try:
-            self._rank = adaptive(self._oracle.problem)
+            rank = adaptive(self._oracle.problem)
         except OverflowError:
             # any order gives an explanation
-            self._rank = np.ones(self._wishes.costs.size)
-        self._traverse(np.zeros(self._rank.size), deadline)
+            rank = np.ones(self._wishes.costs.size)
+        self._traverse(rank, deadline)
         self.know(self.attacked(self.chosen.astype(np.float64))[0])
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
-        """Look for a cheaper explanation near ``shares``, of a cost from ``bound`` on.
-
-        A traversal that frees first what has the least shares takes turns with proposals.
-        """
+        """Look for a cheaper explanation, of a cost from ``bound`` on."""
         started = time.monotonic()
-        self._turn = not self._turn
         try:
             if not self.found:
                 self._repair(shares, deadline)
-            elif self._turn:
-                self._traverse(shares, deadline)
-            else:
+            elif bound < self.cost:
                 self._propose(shares, bound, deadline)
         finally:
             self.seconds += time.monotonic() - started
 
-    def _traverse(self, shares: FloatArray, deadline: float) -> None:
-        """Free features in the order of ``shares``, as the first explanation does among equals."""
+    def _traverse(self, rank: FloatArray, deadline: float) -> None:
+        """Free features in the order of ``rank`` for its cost."""
         wishes, oracle = self._wishes, self._oracle
-        rank = self._rank / np.maximum(wishes.costs, _FREE)
-        first = np.where(wishes.must_not, -1.0, np.round(shares, _DIGITS))
-        order = np.lexsort((rank, first))
+        worth = np.where(wishes.must_not, -np.inf, rank / np.maximum(wishes.costs, _FREE))
+        order = np.argsort(worth, kind="stable")
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
         walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
-        oracle.forget()
         traverse(walk, galloping)
         chosen = np.ones(wishes.costs.size, dtype=bool)
         chosen[traversal.irrelevant] = False
@@ -135,7 +126,7 @@ class Incumbent:
         return verdict
 
     def _know_worse(self, chosen: BoolArray, witness: FloatArray) -> None:
-        """Add what a search makes of a counterfactual, which a check ends at whatever its margin."""
+        """Add what a search makes of a counterfactual: a check takes any, however near."""
         start = witness.reshape(-1, 1).astype(np.float64) - self._perturbations.centre[:, None]
         weight = self._perturbations.weight(chosen)
         deltas, values = self._perturbations.worst(weight, start, 1)

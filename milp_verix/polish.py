@@ -5,8 +5,9 @@ Near a set, each margin under each perturbation is linear in the shares ``A`` of
     m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
 
 The shares with the largest distance from all margins, ``min_A max_r m_r(A)``, ``c·A ≤ budget``,
-are a linear program; they are rounded, and then features are swapped, in against out, as long as
-the largest margin sinks. Nothing is proven here: the set is a proposal.
+are a linear program, solved anew around its solution until this survives. They are rounded, and
+then features are swapped, in against out, as long as the largest margin sinks; where that is not
+enough, a program looks for whole features first. Nothing is proven here: the set is a proposal.
 """
 
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ class _Rows:
         return values
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centre:
+    """The shares farthest from all margins, and what it is worth to move each of them."""
+
+    shares: FloatArray
+    worth: FloatArray
+
+
 def polished(
     perturbations: Perturbations,
     wishes: Wishes,
@@ -50,26 +59,43 @@ def polished(
 
     None where none is found.
     """
-    found = np.inf
-    for _ in range(_STEPS):
-        rows = _linear(perturbations, deltas, shares)
-        centre = _centred(rows, wishes, budget)
-        if centre is None:
-            return None
-        centred = shares = centre.shares
-        before, found = found, _largest(perturbations, deltas, shares)
-        if found <= 0 or found >= before:
-            break
-    if found > 0:
+    found = _survivors(perturbations, wishes, deltas, shares, budget)
+    if found is None:
         return None
+    rows, centre = found
     for thorough in (False, True):
-        if thorough:
-            centred = _whole(rows, wishes, budget, centre)
+        centred = _whole(rows, wishes, budget, centre) if thorough else centre.shares
         chosen = _rounded(centred, wishes, budget)
         near = _linear(perturbations, deltas, chosen.astype(np.float64))
         chosen = _swapped(near, wishes, chosen, centred, budget)
         if _largest(perturbations, deltas, chosen.astype(np.float64)) <= 0:
             return chosen
+    return None
+
+
+def _survivors(
+    perturbations: Perturbations,
+    wishes: Wishes,
+    deltas: FloatArray,
+    shares: FloatArray,
+    budget: float,
+) -> tuple[_Rows, _Centre] | None:
+    """Return shares that survive ``deltas``, and the margins around the shares before them.
+
+    What is linear near some shares is not elsewhere: each step starts where the last one ended.
+    """
+    largest = np.inf
+    for _ in range(_STEPS):
+        rows = _linear(perturbations, deltas, shares)
+        centre = _centred(rows, wishes, budget)
+        if centre is None:
+            return None
+        shares, before = centre.shares, largest
+        largest = _largest(perturbations, deltas, shares)
+        if largest <= 0:
+            return rows, centre
+        if largest >= before:
+            return None
     return None
 
 
@@ -94,18 +120,6 @@ def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
     return _Rows(found - matrix @ shares, matrix)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Centre:
-    """The shares farthest from all margins, and what it is worth to move each of them.
-
-    ``largest`` is the largest margin there.
-    """
-
-    shares: FloatArray
-    worth: FloatArray
-    largest: float
-
-
 def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
     """Return the shares farthest from all margins, if there are any for the budget."""
     count = wishes.costs.size
@@ -115,7 +129,7 @@ def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
     if found.x is None:
         return None
     worth = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
-    return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
+    return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth)
 
 
 def _program(
@@ -141,8 +155,7 @@ def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> Float
         constraints=LinearConstraint(matrix, -np.inf, limits),
         options={"time_limit": _SECONDS, "mip_rel_gap": 0.1},
     )
-    whole = centre.shares if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
-    return whole
+    return centre.shares if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
 
 
 def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:

@@ -18,7 +18,6 @@ from verix_encodings.scenario import Cover, Part, make_scenario
 _WORTH = 1e-3
 _MOST_ASKED = 2
 _PERIOD = 4
-_STALLED = 5
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
 
@@ -32,8 +31,6 @@ class ScenarioChoice:
         self._deadline = deadline
         self._started = time.monotonic()
         self._harm = 0.0
-        self._bound = 0.0
-        self._stalled = 0
         self._refuted: set[bytes] = set()
 
     def separate(self, shares: FloatArray, bound: float, asked: int) -> list[Part]:
@@ -43,19 +40,15 @@ class ScenarioChoice:
         search came here before.
         """
         whole = bool(np.all((shares == 0) | (shares == 1)))
-        if bound > self._bound:
-            self._bound, self._stalled = bound, 0
-        if not whole and self._due():
+        if self._due():
             self._incumbent.improve(shares, bound, self._deadline)
-        # where further scenarios do not raise the bound, features that are in or out may
-        if whole or (self._stalled < _STALLED and (asked < _MOST_ASKED or asked % _PERIOD == 0)):
+        if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
             deltas, values = self._incumbent.attacked(shares)
             worst = int(np.argmax(values))
             harm = float(values[worst])
             self._harm = max(self._harm, harm)
             least = _LEAST_HARM if whole else max(_WORTH * self._harm, _LEAST_HARM)
             if harm > least:
-                self._stalled += not whole
                 return self._parts(shares, deltas[:, worst], whole=whole)
         return self._decided(shares) if whole else []
 
