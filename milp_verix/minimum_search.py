@@ -126,7 +126,7 @@ class MinimumSearch:
 
     def find_scenario(self) -> bool:
         """Return whether there is a first scenario: without, what must be explained does."""
-        self._parts = self._choice.separate(self._wishes.least, self._lower_bound, 0)
+        self._parts = self._choice.separate(self._wishes.least, 0)
         return bool(self._parts)
 
     def tree(self, lp: LiveLp) -> Master:
@@ -134,12 +134,12 @@ class MinimumSearch:
         relaxation = Relaxation(lp, self._perturbations, self._needed)
         # solvers find symmetries themselves, and rows would hide them
         relaxation.extend([*self._same.precedence, *self._parts])
-        return ScenarioTree(relaxation, self._choice.separate, self._wishes.rounded, self._enough)
+        return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
         master = ProgramMaster(
-            session, self._perturbations, self._needed, self._choice.separate, self._enough
+            session, self._perturbations, self._needed, self._choice, self._enough
         )
         master.extend(self._parts)
         return master

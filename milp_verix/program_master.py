@@ -14,7 +14,8 @@ import numpy as np
 
 from milp_verix.errors import SolverError
 from milp_verix.perturbations import Perturbations
-from milp_verix.scenario_tree import Separate, Threshold
+from milp_verix.scenario_choice import ScenarioChoice
+from milp_verix.scenario_tree import Threshold
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from milp_verix.wishes import Wishes
 from verix_encodings.scenario import Part, ScenarioProgram
@@ -31,12 +32,12 @@ class ProgramMaster:
         session: Session,
         perturbations: Perturbations,
         wishes: Wishes,
-        separate: Separate,
+        choice: ScenarioChoice,
         enough: Threshold,
     ) -> None:
         self._session = session
         self._wishes = wishes
-        self._separate = separate
+        self._choice = choice
         self._enough = enough
         p = perturbations
         self._growing = ScenarioProgram(
@@ -73,7 +74,8 @@ class ProgramMaster:
             self._give_up(result.detail or result.status.value, deadline)
             return
         chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
-        parts = self._separate(chosen, self.bound, 0)
+        self._choice.show(chosen, self.bound)
+        parts = self._choice.separate(chosen, 0)
         self.extend(parts)
         if not parts and self._enough() >= enough:
             # a set that survives all is a cheaper explanation, where the check can decide it

@@ -18,6 +18,7 @@ from verix_encodings.scenario import Cover, Part, make_scenario
 _WORTH = 1e-3
 _MOST_ASKED = 2
 _PERIOD = 4
+_FIRST_IMPROVEMENT = 0.1
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
 
@@ -33,15 +34,21 @@ class ScenarioChoice:
         self._harm = 0.0
         self._refuted: set[bytes] = set()
 
-    def separate(self, shares: FloatArray, bound: float, asked: int) -> list[Part]:
+    def show(self, shares: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``shares`` if that has had less than its time.
+
+        ``bound`` is proven for the cost of all.
+        """
+        spent = time.monotonic() - self._started
+        if self._incumbent.seconds <= _FIRST_IMPROVEMENT + _SHARE_OF_IMPROVEMENT * spent:
+            self._incumbent.improve(shares, bound, self._deadline)
+
+    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
         """Return what the features in ``shares`` do not survive: nothing if they survive all.
 
-        ``bound`` is proven for the cost of such sets; ``asked`` says how often the same node of a
-        search came here before.
+        ``asked`` says how often the same node of a search came here before.
         """
         whole = bool(np.all((shares == 0) | (shares == 1)))
-        if self._due():
-            self._incumbent.improve(shares, bound, self._deadline)
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
             deltas, values = self._incumbent.attacked(shares)
             worst = int(np.argmax(values))
@@ -51,10 +58,6 @@ class ScenarioChoice:
             if harm > least:
                 return self._parts(shares, deltas[:, worst], whole=whole)
         return self._decided(shares) if whole else []
-
-    def _due(self) -> bool:
-        spent = time.monotonic() - self._started
-        return self._incumbent.seconds <= 0.1 + _SHARE_OF_IMPROVEMENT * spent
 
     def _decided(self, shares: FloatArray) -> list[Part]:
         """Check a whole set: it is an explanation, or there is a scenario against it."""

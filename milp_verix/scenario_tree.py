@@ -24,15 +24,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
-from verix_encodings.arrays import FloatArray
-from verix_encodings.scenario import Part
 
 _PERIOD = 60
-
-Separate: TypeAlias = Callable[[FloatArray, float, int], list[Part]]
-"""What a set of features in shares does not survive, given a bound on its cost and how often this
-node has asked. Nothing where it survives, or where that cannot be decided."""
 
 Rounded: TypeAlias = Callable[[float], float]
 """The least cost that an explanation can have which costs a bound or more."""
@@ -60,12 +55,12 @@ class ScenarioTree:
     def __init__(
         self,
         relaxation: Relaxation,
-        separate: Separate,
+        choice: ScenarioChoice,
         rounded: Rounded,
         enough: Threshold,
     ) -> None:
         self._relaxation = relaxation
-        self._separate = separate
+        self._choice = choice
         self._rounded = rounded
         self._enough = enough
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -96,6 +91,8 @@ class ScenarioTree:
         relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
         self.nodes += 1
         bound = max(node.bound, self._rounded(relaxed.bound))
+        if relaxed.shares is not None:
+            self._choice.show(relaxed.shares, self.bound)
         if relaxed.late:
             heapq.heappush(self._open, node)
         elif bound < self._enough() and relaxed.phase is not None:
@@ -119,7 +116,7 @@ class ScenarioTree:
     def _advance(self, node: _Node, bound: float, relaxed: Relaxed) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""
         assert relaxed.shares is not None
-        parts = self._separate(relaxed.shares, self.bound, node.asked)
+        parts = self._choice.separate(relaxed.shares, node.asked)
         if parts:
             self._relaxation.extend(parts)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
