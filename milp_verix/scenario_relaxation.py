@@ -171,6 +171,7 @@ class Relaxation:
         self._phases = np.flatnonzero(phases)
         self._by_feature = self._program.matrix[:, columns].T.tocsr()
         self._entries = self._program.matrix[:, self._phases].tocoo()
+        self._with_phase = self._program.matrix[self._entries.row]
 
     def survived(self, shares: FloatArray) -> bool:
         """Whether the features in ``shares`` survive every scenario."""
@@ -244,7 +245,7 @@ class Relaxation:
         entries, program, point = self._entries, self._program, result.point
         assert point is not None
         rows, weight = entries.row, np.abs(entries.data)
-        others = (program.matrix @ point)[rows] - entries.data * point[self._phases[entries.col]]
+        others = self._with_phase @ point - entries.data * point[self._phases[entries.col]]
         ends = np.stack([program.row_lower[rows] - others, program.row_upper[rows] - others])
         ends = np.sort(ends / entries.data, axis=0)
         low, high = np.zeros(self._phases.size), np.ones(self._phases.size)
