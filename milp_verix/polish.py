@@ -13,12 +13,16 @@ enough, a program looks for whole features first. Nothing is proven here: the se
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+import scipy.sparse as sp
+from scipy.optimize import linprog
 
+from milp_verix.errors import SolverError
 from milp_verix.perturbations import Perturbations
+from milp_verix.solvers import Targets, highs, open_session
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.batch import batch_gradients, batch_values
+from verix_encodings.program import ProgramBuilder
 
 _SWAPS = 60
 _SHORT_LIST = 60
@@ -26,6 +30,8 @@ _STEPS = 6
 _ROWS = 150
 _FREE = 60
 _SECONDS = 0.2
+_SPARE = 1e-9
+_PARTS = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +48,14 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Centre:
-    """The shares farthest from all margins, and what it is worth to move each of them."""
+    """The shares farthest from all margins, and what it is worth to move each of them.
+
+    ``largest`` is the largest margin there.
+    """
 
     shares: FloatArray
     worth: FloatArray
+    largest: float
 
 
 def polished(
@@ -123,39 +133,54 @@ def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
 def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
     """Return the shares farthest from all margins, if there are any for the budget."""
     count = wishes.costs.size
-    cost, matrix, limits = _program(rows, wishes, budget)
-    ends = [*zip(wishes.least, wishes.most, strict=True), (None, None)]
-    found = linprog(cost, A_ub=matrix, b_ub=limits, bounds=ends, method="highs-ds")
+    slack = np.full((rows.constant.size, 1), -1.0)
+    matrix = np.vstack([np.hstack([rows.matrix, slack]), np.append(wishes.costs, 0.0)[None, :]])
+    found = linprog(
+        np.append(np.zeros(count), 1.0),
+        A_ub=matrix,
+        b_ub=np.append(-rows.constant, budget),
+        bounds=[*zip(wishes.least, wishes.most, strict=True), (None, None)],
+        method="highs-ds",
+    )
     if found.x is None:
         return None
     worth = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
-    return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth)
-
-
-def _program(
-    rows: _Rows, wishes: Wishes, budget: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return cost, matrix and limits for the shares, and for the largest margin after them."""
-    slack = np.full((rows.constant.size, 1), -1.0)
-    matrix = np.vstack([np.hstack([rows.matrix, slack]), np.append(wishes.costs, 0.0)[None, :]])
-    return np.append(np.zeros(wishes.costs.size), 1.0), matrix, np.append(-rows.constant, budget)
+    return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
 
 
 def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> FloatArray:
     """Return whole shares near the ``centre`` that survive the margins, if some are found soon."""
-    count = wishes.costs.size
-    cost, matrix, limits = _program(rows, wishes, budget)
+    if highs.unavailable() is not None or centre.largest >= 0:
+        return centre.shares
     free = np.argsort(centre.worth, kind="stable")[:_FREE]
-    low, high = np.round(centre.shares), np.round(centre.shares)
-    low[free], high[free] = wishes.least[free], wishes.most[free]
-    found = milp(
-        cost,
-        integrality=np.append(np.ones(count), 0.0),
-        bounds=Bounds(np.append(low, -np.inf), np.append(high, np.inf)),
-        constraints=LinearConstraint(matrix, -np.inf, limits),
-        options={"time_limit": _SECONDS, "mip_rel_gap": 0.1},
-    )
-    return centre.shares if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
+    shares = np.round(centre.shares)
+    shares[free] = 0.0
+    builder = ProgramBuilder()
+    chosen = builder.add_columns("A", free, wishes.least[free], wishes.most[free], integer=True)
+    one = np.array([0])
+    largest = builder.add_columns("t", one, centre.largest - _SPARE, 0.0)
+    numbers = np.arange(rows.constant.size)
+    slack = np.full((numbers.size, 1), -1.0)
+    terms = [(sp.csr_array(rows.matrix[:, free]), chosen), (sp.csr_array(slack), largest)]
+    builder.add_rows("margin", numbers, terms, -np.inf, -rows.at(shares))
+    paid = [(sp.csr_array(wishes.costs[free][None, :]), chosen)]
+    builder.add_rows("budget", one, paid, -np.inf, budget - wishes.costs @ shares)
+    session = open_session("highs")
+    try:
+        program = builder.build()
+        session.load(program)
+        cost = np.zeros(program.columns)
+        # for whole costs a gap below one is none: here, a tenth of what there is to gain
+        cost[largest] = _PARTS / -centre.largest
+        found = session.minimise(cost, Targets(seconds=_SECONDS, whole=True))
+    except SolverError:
+        return centre.shares
+    finally:
+        session.close()
+    if found.point is None:
+        return centre.shares
+    shares[free] = np.clip(found.point[chosen], 0.0, 1.0)
+    return shares
 
 
 def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
