@@ -127,9 +127,10 @@ class Incumbent:
 
     def _know_worse(self, chosen: BoolArray, witness: FloatArray) -> None:
         """Add what a search makes of a counterfactual: a check takes any, however near."""
-        start = witness.reshape(-1, 1).astype(np.float64) - self._perturbations.centre[:, None]
-        weight = self._perturbations.weight(chosen)
-        deltas, values = self._perturbations.worst(weight, start, 1)
+        p = self._perturbations
+        moved = witness.reshape(-1).astype(np.float64) - p.centre
+        start = np.clip(moved, p.lower, p.upper)[:, None]
+        deltas, values = p.worst(p.weight(chosen), start, 1)
         self.know(deltas[:, values > 0] if np.any(values > 0) else start)
 
     def know(self, deltas: FloatArray) -> None:

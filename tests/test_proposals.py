@@ -1,0 +1,108 @@
+"""Proposals keep to what they are asked for, and what refutes one is worth as much as it can be."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from milp_verix.incumbent import Incumbent
+from milp_verix.oracle import Oracle
+from milp_verix.perturbations import Perturbations, perturbations_of
+from milp_verix.polish import polished
+from milp_verix.problem import make_problem
+from milp_verix.wishes import Wishes, make_wishes
+from tests.digits import images, network
+from verix_encodings.arrays import BoolArray, FloatArray
+
+_FEATURES = 12
+
+
+def posed(index: int) -> Perturbations:
+    """Return the perturbations of a digit of which only ``_FEATURES`` features may change."""
+    return perturbations_of(make_problem(network(), images()[index], epsilon=0.2))
+
+
+def known(perturbations: Perturbations, seed: int) -> FloatArray:
+    """Return perturbations that hurt where nothing, and where random sets, are explained."""
+    rng = np.random.default_rng(seed)
+    deltas = np.zeros((64, 1))
+    for share in (0.0, 0.1, 0.2, 0.3):
+        chosen = rng.random(64) < share
+        weight = perturbations.weight(chosen)
+        found = perturbations.worst(weight, deltas, 3)[0]
+        deltas = np.concatenate([deltas, found], axis=1)
+    return deltas
+
+
+def survives(perturbations: Perturbations, chosen: BoolArray, deltas: FloatArray) -> bool:
+    reached = perturbations.reached(perturbations.weight(chosen), deltas)
+    return bool(np.max(reached) <= 0)
+
+
+def wishes_of(seed: int) -> Wishes:
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(1, 4, size=64) if seed % 2 else np.ones(64)
+    return make_wishes(64, costs, must=[3, 20], must_not=[40, 41])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_proposal_costs_no_more_than_allowed_and_survives_what_is_known(seed: int) -> None:
+    perturbations, wishes = posed(15 + seed % 3), wishes_of(seed)
+    deltas = known(perturbations, seed)
+    found = 0
+    for budget in (8.0, 16.0, 32.0, 64.0):
+        chosen = polished(perturbations, wishes, deltas, np.full(64, 0.3), budget)
+        if chosen is None:
+            continue
+        found += 1
+        assert wishes.cost(chosen) <= budget + 1e-9
+        assert chosen[wishes.must].all()
+        assert not chosen[wishes.must_not].any()
+        assert survives(perturbations, chosen, deltas)
+    assert found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cheapest_proposal_is_nearly_that_of_brute_force(seed: int) -> None:
+    perturbations = posed(15)
+    rng = np.random.default_rng(seed)
+    free = rng.choice(64, size=_FEATURES, replace=False)
+    must = [f for f in range(0, 64, 2) if f not in free]
+    must_not = [f for f in range(1, 64, 2) if f not in free]
+    wishes = make_wishes(64, None, must, must_not)
+    deltas = known(perturbations, seed)
+    base = wishes.must
+    cheapest = np.inf
+    for choice in product([False, True], repeat=_FEATURES):
+        chosen = base.copy()
+        chosen[free] = choice
+        if wishes.cost(chosen) < cheapest and survives(perturbations, chosen, deltas):
+            cheapest = wishes.cost(chosen)
+    start = np.full(64, 0.5)
+    most = float(base.sum() + _FEATURES)
+    budgets = np.arange(base.sum(), most + 1.0)
+    proposed = [b for b in budgets if polished(perturbations, wishes, deltas, start, b) is not None]
+    if np.isinf(cheapest):
+        assert not proposed
+        return
+    assert cheapest <= min(proposed) <= cheapest + 2
+
+
+def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
+    problem = make_problem(network(), images()[15], epsilon=0.2)
+    perturbations = perturbations_of(problem)
+    wishes = make_wishes(64, None, [], [])
+    with Oracle(problem, "highs") as oracle:
+        incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
+        chosen = np.zeros(64, dtype=bool)
+        verdict = incumbent.decide(chosen, np.inf)
+    assert verdict.witness is not None
+    weight = perturbations.weight(chosen)
+    start = verdict.witness.reshape(-1, 1).astype(np.float64) - perturbations.centre[:, None]
+    at_witness = np.max(perturbations.reached(weight, start))
+    kept = np.max(perturbations.reached(weight, incumbent.pool), axis=0)
+    assert kept.size
+    assert kept.min() > 0
+    assert kept.max() > at_witness + 0.1
+    assert np.all(incumbent.pool <= perturbations.upper[:, None])
+    assert np.all(incumbent.pool >= perturbations.lower[:, None])
