@@ -85,8 +85,9 @@ class Incumbent:
         try:
             if not self.found:
                 self._repair(shares, deadline)
-            elif bound < self.cost:
-                self._propose(shares, bound, deadline)
+            else:
+                while bound < self.cost and self._propose(shares, bound, deadline):
+                    pass
         finally:
             self.seconds += time.monotonic() - started
 
@@ -153,8 +154,11 @@ class Incumbent:
             values = np.maximum(values, found[1])
         return deltas, values
 
-    def _propose(self, shares: FloatArray, bound: float, deadline: float) -> None:
-        """Propose sets of a cost between the bound and the best; after a failure, dearer ones."""
+    def _propose(self, shares: FloatArray, bound: float, deadline: float) -> bool:
+        """Propose sets of a cost between the bound and the best; after a failure, dearer ones.
+
+        Returns whether one of them is the best now.
+        """
         least = 1.0 if self._wishes.whole else 0.01 * max(self.cost - bound, 0.0)
         way = self.cost - bound
         step = np.floor(way / _PARTS / least) * least * 2.0**self._failures
@@ -164,12 +168,13 @@ class Incumbent:
             step = np.floor(step / least) * least
         budget = min(bound + step, self.cost - least)
         if budget < bound:
-            return
+            return False
         for start in (self.chosen.astype(np.float64), shares):
             if self._chase(start, budget, deadline):
                 self._failures = 0
-                return
+                return True
         self._failures = min(self._failures + 1, _PARTS)
+        return False
 
     def _chase(self, shares: FloatArray, budget: float, deadline: float) -> bool:
         """Propose sets that cost ``budget`` until one is proven; return whether one was."""

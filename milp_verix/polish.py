@@ -27,6 +27,7 @@ from verix_encodings.program import ProgramBuilder
 _SWAPS = 60
 _SHORT_LIST = 60
 _STEPS = 6
+_PROGRESS = 1e-6
 _ROWS = 150
 _FREE = 60
 _SECONDS = 0.2
@@ -104,7 +105,7 @@ def _survivors(
         largest = _largest(perturbations, deltas, shares)
         if largest <= 0:
             return rows, centre
-        if largest >= before:
+        if largest > before - _PROGRESS:
             return None
     return None
 
