@@ -74,14 +74,27 @@ def polished(
     if found is None:
         return None
     rows, centre = found
-    for thorough in (False, True):
-        centred = _whole(rows, wishes, budget, centre) if thorough else centre.shares
-        chosen = _rounded(centred, wishes, budget)
-        near = _linear(perturbations, deltas, chosen.astype(np.float64))
-        chosen = _swapped(near, wishes, chosen, centred, budget)
-        if _largest(perturbations, deltas, chosen.astype(np.float64)) <= 0:
-            return chosen
-    return None
+    chosen = _chosen(perturbations, wishes, deltas, centre.shares, budget)
+    if chosen is None:
+        whole = _whole(rows, wishes, budget, centre)
+        if whole is not None:
+            chosen = _chosen(perturbations, wishes, deltas, whole, budget)
+    return chosen
+
+
+def _chosen(
+    perturbations: Perturbations,
+    wishes: Wishes,
+    deltas: FloatArray,
+    shares: FloatArray,
+    budget: float,
+) -> BoolArray | None:
+    """Round ``shares`` and swap features; return the set if it survives ``deltas``."""
+    chosen = _rounded(shares, wishes, budget)
+    near = _linear(perturbations, deltas, chosen.astype(np.float64))
+    chosen = _swapped(near, wishes, chosen, budget)
+    survived = _largest(perturbations, deltas, chosen.astype(np.float64)) <= 0
+    return chosen if survived else None
 
 
 def _survivors(
@@ -149,10 +162,10 @@ def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
     return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
 
 
-def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> FloatArray:
+def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> FloatArray | None:
     """Return whole shares near the ``centre`` that survive the margins, if some are found soon."""
     if highs.unavailable() is not None or centre.largest >= 0:
-        return centre.shares
+        return None
     free = np.argsort(centre.worth, kind="stable")[:_FREE]
     shares = np.round(centre.shares)
     shares[free] = 0.0
@@ -175,11 +188,11 @@ def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> Float
         cost[largest] = _PARTS / -centre.largest
         found = session.minimise(cost, Targets(seconds=_SECONDS, whole=True))
     except SolverError:
-        return centre.shares
+        return None
     finally:
         session.close()
     if found.point is None:
-        return centre.shares
+        return None
     shares[free] = np.clip(found.point[chosen], 0.0, 1.0)
     return shares
 
@@ -196,9 +209,7 @@ def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
     return chosen
 
 
-def _swapped(
-    rows: _Rows, wishes: Wishes, chosen: BoolArray, shares: FloatArray, budget: float
-) -> BoolArray:
+def _swapped(rows: _Rows, wishes: Wishes, chosen: BoolArray, budget: float) -> BoolArray:
     """Swap a feature in against one out while the largest margin sinks."""
     chosen, costs = chosen.copy(), wishes.costs
     values = rows.at(chosen.astype(np.float64))

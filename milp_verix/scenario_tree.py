@@ -68,7 +68,6 @@ class ScenarioTree:
         self._active: _Node | None = None
         self._closed = np.inf
         self.nodes = 0
-        self._tight = np.inf
         self._period = _PERIOD
         self._next = 2
 

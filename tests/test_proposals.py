@@ -18,7 +18,7 @@ _FEATURES = 12
 
 
 def posed(index: int) -> Perturbations:
-    """Return the perturbations of a digit of which only ``_FEATURES`` features may change."""
+    """Return the perturbations of a digit."""
     return perturbations_of(make_problem(network(), images()[index], epsilon=0.2))
 
 
