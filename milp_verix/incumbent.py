@@ -71,12 +71,28 @@ class Incumbent:
 
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
+        wishes, oracle = self._wishes, self._oracle
         try:
-            rank = adaptive(self._oracle.problem)
+            rank = adaptive(oracle.problem)
         except OverflowError:
             # any order gives an explanation
-            rank = np.ones(self._wishes.costs.size)
-        self._traverse(rank, deadline)
+            rank = np.ones(wishes.costs.size)
+        rank = rank / np.maximum(wishes.costs, _FREE)
+        rank[wishes.must_not] = -np.inf
+        order = np.argsort(rank, kind="stable")
+        traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
+        walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        oracle.forget()
+        traverse(walk, galloping)
+        chosen = np.ones(wishes.costs.size, dtype=bool)
+        chosen[traversal.irrelevant] = False
+        if not chosen[wishes.must_not].any() and self.take(chosen):
+            self._answer = None if traversal.stopped else traversal
+        if traversal.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
+        for point in points[-_KEPT:]:
+            self.know(point.reshape(-1) - self._perturbations.centre)
         self.know(self.attacked(self.chosen.astype(np.float64))[0])
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
@@ -90,24 +106,6 @@ class Incumbent:
                     pass
         finally:
             self.seconds += time.monotonic() - started
-
-    def _traverse(self, rank: FloatArray, deadline: float) -> None:
-        """Free features in the order of ``rank`` for its cost."""
-        wishes, oracle = self._wishes, self._oracle
-        worth = np.where(wishes.must_not, -np.inf, rank / np.maximum(wishes.costs, _FREE))
-        order = np.argsort(worth, kind="stable")
-        traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
-        walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
-        traverse(walk, galloping)
-        chosen = np.ones(wishes.costs.size, dtype=bool)
-        chosen[traversal.irrelevant] = False
-        if not chosen[wishes.must_not].any() and self.take(chosen):
-            self._answer = None if traversal.stopped else traversal
-        if traversal.stopped == INTERRUPTED:
-            raise KeyboardInterrupt
-        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
-        for point in points[-_KEPT:]:
-            self.know(point.reshape(-1) - self._perturbations.centre)
 
     def take(self, chosen: BoolArray) -> bool:
         """Keep a set that is proven, if it is cheaper; return whether it is."""
