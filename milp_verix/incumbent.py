@@ -69,6 +69,11 @@ class Incumbent:
         """The cost of the best explanation known."""
         return self._wishes.cost(self.chosen)
 
+    @property
+    def costs(self) -> FloatArray:
+        """The cost of each feature."""
+        return self._wishes.costs
+
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
         wishes, oracle = self._wishes, self._oracle

@@ -138,9 +138,7 @@ class MinimumSearch:
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
-        master = ProgramMaster(
-            session, self._perturbations, self._needed, self._choice, self._enough
-        )
+        master = ProgramMaster(session, self._needed, self._choice, self._enough)
         master.extend(self._parts)
         return master
 

@@ -13,7 +13,6 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.perturbations import Perturbations
 from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_tree import Threshold
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
@@ -30,7 +29,6 @@ class ProgramMaster:
     def __init__(
         self,
         session: Session,
-        perturbations: Perturbations,
         wishes: Wishes,
         choice: ScenarioChoice,
         enough: Threshold,
@@ -39,10 +37,7 @@ class ProgramMaster:
         self._wishes = wishes
         self._choice = choice
         self._enough = enough
-        p = perturbations
-        self._growing = ScenarioProgram(
-            p.margins, p.centre, p.feature_of, wishes.least, wishes.most
-        )
+        self._growing = ScenarioProgram(wishes.least, wishes.most)
         self._ended = False
         self._trouble: tuple[str, ...] = ()
         self.bound = 0.0

@@ -6,14 +6,18 @@ does not rule the set out (an enclosure is wider than the network), a cover does
 """
 
 import time
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
+from milp_verix.completions import Completions, largest_subsets
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.scenario import Cover, Part, make_scenario
+from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
+from verix_encodings.settled import Settled, reduced
 
 _WORTH = 1e-3
 _MOST_ASKED = 2
@@ -21,6 +25,22 @@ _PERIOD = 4
 _FIRST_IMPROVEMENT = 0.1
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
+_MOST_SETS = 5000
+_MOST_FREE = 200
+_NEWEST = 300
+
+
+class Choice(Protocol):
+    """What a search asks about sets of its features; see :class:`ScenarioChoice`."""
+
+    def show(self, shares: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``shares``."""
+
+    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
+        """Return what the features in ``shares`` do not survive."""
+
+    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
+        """Refute all sets that are left; return what is new in that, None where some are not."""
 
 
 class ScenarioChoice:
@@ -33,6 +53,7 @@ class ScenarioChoice:
         self._started = time.monotonic()
         self._harm = 0.0
         self._refuted: set[bytes] = set()
+        self._undecided = False
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
@@ -59,6 +80,60 @@ class ScenarioChoice:
                 return self._parts(shares, deltas[:, worst], whole=whole)
         return self._decided(shares) if whole else []
 
+    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
+        """Refute all sets of cost ``budget`` that are left, where these are few.
+
+        ``shares`` are near them. Returns the scenarios that were not known; None where the sets are
+        too many, one is an explanation, or one cannot be refuted.
+        """
+        if settled.free.size > _MOST_FREE or self._undecided:
+            return None
+        costs = self._incumbent.costs
+        spent = float(costs[settled.inside].sum())
+        sets = largest_subsets(costs[settled.free], budget - spent, _MOST_SETS)
+        if sets is None:
+            return None
+        p = self._perturbations
+        left = Completions(p, settled, sets)
+        known = self._incumbent.pool[:, -_NEWEST:]
+        harm = np.max(p.reached(p.weight(shares), known), axis=0)
+        for number in np.argsort(-harm, kind="stable"):
+            if not left.sets.size:
+                break
+            left.refute(known[:, number])
+        found: list[Part] = []
+        while len(left.sets):
+            delta = self._against(left)
+            if delta is None:
+                return None
+            found.append(self._scenario(delta))
+        return found
+
+    def _against(self, left: Completions) -> FloatArray | None:
+        """Return a perturbation that refutes one more of the sets that are left, if there is."""
+        chosen = left.first
+        deltas, values = self._incumbent.attacked(chosen.astype(np.float64))
+        delta = deltas[:, int(np.argmax(values))]
+        if left.refute(delta):
+            self._incumbent.know(delta)
+            return delta
+        verdict = self._incumbent.decide(chosen, self._deadline)
+        if verdict.holds:
+            return None
+        if verdict.witness is not None:
+            delta = self._incumbent.pool[:, -1]
+            if left.refute(delta):
+                return delta
+        # what cannot be decided once is not asked for again and again
+        self._undecided = True
+        return None
+
+    def _scenario(self, delta: FloatArray) -> Scenario:
+        p, features = self._perturbations, self._incumbent.chosen.size
+        return make_scenario(
+            p.margins, p.centre, delta, p.feature_of, features=features, method=crown_bounds
+        )
+
     def _decided(self, shares: FloatArray) -> list[Part]:
         """Check a whole set: it is an explanation, or there is a scenario against it."""
         verdict = self._incumbent.decide(shares > 0.5, self._deadline)
@@ -69,7 +144,6 @@ class ScenarioChoice:
 
     def _parts(self, shares: FloatArray, delta: FloatArray, *, whole: bool) -> list[Part]:
         """Return the scenario of ``delta``, and a cover against a whole set that comes again."""
-        p = self._perturbations
         self._incumbent.know(delta)
         if whole:
             chosen = shares > 0.5
@@ -77,4 +151,43 @@ class ScenarioChoice:
             if key in self._refuted:
                 return [Cover(np.flatnonzero(~chosen))]
             self._refuted.add(key)
-        return [make_scenario(p.margins, p.centre, delta, crown_bounds)]
+        return [self._scenario(delta)]
+
+
+class SettledChoice:
+    """The same for a search in which only some features are free; ``found`` is what it was told.
+
+    The parts found are those of all features; ``bound`` is one that holds for all explanations.
+    """
+
+    def __init__(
+        self, outer: Choice, settled: Settled, spent: float, bound: Callable[[], float]
+    ) -> None:
+        self._outer = outer
+        self._settled = settled
+        self._spent = spent
+        self._bound = bound
+        self.found: list[Part] = []
+
+    def show(self, shares: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
+        self._outer.show(self._settled.all_shares(shares), self._bound())
+
+    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
+        """Return what the features in ``shares`` do not survive."""
+        return self._told(self._outer.separate(self._settled.all_shares(shares), asked))
+
+    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
+        """Refute all sets of cost ``budget`` that are left, where these are few."""
+        found = self._outer.exhaust(
+            settled.within(self._settled),
+            self._settled.all_shares(shares),
+            budget + self._spent,
+        )
+        return None if found is None else self._told(found)
+
+    def _told(self, parts: list[Part]) -> list[Part]:
+        self.found.extend(parts)
+        mine = (reduced(part, self._settled, (), crown_bounds) for part in parts)
+        # the impossible shows in the next set asked for
+        return [part for found in mine for part in found or ()]

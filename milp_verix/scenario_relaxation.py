@@ -5,29 +5,31 @@ infeasibility, from a dual ray: neither rests on the solver.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.perturbations import Perturbations
+from milp_verix.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.wishes import Wishes
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.batch import batch_slopes, batch_values
 from verix_encodings.bounds import Interval
+from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Expressions, Program
 from verix_encodings.safe_bound import SafeBound
 from verix_encodings.scenario import SLACK, Budget, Part, Scenario, ScenarioProgram
+from verix_encodings.settled import Settled, SettledPhase, reduced
 
 _LEAST = 1e-7
 _NEAR = 0.05
 _WHOLE = 1e-7
-_WRONG = 1e-8
 _BEYOND = 1e-6
-_TIE = 1e-3
 _VIOLATED = 10 * SLACK
 
 _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -66,12 +68,14 @@ class Relaxation:
         lp: LiveLp,
         perturbations: Perturbations,
         wishes: Wishes,
+        settled: Settled | None = None,
     ) -> None:
         self._lp = lp
-        self._perturbations = p = perturbations
+        self._perturbations = perturbations
         self._wishes = wishes
+        self._settled = settled
         self._costs = wishes.costs
-        self._deltas = np.zeros((p.centre.size, 0))
+        self._deltas = np.zeros((perturbations.centre.size, 0))
         self._error = 0.0
         self._known = 0, np.inf
         self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
@@ -89,8 +93,7 @@ class Relaxation:
         self._renew(self._lp.extend)
 
     def _grown(self, parts: list[Part]) -> ScenarioProgram:
-        p, wishes = self._perturbations, self._wishes
-        growing = ScenarioProgram(p.margins, p.centre, p.feature_of, wishes.least, wishes.most)
+        growing = ScenarioProgram(self._wishes.least, self._wishes.most)
         for part in parts:
             growing.add(part)
         return growing
@@ -166,19 +169,90 @@ class Relaxation:
         self._safe = SafeBound(self._program)
         change(self._program)
         self._lp.set_cost(self._cost)
-        phases = self._program.integer.copy()
-        phases[columns] = False
-        self._phases = np.flatnonzero(phases)
+        self._table = self._growing.phases()
+        self._choice = PhaseChoice(self._program, columns, self._table)
         self._by_feature = self._program.matrix[:, columns].T.tocsr()
-        self._entries = self._program.matrix[:, self._phases].tocoo()
-        self._with_phase = self._program.matrix[self._entries.row]
 
-    def survived(self, shares: FloatArray) -> bool:
-        """Whether the features in ``shares`` survive every scenario."""
+    def remaining(self, fixings: Sequence[Fixings]) -> Settled:
+        """Return which features are in for sure, and which may be in or out."""
+        low, high = self._wishes.least.copy(), self._wishes.most.copy()
+        for columns, values in fixings:
+            mine = columns < low.size
+            low[columns[mine]] = high[columns[mine]] = values[mine]
+        return Settled(low > 0.5, np.flatnonzero(low < high))
+
+    def cost(self, chosen: BoolArray) -> float:
+        """Return the cost of the features ``chosen``."""
+        return self._wishes.cost(chosen)
+
+    def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
+        """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
+
+        None where nothing is left of some scenario or cover.
+        """
+        phases = self._settled_phases(fixings)
+        parts: list[Part] = []
+        for number, part in enumerate(self._parts[1:], start=1):
+            left = reduced(part, settled, phases.get(number, ()), crown_bounds)
+            if left is None:
+                return None
+            parts.extend(left)
+        none = np.zeros(settled.free.size, dtype=bool)
+        wishes = Wishes(self._costs[settled.free], none, none)
+        relaxation = Relaxation(
+            self._lp.another(), self._perturbations, wishes, settled.within(self._settled)
+        )
+        relaxation.extend(parts)
+        return relaxation
+
+    def _settled_phases(self, fixings: Fixings) -> dict[int, list[SettledPhase]]:
+        """Return the phases fixed, by the number of their part."""
+        found: dict[int, list[SettledPhase]] = {}
+        table = self._table
+        place_of = {column: place for place, column in enumerate(table.phase.tolist())}
+        for column, value in zip(*(side.tolist() for side in fixings), strict=True):
+            place = place_of.get(column)
+            if place is None:
+                continue
+            part = int(table.part[place])
+            scenario = self._parts[part]
+            assert isinstance(scenario, Scenario)
+            source = scenario.network.nodes[int(table.node[place])].sources[0]
+            phase = SettledPhase(source, int(table.neuron[place]), bool(value))
+            found.setdefault(part, []).append(phase)
+        return found
+
+    def _all_shares(self, shares: FloatArray) -> FloatArray:
+        return shares if self._settled is None else self._settled.all_shares(shares)
+
+    def _slopes(self, shares: FloatArray) -> FloatArray | None:
+        """Return the slope of the worst margin in each activation of the table.
+
+        It is zero in a scenario that the features in ``shares`` survive; None where they survive
+        every one.
+        """
         if not self._deltas.size:
-            return True
-        reached = self._perturbations.reached(self._perturbations.weight(shares), self._deltas)
-        return bool(np.max(reached) <= _VIOLATED)
+            return None
+        p = self._perturbations
+        inputs = p.centre[:, None] + p.weight(self._all_shares(shares))[:, None] * self._deltas
+        values = batch_values(p.margins, inputs)
+        violated = np.flatnonzero(np.max(values[-1], axis=0) > _VIOLATED)
+        if not violated.size:
+            return None
+        there = [value[:, violated] for value in values]
+        slopes = batch_slopes(p.margins, there, np.argmax(there[-1], axis=0))
+        # the place of each part among the scenarios violated
+        place = np.full(len(self._parts), -1)
+        scenarios = [n for n, part in enumerate(self._parts) if isinstance(part, Scenario)]
+        place[np.array(scenarios)[violated]] = np.arange(violated.size)
+        table, result = self._table, np.zeros(self._table.phase.size)
+        for node in np.unique(table.node).tolist():
+            mine = np.flatnonzero((table.node == node) & (place[table.part] >= 0))
+            part = self._parts[scenarios[0]]
+            assert isinstance(part, Scenario)
+            value = node + 1 - (len(part.network.nodes) - len(p.margins.nodes))
+            result[mine] = slopes[value][table.neuron[mine], place[table.part[mine]]]
+        return result
 
     def solve(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
         """Solve with the columns in ``fixings`` fixed, until ``deadline``.
@@ -209,13 +283,14 @@ class Relaxation:
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
         forced = self._forced(result, shares, columns, enough - bound)
-        phase = None if self.survived(shares) else self._worst_phase(result, columns)
+        slopes = self._slopes(shares)
+        phase = None if slopes is None else self._choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced)
 
     def _any_free(self, fixed: IntArray) -> int | None:
         """Return a column that may be split: a phase, if there is one that is not fixed."""
         features = np.arange(self._costs.size)
-        free = np.setdiff1d(np.concatenate([self._phases, features]), fixed)
+        free = np.setdiff1d(np.concatenate([self._choice.columns, features]), fixed)
         return int(free[-1]) if free.size else None
 
     def _forced(
@@ -235,35 +310,6 @@ class Relaxation:
         at_end = np.where(reduced > 0, shares == 0.0, shares == 1.0)
         forced = np.flatnonzero(free & far & at_end)
         return forced, shares[forced]
-
-    def _worst_phase(self, result: LpResult, fixed: IntArray) -> int | None:
-        """Return the phase by which the bound gains most where it is fixed, to first order.
-
-        That is how far the phase is from both of its values, with all else as it is, times what
-        its big-Ms are worth to the row duals. None where each may be what its rows want.
-        """
-        entries, program, point = self._entries, self._program, result.point
-        assert point is not None
-        rows, weight = entries.row, np.abs(entries.data)
-        others = self._with_phase @ point - entries.data * point[self._phases[entries.col]]
-        ends = np.stack([program.row_lower[rows] - others, program.row_upper[rows] - others])
-        ends = np.sort(ends / entries.data, axis=0)
-        low, high = np.zeros(self._phases.size), np.ones(self._phases.size)
-        size = np.zeros(self._phases.size)
-        np.maximum.at(low, entries.col, ends[0])
-        np.minimum.at(high, entries.col, ends[1])
-        np.maximum.at(size, entries.col, weight)
-        wrong = np.minimum(low, 1.0 - high) * size
-        if result.multipliers is not None:
-            worth = np.zeros(self._phases.size)
-            np.add.at(worth, entries.col, weight * np.abs(result.multipliers[rows]))
-            # where the duals tell nothing apart, the big-Ms alone do
-            gain = np.minimum(low, 1.0 - high) * worth + _TIE * wrong
-            wrong = np.where(wrong > _WRONG, gain, 0.0)
-        wrong[np.isin(self._phases, fixed)] = 0.0
-        wrong = np.maximum(wrong, 0.0)
-        worst = int(np.argmax(wrong)) if wrong.size else 0
-        return int(self._phases[worst]) if wrong.size and wrong[worst] > 0.0 else None
 
     def _proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
         if result.multipliers is None:

@@ -9,6 +9,10 @@ Nodes fix phases of the scenarios' activations, and features. They are taken bes
 - where there is none, the node is split at a feature that is neither in nor out, and closed where
   all are.
 
+Where few features are free, all ways to complete the others are refuted one by one, if that can be
+done; where most are settled, the rest becomes a tree of its own, whose relaxation is smaller and
+tighter (:mod:`verix_encodings.settled`), and which is searched to its end.
+
 Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
 anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
 better explanation. The tree starts again from its root then: with smaller big-Ms it stays smaller.
@@ -19,15 +23,19 @@ is a covering problem with few rows, whose relaxation is hardly below its optimu
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.scenario_choice import ScenarioChoice
+from milp_verix.scenario_choice import Choice, SettledChoice
 from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
 
 _PERIOD = 60
+_FIRST_TIGHTENING = 2
+_FIRST_TIGHTENING_INSIDE = 20
+_MOST_FREE = 200
+_SHARE_FREE = 0.5
 
 Rounded: TypeAlias = Callable[[float], float]
 """The least cost that an explanation can have which costs a bound or more."""
@@ -47,6 +55,20 @@ class _Node:
     asked: int = field(default=0, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A node that became a tree of its own; ``spent`` is the cost of the features inside."""
+
+    node: _Node
+    tree: "ScenarioTree"
+    choice: SettledChoice
+    spent: float
+
+    @property
+    def bound(self) -> float:
+        return max(self.node.bound, self.tree.bound + self.spent)
+
+
 class ScenarioTree:
     """The open nodes of a search, and the bound that it has proven."""
 
@@ -55,9 +77,10 @@ class ScenarioTree:
     def __init__(
         self,
         relaxation: Relaxation,
-        choice: ScenarioChoice,
+        choice: Choice,
         rounded: Rounded,
         enough: Threshold,
+        first_tightening: int = _FIRST_TIGHTENING,
     ) -> None:
         self._relaxation = relaxation
         self._choice = choice
@@ -65,11 +88,12 @@ class ScenarioTree:
         self._enough = enough
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(0.0, 0, 0, nothing)]
-        self._active: _Node | None = None
+        self._active: _Node | _Inner | None = None
+        self._inner: _Inner | None = None
         self._closed = np.inf
         self.nodes = 0
         self._period = _PERIOD
-        self._next = 2
+        self._next = first_tightening
 
     @property
     def bound(self) -> float:
@@ -80,10 +104,14 @@ class ScenarioTree:
     @property
     def done(self) -> bool:
         """Whether there is nothing left to look at."""
-        return not self._open or self._open[0].bound >= self._enough()
+        ended = not self._open or self._open[0].bound >= self._enough()
+        return self._inner is None and ended
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
+        if self._inner is not None:
+            self._go_on(self._inner, deadline)
+            return
         if self.nodes >= self._next and self._relaxation.loose(self._enough()):
             self._tighten(deadline)
         self._active = node = heapq.heappop(self._open)
@@ -94,18 +122,69 @@ class ScenarioTree:
             self._choice.show(relaxed.shares, self.bound)
         if relaxed.late:
             heapq.heappush(self._open, node)
-        elif bound < self._enough() and relaxed.phase is not None:
-            self._split(node, bound, relaxed.phase, relaxed.forced)
-        elif bound >= self._enough() or relaxed.shares is None:
+        elif bound >= self._enough() or (relaxed.shares is None and relaxed.phase is None):
             self._closed = min(self._closed, bound)
-        else:
-            self._advance(node, bound, relaxed)
-        self._active = None
+        elif not self._settle(node, bound, relaxed):
+            if relaxed.phase is not None:
+                self._split(node, bound, relaxed.phase, relaxed.forced)
+            else:
+                self._advance(node, bound, relaxed)
+        self._active = self._inner
+
+    def _settle(self, node: _Node, bound: float, relaxed: Relaxed) -> bool:
+        """Close a node by refuting the sets that are left in it, or make it a tree of its own.
+
+        Returns whether that could be done.
+        """
+        if relaxed.shares is None:
+            return False
+        settled = self._relaxation.remaining([node.fixings, relaxed.forced])
+        found = self._choice.exhaust(settled, relaxed.shares, self._enough())
+        if found is not None:
+            self._ruled_out()
+            if found:
+                self._relaxation.extend(found)
+            return True
+        if settled.free.size > min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
+            return False
+        if relaxed.forced[0].size:
+            self._ruled_out()
+        relaxation = self._relaxation.reduced(settled, node.fixings)
+        if relaxation is None:
+            self._ruled_out()
+            return True
+        spent = self._relaxation.cost(settled.inside)
+        choice = SettledChoice(self._choice, settled, spent, lambda: self.bound)
+        tree = ScenarioTree(
+            relaxation,
+            choice,
+            lambda cost: self._rounded(cost + spent) - spent,
+            lambda: self._enough() - spent,
+            _FIRST_TIGHTENING_INSIDE,
+        )
+        self._inner = _Inner(replace(node, bound=bound), tree, choice, spent)
+        return True
+
+    def _go_on(self, inner: _Inner, deadline: float) -> None:
+        """Look at a node of the inner tree, and close its own node where it has ended."""
+        if not inner.tree.done:
+            inner.tree.step(deadline)
+            self.nodes += 1
+        if inner.tree.done:
+            self._closed = min(self._closed, inner.bound)
+            self._active = self._inner = None
+            inner.tree.close()
+            if inner.choice.found:
+                self._relaxation.extend(inner.choice.found)
+
+    def _ruled_out(self) -> None:
+        """Account for sets that are no explanation unless they cost as much as the best one."""
+        self._closed = min(self._closed, self._rounded(self._enough()))
 
     def _tighten(self, deadline: float) -> None:
         """Tighten the relaxation, and start again from its root: the tree will be smaller."""
         bound = self.bound
-        self._closed = min(self._closed, self._rounded(self._enough()))
+        self._ruled_out()
         self._relaxation.tighten(self._enough(), deadline)
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(bound, 0, 0, nothing)]
@@ -132,8 +211,7 @@ class ScenarioTree:
         self, node: _Node, bound: float, column: int, forced: Fixings, asked: int = 0
     ) -> None:
         if forced[0].size:
-            # what they rule out costs at least this much
-            self._closed = min(self._closed, self._rounded(self._enough()))
+            self._ruled_out()
         columns = np.concatenate([node.fixings[0], forced[0], [column]])
         for end in (0.0, 1.0):
             fixings = columns, np.concatenate([node.fixings[1], forced[1], [end]])
@@ -142,4 +220,6 @@ class ScenarioTree:
 
     def close(self) -> None:
         """Free the linear program."""
+        if self._inner is not None:
+            self._inner.tree.close()
         self._relaxation.close()

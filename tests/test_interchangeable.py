@@ -171,9 +171,8 @@ def test_the_rows_ask_for_the_order_and_for_nothing_else(tmp_path: Path) -> None
     layers, x = doubled(0)
     problem = make_problem(dense_network(layers, tmp_path), x, epsilon=0.1)
     same = interchangeable(problem, make_wishes(x.size, None, (), ()))
-    margins = problem.question.margins(problem.network.ir)
     numbers = np.arange(x.size)
-    growing = ScenarioProgram(margins, x.astype(float), numbers, np.zeros(x.size), np.ones(x.size))
+    growing = ScenarioProgram(np.zeros(x.size), np.ones(x.size))
     for part in same.precedence:
         growing.add(part)
     program = growing.build()

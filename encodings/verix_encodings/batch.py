@@ -41,30 +41,33 @@ def batch_gradients(
 
     ``values`` are those of :func:`batch_values`; ``outputs`` has shape (N,).
     """
-    count = outputs.size
-    seed = np.zeros((network.output_size, count))
-    seed[outputs, np.arange(count)] = 1.0
-    pending = {len(network.nodes): seed}
+    return batch_slopes(network, values, outputs)[0]
+
+
+def batch_slopes(
+    network: Network, values: Sequence[FloatArray], outputs: IntArray
+) -> list[FloatArray]:
+    """Return the gradient of output ``outputs[n]`` in every value at input ``n``.
+
+    There is one array for each of ``values``, of its shape (size, N).
+    """
+    slopes = [np.zeros_like(value) for value in values]
+    slopes[-1][outputs, np.arange(outputs.size)] = 1.0
     for value in range(len(network.nodes), 0, -1):
-        slope = pending.pop(value, None)
-        if slope is None:
-            continue
-        node = network.nodes[value - 1]
+        node, slope = network.nodes[value - 1], slopes[value]
         if isinstance(node, Affine):
             for source, matrix in node.terms:
-                pending[source] = pending.get(source, 0.0) + matrix.T @ slope
+                slopes[source] += matrix.T @ slope
             continue
         z = values[node.source]
         if isinstance(node, Relu):
-            before = slope * (z > 0)
+            slopes[node.source] += slope * (z > 0)
         elif isinstance(node, Max):
-            before = np.zeros_like(z)
             largest = _first_largest(node, z[node.indices], values[value])
-            np.add.at(before, (node.indices[largest], np.arange(count)), slope)
+            np.add.at(slopes[node.source], (node.indices[largest], np.arange(outputs.size)), slope)
         else:
-            before = slope * node.function.slope(z)
-        pending[node.source] = pending.get(node.source, 0.0) + before
-    return pending.get(0, np.zeros((network.input_size, count)))
+            slopes[node.source] += slope * node.function.slope(z)
+    return slopes
 
 
 def _first_largest(node: Max, entries: FloatArray, largest: FloatArray) -> IntArray:

@@ -5,7 +5,7 @@ output. A node refers to values by index and only to earlier ones, so the order 
 a topological order and every algorithm on a network is a loop over its nodes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeAlias
 
@@ -233,6 +233,38 @@ class Network:
         )
         return Network(self.input_shape, (*self.nodes[:-1], folded))
 
+    def after(self, matrix: Matrix, bias: FloatArray) -> "Network":
+        """Return the network ``u ↦ f(M u + c)``, folded into the nodes that read the input.
+
+        ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). Where an activation reads
+        the input itself, nothing is folded: there is one node more, the first.
+        """
+        readers = [node for node in self.nodes if 0 in node.sources]
+        if not all(isinstance(node, Affine) for node in readers):
+            later = (_shifted(node) for node in self.nodes)
+            return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
+        nodes = [
+            _folded(node, matrix, bias) if isinstance(node, Affine) else node for node in self.nodes
+        ]
+        return Network((matrix.shape[1],), tuple(nodes))
+
     def _count(self, kind: type[Node]) -> int:
         sizes = zip(self.nodes, self.sizes[1:], strict=True)
         return sum(size for node, size in sizes if isinstance(node, kind))
+
+
+def _folded(node: Affine, matrix: Matrix, bias: FloatArray) -> Affine:
+    shift = node.bias.copy()
+    terms = []
+    for source, inner in node.terms:
+        if source == 0:
+            shift += inner @ bias
+        terms.append((source, inner @ matrix if source == 0 else inner))
+    return Affine(tuple(terms), shift)
+
+
+def _shifted(node: Node) -> Node:
+    """Return the node with one value more before those that it reads."""
+    if isinstance(node, Affine):
+        return Affine(tuple((source + 1, matrix) for source, matrix in node.terms), node.bias)
+    return replace(node, source=node.source + 1)

@@ -288,6 +288,16 @@ class ProgramBuilder:
         for number, members in zip(numbers, columns, strict=True):
             self._sos1.append(Sos1(f"{prefix}_{number}", members))
 
+    @property
+    def column_blocks(self) -> list[tuple[str, IntArray, int]]:
+        """The blocks of columns so far: prefix, numbers, and the index of the first."""
+        sizes = [len(numbers) for _, numbers, *_ in self._columns]
+        firsts = np.cumsum([0, *sizes]).tolist()
+        return [
+            (prefix, numbers, first)
+            for (prefix, numbers, *_), first in zip(self._columns, firsts, strict=False)
+        ]
+
     def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bounds of ``columns``."""
         lower = np.concatenate([np.zeros(0), *(low for _, _, low, _, _ in self._columns)])

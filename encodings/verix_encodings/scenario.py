@@ -10,14 +10,13 @@ perturbation, these among them: the optimum is a lower bound on the cost of ever
 cover is a set of features whose change can change the prediction, with all others fixed: every
 explanation holds one of them.
 
-The first affine layer sees ``W (x + δ_k) − W diag(δ_k) A``, an expression in the columns ``A``: a
-scenario costs columns for its neurons, and none for the inputs. Its neurons are bounded over the
-box between ``x`` and ``x + δ_k``.
-
+A scenario is a network of its own, from ``A`` to the margins: its first affine layer is
+``W (x + δ_k) − W diag(δ_k) A``, so that it costs columns for its neurons, and none for the inputs.
+Its neurons are bounded over ``0 ≤ A ≤ 1``.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,14 +35,18 @@ SLACK = 1e-7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A perturbation ``delta``, shape (d,), and ``bounds`` valid between ``x`` and ``x + delta``.
+    """The margins under the perturbation ``delta``: ``network`` maps shares ``A`` to them.
 
-    ``error`` bounds the rounding in any row that encodes it.
+    ``bounds`` hold for its values where ``0 ≤ A ≤ 1``, as far as that is of interest; ``error``
+    bounds the rounding in any row that encodes it. ``inactive`` are neurons asked to have no
+    positive argument: pairs of the number of a value, and of which of its entries.
     """
 
     delta: FloatArray
+    network: Network
     bounds: Bounds
     error: float
+    inactive: tuple[tuple[int, IntArray], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,48 +79,66 @@ Part: TypeAlias = Scenario | Cover | Budget | Precedence
 
 
 def make_scenario(
-    margins: Network, centre: FloatArray, delta: FloatArray, method: BoundMethod
+    margins: Network,
+    centre: FloatArray,
+    delta: FloatArray,
+    feature_of: IntArray,
+    *,
+    features: int,
+    method: BoundMethod,
 ) -> Scenario:
-    """Return the scenario of ``delta`` with bounds by ``method``.
+    """Return the scenario of the perturbation ``delta``, shape (d,), with bounds by ``method``.
 
-    Raises ``OverflowError`` where these leave the range of float64.
+    ``feature_of`` is the feature of each coordinate, shape (d,), of ``features`` in all. Raises
+    ``OverflowError`` where bounds leave the range of float64.
     """
-    end = centre + delta
-    bounds = method(margins, Interval(np.minimum(centre, end), np.maximum(centre, end)))
-    # the expressions in A are formed from x + δ and δ, each as large as the box
-    return Scenario(delta, bounds, 4.0 * encoding_error(margins, bounds))
+    moved, end = np.flatnonzero(delta), centre + delta
+    entries = (-delta[moved], (moved, feature_of[moved]))
+    network = margins.after(sp.csr_array(entries, shape=(delta.size, features)), end)
+    bounds = method(network, Interval(np.zeros(features), np.ones(features)))
+    box = Interval(np.minimum(centre, end), np.maximum(centre, end))
+    # where nothing is folded there is one value more, the input
+    first = 1 + len(network.nodes) - len(margins.nodes)
+    # what is folded is formed from x + δ and from parts of δ, each as large as the box
+    error = 8.0 * encoding_error(margins, (box, *bounds[first:]))
+    return Scenario(delta, network, bounds, error)
+
+
+class PhaseTable(NamedTuple):
+    """The phases of ReLUs in a program of scenarios: columns, and where they belong.
+
+    ``part`` is the number of the scenario among the parts, ``node`` that of the ReLU in its
+    network, ``neuron`` that in the layer; ``argument`` and ``activation`` are columns, too.
+    """
+
+    phase: IntArray
+    part: IntArray
+    node: IntArray
+    neuron: IntArray
+    argument: IntArray
+    activation: IntArray
 
 
 class ScenarioProgram:
     """The program of the parts added so far, and its columns ``A``, one for each feature.
 
-    ``feature_of`` is the feature of each coordinate, shape (d,); ``lower`` and ``upper`` bound
-    ``A``, shape (features,): features that must or must not be explained. A program extends those
-    before it: columns and rows are only added. ``arguments`` has, for each part, the values that
-    ReLUs take as expressions: pairs of the number of a value in the network, and it.
+    ``lower`` and ``upper`` bound ``A``, shape (features,): features that must or must not be
+    explained. A program extends those before it: columns and rows are only added. ``arguments``
+    has, for each part, the values that ReLUs take as expressions: pairs of the number of a value
+    in the network, and it.
     """
 
-    def __init__(
-        self,
-        margins: Network,
-        centre: FloatArray,
-        feature_of: IntArray,
-        lower: FloatArray,
-        upper: FloatArray,
-    ) -> None:
-        self._margins = margins
-        self._centre = centre
-        self._feature_of = feature_of
+    def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
         self._builder = ProgramBuilder()
-        self._parts = 0
+        self._parts: list[Part] = []
         self.arguments: list[list[tuple[int, Expressions]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
 
     def add(self, part: Part) -> None:
         """Add a scenario, a cover or a budget."""
-        number, builder, chosen = self._parts, self._builder, self.columns
-        self._parts += 1
+        number, builder, chosen = len(self._parts), self._builder, self.columns
+        self._parts.append(part)
         taken: list[tuple[int, Expressions]] = []
         self.arguments.append(taken)
         if isinstance(part, Budget):
@@ -134,11 +155,10 @@ class ScenarioProgram:
             terms = [(ones, chosen[part.before]), (-ones, chosen[part.after])]
             builder.add_rows(f"order_{number}", np.arange(part.before.size), terms, 0.0, np.inf)
             return
-        moved = np.flatnonzero(part.delta)
-        entries = (-part.delta[moved], (moved, self._feature_of[moved]))
-        matrix = sp.csr_array(entries, shape=(self._centre.size, chosen.size))
-        x = Expressions(chosen, matrix, self._centre + part.delta)
-        sources = iter([node.source for node in self._margins.nodes if isinstance(node, Relu)])
+        network = part.network
+        nothing = np.zeros(chosen.size)
+        shares = Expressions(chosen, sp.eye_array(chosen.size, format="csr"), nothing)
+        sources = iter([node.source for node in network.nodes if isinstance(node, Relu)])
 
         def relu(
             builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
@@ -147,7 +167,14 @@ class ScenarioProgram:
             return big_m_relu(builder, label, z, interval)
 
         prefix = f"{number}_"
-        output = encode_values(builder, self._margins, part.bounds, x, relu=relu, prefix=prefix)
+        output = encode_values(builder, network, part.bounds, shares, relu=relu, prefix=prefix)
+        # such a neuron has no column, and nothing else would say what is asked of it
+        for value, neurons in part.inactive:
+            z = dict(taken)[value]
+            row = [(z.matrix[neurons, :], z.columns)]
+            builder.add_rows(
+                f"inactive_{prefix}{value}", neurons, row, -np.inf, -z.constant[neurons]
+            )
         # where no choice of features lets a margin reach zero there is nothing to ask
         open_ = np.flatnonzero(part.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
@@ -157,3 +184,23 @@ class ScenarioProgram:
     def build(self) -> Program:
         """Return the program."""
         return self._builder.build()
+
+    def phases(self) -> PhaseTable:
+        """Return the phases of the ReLUs, in the order of their columns."""
+        found: list[list[IntArray]] = []
+        blocks = {label: (numbers, first) for label, numbers, first in self._builder.column_blocks}
+        for label, (neurons, first) in blocks.items():
+            kind, _, name = label.partition("_")
+            if kind != "d":
+                continue
+            number, node = map(int, name.split("_"))
+            part = self._parts[number]
+            if isinstance(part, Scenario) and isinstance(part.network.nodes[node], Relu):
+                with_z, first_z = blocks[f"z_{name}"]
+                _, first_a = blocks[f"a_{name}"]
+                here = np.arange(neurons.size)
+                belongs = np.full(neurons.size, number), np.full(neurons.size, node)
+                arguments = first_z + np.searchsorted(with_z, neurons)
+                found.append([first + here, *belongs, neurons, arguments, first_a + here])
+        nothing = [np.zeros(0, dtype=np.intp)] * 6
+        return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))

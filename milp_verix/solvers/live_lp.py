@@ -41,6 +41,7 @@ class LiveLp:
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
         import highspy
 
+        self._threads, self._tolerances = threads, tolerances
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._columns = np.zeros(0, dtype=np.int32)
@@ -52,6 +53,10 @@ class LiveLp:
         options = {**highs_options(threads, tolerances), "simplex_scale_strategy": 0}
         highs.set_options(self._highs, options)
         self._highs.cbSimplexInterrupt += self._on_simplex
+
+    def another(self) -> "LiveLp":
+        """Return an empty one with the same threads and tolerances."""
+        return LiveLp(self._threads, self._tolerances)
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)

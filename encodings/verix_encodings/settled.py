@@ -1,0 +1,109 @@
+"""What is left of a program of scenarios where most features, and some phases, are settled.
+
+With ``A_f = 1`` for the features ``inside``, ``A_f`` open for the ``free`` ones and zero for all
+others, a scenario is a network of the free shares alone,
+
+    m(A) = m'(A_free),    m'(u) = m(S u + 1_inside),
+
+whose neurons are bounded over a smaller box: most have one phase only, and the big-Ms of the others
+are smaller. Of a neuron whose phase is settled, half of its range is of interest: a bound where it
+is active, and a row, since it has no column, where it is not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds import BoundMethod, Bounds, Interval
+from verix_encodings.scenario import Budget, Cover, Part, Precedence, Scenario
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """The features ``inside``, shape (features,), and the numbers of those that are ``free``."""
+
+    inside: BoolArray
+    free: IntArray
+
+    @property
+    def position(self) -> IntArray:
+        """The place of each feature among the free ones, -1 for the others."""
+        position = np.full(self.inside.size, -1)
+        position[self.free] = np.arange(self.free.size)
+        return position
+
+    def all_shares(self, shares: FloatArray) -> FloatArray:
+        """Return the shares of all features for those of the free ones."""
+        result = self.inside.astype(np.float64)
+        result[self.free] = shares
+        return result
+
+    def within(self, outer: "Settled | None") -> "Settled":
+        """Return the same among all features, where these are the free ones of ``outer``."""
+        if outer is None:
+            return self
+        return Settled(outer.all_shares(self.inside.astype(np.float64)) > 0, outer.free[self.free])
+
+
+@dataclass(frozen=True, slots=True)
+class SettledPhase:
+    """The phase of one neuron: ``value`` is the number of its argument's value in the network."""
+
+    value: int
+    neuron: int
+    active: bool
+
+
+def reduced(
+    part: Part, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+) -> list[Part] | None:
+    """Return what ``part`` asks of the free features, if anything; None for the impossible."""
+    if isinstance(part, Scenario):
+        scenario = _reduced_scenario(part, settled, phases, method)
+        return None if scenario is None else [scenario]
+    if isinstance(part, Cover):
+        left = settled.position[part.features]
+        if settled.inside[part.features].any():
+            return []
+        return [Cover(left[left >= 0])] if np.any(left >= 0) else None
+    if isinstance(part, Precedence):
+        before, after = settled.position[part.before], settled.position[part.after]
+        both = (before >= 0) & (after >= 0)
+        return [Precedence(before[both], after[both])]
+    spent = float(part.costs[settled.inside].sum())
+    return [Budget(part.costs[settled.free], part.limit - spent)]
+
+
+def _reduced_scenario(
+    part: Scenario, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+) -> Scenario | None:
+    count = settled.free.size
+    entries = (np.ones(count), (settled.free, np.arange(count)))
+    matrix = sp.csr_array(entries, shape=(settled.inside.size, count))
+    network = part.network.after(matrix, settled.inside.astype(np.float64))
+    found = method(network, Interval(np.zeros(count), np.ones(count)))
+    # an affine first node stays one, so that values keep their numbers
+    bounds = _common(found, part.bounds, phases)
+    if bounds is None:
+        return None
+    inactive = [(p.value, np.array([p.neuron])) for p in phases if not p.active]
+    return replace(part, network=network, bounds=bounds, inactive=(*part.inactive, *inactive))
+
+
+def _common(found: Bounds, known: Bounds, phases: Sequence[SettledPhase]) -> Bounds | None:
+    """Return the bounds that hold by both, and in the phases; None where nothing is left."""
+    result = [found[0]]
+    for value, (a, b) in enumerate(zip(found[1:], known[1:], strict=True), start=1):
+        lower, upper = np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper)
+        for phase in phases:
+            if phase.value == value and phase.active:
+                lower[phase.neuron] = max(lower[phase.neuron], 0.0)
+            elif phase.value == value:
+                upper[phase.neuron] = min(upper[phase.neuron], 0.0)
+        if np.any(lower > upper):
+            return None
+        result.append(Interval(lower, upper))
+    return tuple(result)
