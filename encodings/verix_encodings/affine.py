@@ -46,7 +46,7 @@ def define(
         f"define_{name}",
         which,
         [
-            (sp.eye_array(which.size, format="csr"), columns),
+            (np.ones(which.size), columns),
             (-expressions.matrix[which, :], expressions.columns),
         ],
         expressions.constant[which],

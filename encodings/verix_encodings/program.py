@@ -245,12 +245,15 @@ class ProgramBuilder:
         lower: ArrayLike,
         upper: ArrayLike,
     ) -> None:
-        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k)."""
+        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k).
+
+        A vector ``C_k`` stands for the diagonal matrix with its entries.
+        """
         size = len(numbers)
         self._rows.append((prefix, numbers, _filled(lower, size), _filled(upper, size)))
         for matrix, columns in terms:
-            block = sp.coo_array(matrix)
-            self._entries.append((block.row + self._row_count, columns[block.col], block.data))
+            row, column, data = _entries_of(matrix)
+            self._entries.append((row + self._row_count, columns[column], data))
         self._row_count += size
 
     def add_quadratic_row(self, columns: IntArray, radius: float) -> None:
@@ -331,6 +334,21 @@ class ProgramBuilder:
             indicators=tuple(self._indicators),
             sos1=tuple(self._sos1),
         )
+
+
+def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows, columns and values of a matrix; programs of small parts are made of many."""
+    if isinstance(matrix, np.ndarray) and matrix.ndim == 1:
+        diagonal = np.arange(matrix.size)
+        return diagonal, diagonal, matrix
+    if isinstance(matrix, np.ndarray):
+        row, column = np.nonzero(matrix)
+        return row, column, matrix[row, column]
+    if isinstance(matrix, sp.csr_array):
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        return row, matrix.indices, matrix.data
+    block = sp.coo_array(matrix)
+    return block.row, block.col, block.data
 
 
 def _filled(values: ArrayLike, size: int) -> FloatArray:

@@ -11,7 +11,6 @@ choice that the row leaves.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.affine import define
 from verix_encodings.bounds import Interval
@@ -36,21 +35,21 @@ def big_m_relu(
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     # valid as any larger big-M is
     l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
-    one = sp.eye_array(unstable.size, format="csr")
+    one = np.ones(unstable.size)
     builder.add_rows(
         f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_of[unstable])], 0.0, np.inf
     )
     builder.add_rows(
         f"relu_active_{label}",
         unstable,
-        [(one, a_columns), (-one, z_of[unstable]), (sp.diags_array(-l), d_columns)],
+        [(one, a_columns), (-one, z_of[unstable]), (-l, d_columns)],
         -np.inf,
         -l,
     )
     builder.add_rows(
         f"relu_inactive_{label}",
         unstable,
-        [(one, a_columns), (sp.diags_array(-u), d_columns)],
+        [(one, a_columns), (-u, d_columns)],
         -np.inf,
         0.0,
     )

@@ -42,8 +42,9 @@ def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Express
     ``active`` and ``unstable`` are the columns of these neurons.
     """
     neurons = np.concatenate([phases.active, phases.unstable])
+    row_ends = np.cumsum(np.bincount(neurons, minlength=phases.size))
     selection = sp.csr_array(
-        (np.ones(neurons.size), (neurons, np.arange(neurons.size))),
+        (np.ones(neurons.size), np.argsort(neurons), np.append(0, row_ends)),
         shape=(phases.size, neurons.size),
     )
     return Expressions(np.concatenate([active, unstable]), selection, np.zeros(phases.size))

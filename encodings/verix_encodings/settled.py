@@ -63,7 +63,11 @@ def reduced(
     """Return what ``part`` asks of the free features, if anything; None for the impossible."""
     if isinstance(part, Scenario):
         scenario = _reduced_scenario(part, settled, phases, method)
-        return None if scenario is None else [scenario]
+        if scenario is None:
+            return None
+        # no choice of the free features lets a margin reach zero
+        idle = not (phases or part.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
+        return [] if idle else [scenario]
     if isinstance(part, Cover):
         left = settled.position[part.features]
         if settled.inside[part.features].any():
