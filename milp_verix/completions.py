@@ -52,8 +52,9 @@ def _largest_subsets(costs: tuple[float, ...], budget: float, most: int) -> Bool
         )
         if len(sets) > most:
             return None
-    sets.flags.writeable = False
-    return sets
+    largest: BoolArray = sets[spent + cheapest_out > budget]
+    largest.flags.writeable = False
+    return largest
 
 
 class Completions:
