@@ -11,7 +11,7 @@ Nodes fix phases of the scenarios' activations, and features. They are taken bes
 
 Where few features are free, all ways to complete the others are refuted one by one, if that can be
 done; where most are settled, the rest becomes a tree of its own, whose relaxation is smaller and
-tighter (:mod:`verix_encodings.settled`), and which is searched to its end.
+tighter (:mod:`verix_encodings.settled`): its nodes take their turn by their bound as all others do.
 
 Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
 anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
@@ -44,6 +44,19 @@ Threshold: TypeAlias = Callable[[], float]
 """The bound from which on nothing further is asked for; it sinks with the best explanation."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A tree of what is left in a node; ``spent`` is the cost of the features inside."""
+
+    tree: "ScenarioTree"
+    choice: SettledChoice
+    spent: float
+
+    @property
+    def bound(self) -> float:
+        return self.tree.bound + self.spent
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Node:
     """Fixed columns, and a proven bound, rounded up; deeper nodes first among equals."""
@@ -53,20 +66,7 @@ class _Node:
     number: int
     fixings: Fixings = field(compare=False)
     asked: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """A node that became a tree of its own; ``spent`` is the cost of the features inside."""
-
-    node: _Node
-    tree: "ScenarioTree"
-    choice: SettledChoice
-    spent: float
-
-    @property
-    def bound(self) -> float:
-        return max(self.node.bound, self.tree.bound + self.spent)
+    inner: _Inner | None = field(default=None, compare=False)
 
 
 class ScenarioTree:
@@ -88,8 +88,7 @@ class ScenarioTree:
         self._enough = enough
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(0.0, 0, 0, nothing)]
-        self._active: _Node | _Inner | None = None
-        self._inner: _Inner | None = None
+        self._active: _Node | None = None
         self._closed = np.inf
         self.nodes = 0
         self._period = _PERIOD
@@ -104,19 +103,22 @@ class ScenarioTree:
     @property
     def done(self) -> bool:
         """Whether there is nothing left to look at."""
-        ended = not self._open or self._open[0].bound >= self._enough()
-        return self._inner is None and ended
+        return not self._open or self._open[0].bound >= self._enough()
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
-        if self._inner is not None:
-            self._go_on(self._inner, deadline)
-            return
         if self.nodes >= self._next and self._relaxation.loose(self._enough()):
             self._tighten(deadline)
         self._active = node = heapq.heappop(self._open)
-        relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
         self.nodes += 1
+        if node.inner is not None:
+            self._go_on(node, node.inner, deadline)
+        else:
+            self._look_at(node, deadline)
+        self._active = None
+
+    def _look_at(self, node: _Node, deadline: float) -> None:
+        relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
         bound = max(node.bound, self._rounded(relaxed.bound))
         if relaxed.shares is not None:
             self._choice.show(relaxed.shares, self.bound)
@@ -129,7 +131,6 @@ class ScenarioTree:
                 self._split(node, bound, relaxed.phase, relaxed.forced)
             else:
                 self._advance(node, bound, relaxed)
-        self._active = self._inner
 
     def _settle(self, node: _Node, bound: float, relaxed: Relaxed) -> bool:
         """Close a node by refuting the sets that are left in it, or make it a tree of its own.
@@ -162,20 +163,23 @@ class ScenarioTree:
             lambda: self._enough() - spent,
             _FIRST_TIGHTENING_INSIDE,
         )
-        self._inner = _Inner(replace(node, bound=bound), tree, choice, spent)
+        inner = _Inner(tree, choice, spent)
+        heapq.heappush(self._open, replace(node, bound=bound, inner=inner))
         return True
 
-    def _go_on(self, inner: _Inner, deadline: float) -> None:
-        """Look at a node of the inner tree, and close its own node where it has ended."""
+    def _go_on(self, node: _Node, inner: _Inner, deadline: float) -> None:
+        """Look at a node of the inner tree, and close its own node where that was the last."""
         if not inner.tree.done:
             inner.tree.step(deadline)
-            self.nodes += 1
+        bound = max(node.bound, inner.bound)
+        if inner.choice.found:
+            self._relaxation.extend(inner.choice.found)
+            inner.choice.found.clear()
         if inner.tree.done:
-            self._closed = min(self._closed, inner.bound)
-            self._active = self._inner = None
+            self._closed = min(self._closed, bound)
             inner.tree.close()
-            if inner.choice.found:
-                self._relaxation.extend(inner.choice.found)
+        else:
+            heapq.heappush(self._open, replace(node, bound=bound))
 
     def _ruled_out(self) -> None:
         """Account for sets that are no explanation unless they cost as much as the best one."""
@@ -186,6 +190,7 @@ class ScenarioTree:
         bound = self.bound
         self._ruled_out()
         self._relaxation.tighten(self._enough(), deadline)
+        self._close_inner()
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(bound, 0, 0, nothing)]
         self._next = self.nodes + self._period
@@ -218,8 +223,12 @@ class ScenarioTree:
             number = 2 * self.nodes + int(end)
             heapq.heappush(self._open, _Node(bound, node.height - 1, number, fixings, asked))
 
+    def _close_inner(self) -> None:
+        for node in self._open:
+            if node.inner is not None:
+                node.inner.tree.close()
+
     def close(self) -> None:
-        """Free the linear program."""
-        if self._inner is not None:
-            self._inner.tree.close()
+        """Free the linear programs."""
+        self._close_inner()
         self._relaxation.close()

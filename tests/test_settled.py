@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.wishes import make_wishes
 from tests.digits import images, network
-from tests.networks import random_graph
+from tests.networks import dense_network, random_graph, random_layers
+from tests.onnx_models import FLOAT
 from tests.test_minimum import fewest
 from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
@@ -134,7 +136,7 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
 
 
 def _apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Make every node a tree of its own as soon as a feature is settled; return their sizes."""
+    """Make nodes trees of their own once a fifth is settled; return the sizes of these."""
     sizes: list[int] = []
     whole = Relaxation.reduced
 
@@ -143,7 +145,7 @@ def _apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return whole(self, settled, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scenario_choice, "_MOST_SETS", 0)
-    monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.99)
+    monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.8)
     monkeypatch.setattr(scenario_tree, "_FIRST_TIGHTENING_INSIDE", 1)
     monkeypatch.setattr(Relaxation, "reduced", counted)
     # a first explanation would often be a minimum already, and leave little to search
@@ -162,6 +164,24 @@ def test_trees_in_trees_prove_the_minimum_of_brute_force(
     assert found.proven
     assert found.size == fewest(problem)
     assert problem.brute.holds(found.irrelevant)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_in_trees_agree_with_a_program(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng([seed, 8])
+    layers = random_layers(rng, (8, *((4,) if seed % 2 else (3, 2)), 3), FLOAT)
+    net, x = dense_network(layers, tmp_path), rng.random(8).astype(np.float32)
+    options: dict[str, Any] = {"epsilon": float(rng.uniform(0.05, 0.5))}
+    if seed % 4 == 3:
+        options["costs"] = rng.integers(1, 5, 8)
+    reference = minimum(net, x, master="program", **options)
+    _apart(monkeypatch)
+    found = minimum(net, x, master="tree", time_limit=60, **options)
+    assert reference.proven
+    assert found.proven
+    assert found.cost == reference.cost
 
 
 def test_there_are_trees_in_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
