@@ -16,6 +16,7 @@ from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.network import Affine
 from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
 from verix_encodings.settled import Settled, reduced
 
@@ -26,6 +27,7 @@ _FIRST_IMPROVEMENT = 0.1
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
 _MOST_SETS = 5000
+_MOST_WORK = 4e6
 _MOST_FREE = 200
 _NEWEST = 300
 
@@ -54,6 +56,15 @@ class ScenarioChoice:
         self._harm = 0.0
         self._refuted: set[bytes] = set()
         self._undecided = False
+        # what evaluates a set, where the first affine map is folded
+        entries = sum(
+            matrix.size
+            for node in perturbations.margins.nodes
+            if isinstance(node, Affine)
+            for source, matrix in node.terms
+            if source != 0
+        )
+        self._most_sets = int(min(_MOST_SETS, _MOST_WORK / max(entries, 1)))
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
@@ -84,17 +95,23 @@ class ScenarioChoice:
         """Refute all sets of cost ``budget`` that are left, where these are few.
 
         ``shares`` are near them. Returns the scenarios that were not known; None where the sets are
-        too many, one is an explanation, or one cannot be refuted.
+        too many for the time that the network takes, one is an explanation, or one cannot be
+        refuted.
         """
         if settled.free.size > _MOST_FREE or self._undecided:
             return None
         costs = self._incumbent.costs
         spent = float(costs[settled.inside].sum())
-        sets = largest_subsets(costs[settled.free], budget - spent, _MOST_SETS)
+        sets = largest_subsets(costs[settled.free], budget - spent, self._most_sets)
         if sets is None:
             return None
         p = self._perturbations
-        left = Completions(p, settled, sets)
+        try:
+            left = Completions(p, settled, sets)
+        except OverflowError:
+            # no error of an evaluation can be told
+            self._undecided = True
+            return None
         known = self._incumbent.pool[:, -_NEWEST:]
         harm = np.max(p.reached(p.weight(shares), known), axis=0)
         for number in np.argsort(-harm, kind="stable"):
@@ -103,6 +120,8 @@ class ScenarioChoice:
             left.refute(known[:, number])
         found: list[Part] = []
         while len(left.sets):
+            if time.monotonic() >= self._deadline:
+                return None
             delta = self._against(left)
             if delta is None:
                 return None
