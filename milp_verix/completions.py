@@ -33,7 +33,7 @@ def largest_subsets(costs: FloatArray, budget: float, most: int) -> BoolArray | 
 
 @lru_cache(maxsize=64)
 def _largest_subsets(costs: tuple[float, ...], budget: float, most: int) -> BoolArray | None:
-    budget += _ROUNDING
+    budget += _ROUNDING * max(1.0, abs(budget))
     sets = np.zeros((1 if budget >= 0 else 0, len(costs)), dtype=bool)
     spent, cheapest_out = np.zeros(len(sets)), np.full(len(sets), np.inf)
     left = sum(costs)

@@ -177,6 +177,7 @@ class SettledChoice:
     """The same for a search in which only some features are free; ``found`` is what it was told.
 
     The parts found are those of all features; ``bound`` is one that holds for all explanations.
+    ``impossible`` says that one of them refutes every set of the free features.
     """
 
     def __init__(
@@ -187,6 +188,7 @@ class SettledChoice:
         self._spent = spent
         self._bound = bound
         self.found: list[Part] = []
+        self.impossible = False
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
@@ -207,6 +209,6 @@ class SettledChoice:
 
     def _told(self, parts: list[Part]) -> list[Part]:
         self.found.extend(parts)
-        mine = (reduced(part, self._settled, (), crown_bounds) for part in parts)
-        # the impossible shows in the next set asked for
-        return [part for found in mine for part in found or ()]
+        mine = [reduced(part, self._settled, (), crown_bounds) for part in parts]
+        self.impossible |= None in mine
+        return [part for left in mine for part in left or ()]

@@ -109,7 +109,9 @@ class ScenarioTree:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
         if self.nodes >= self._next and self._relaxation.loose(self._enough()):
             self._tighten(deadline)
-        self._active = node = heapq.heappop(self._open)
+        # it is never in neither place, whenever Ctrl-C comes
+        self._active = node = self._open[0]
+        heapq.heappop(self._open)
         self.nodes += 1
         if node.inner is not None:
             self._go_on(node, node.inner, deadline)
@@ -146,7 +148,7 @@ class ScenarioTree:
             if found:
                 self._relaxation.extend(found)
             return True
-        if settled.free.size > min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
+        if not 0 < settled.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
             return False
         if relaxed.forced[0].size:
             self._ruled_out()
@@ -175,7 +177,10 @@ class ScenarioTree:
         if inner.choice.found:
             self._relaxation.extend(inner.choice.found)
             inner.choice.found.clear()
-        if inner.tree.done:
+        if inner.choice.impossible:
+            self._ruled_out()
+            inner.tree.close()
+        elif inner.tree.done:
             self._closed = min(self._closed, bound)
             inner.tree.close()
         else:
@@ -224,7 +229,8 @@ class ScenarioTree:
             heapq.heappush(self._open, _Node(bound, node.height - 1, number, fixings, asked))
 
     def _close_inner(self) -> None:
-        for node in self._open:
+        active = [self._active] if self._active else []
+        for node in [*self._open, *active]:
             if node.inner is not None:
                 node.inner.tree.close()
 

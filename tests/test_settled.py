@@ -23,6 +23,7 @@ from tests.test_minimum import fewest
 from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings import crown_bounds
+from verix_encodings.arrays import FloatArray
 from verix_encodings.network import Affine
 from verix_encodings.scenario import Budget, Cover, Part, Precedence, Scenario, make_scenario
 from verix_encodings.settled import Settled, SettledPhase, reduced
@@ -211,6 +212,28 @@ def test_trees_in_trees_keep_costs_and_wishes(
     assert found.proven
     assert found.cost == pytest.approx(least)
     assert must <= set(found.explanation)
+
+
+@pytest.mark.parametrize("seed", [8, 9, 14, 26])
+def test_sets_that_are_neither_proven_nor_refuted_end_the_search(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _apart(monkeypatch)
+    rng = np.random.default_rng([seed, 8])
+    layers = random_layers(rng, (8, 3, 3), FLOAT)
+    net, x = dense_network(layers, tmp_path), rng.random(8).astype(np.float32)
+    separate = ScenarioChoice.separate
+    asked: list[int] = []
+
+    def undecided(self: ScenarioChoice, shares: FloatArray, often: int) -> list[Part]:
+        asked.append(often)
+        return [] if len(asked) > 3 else separate(self, shares, often)
+
+    monkeypatch.setattr(ScenarioChoice, "separate", undecided)
+    found = minimum(net, x, epsilon=0.3, time_limit=60)
+    assert found.statistics.stopped is None
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost
 
 
 @pytest.mark.parametrize("index", [15, 16, 17])

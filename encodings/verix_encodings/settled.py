@@ -90,15 +90,20 @@ def _reduced_scenario(
     network = part.network.after(matrix, settled.inside.astype(np.float64))
     found = method(network, Interval(np.zeros(count), np.ones(count)))
     # an affine first node stays one, so that values keep their numbers
-    bounds = _common(found, part.bounds, phases)
+    bounds = _common(found, part.bounds, phases, part.error)
     if bounds is None:
         return None
     inactive = [(p.value, np.array([p.neuron])) for p in phases if not p.active]
     return replace(part, network=network, bounds=bounds, inactive=(*part.inactive, *inactive))
 
 
-def _common(found: Bounds, known: Bounds, phases: Sequence[SettledPhase]) -> Bounds | None:
-    """Return the bounds that hold by both, and in the phases; None where nothing is left."""
+def _common(
+    found: Bounds, known: Bounds, phases: Sequence[SettledPhase], error: float
+) -> Bounds | None:
+    """Return the bounds that hold by both, and in the phases; None where nothing is left.
+
+    Both are of the same values up to ``error``: by so much they may miss each other.
+    """
     result = [found[0]]
     for value, (a, b) in enumerate(zip(found[1:], known[1:], strict=True), start=1):
         lower, upper = np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper)
@@ -107,7 +112,7 @@ def _common(found: Bounds, known: Bounds, phases: Sequence[SettledPhase]) -> Bou
                 lower[phase.neuron] = max(lower[phase.neuron], 0.0)
             elif phase.value == value:
                 upper[phase.neuron] = min(upper[phase.neuron], 0.0)
-        if np.any(lower > upper):
+        if np.any(lower > upper + error):
             return None
-        result.append(Interval(lower, upper))
+        result.append(Interval(np.minimum(lower, upper), np.maximum(lower, upper)))
     return tuple(result)
