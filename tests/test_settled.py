@@ -11,10 +11,13 @@ from milp_verix import minimum, scenario_choice, scenario_tree
 from milp_verix.completions import Completions, largest_subsets
 from milp_verix.incumbent import Incumbent
 from milp_verix.oracle import Oracle
-from milp_verix.perturbations import perturbations_of
+from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import make_problem
 from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.scenario_tree import ScenarioTree
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
 from tests.digits import images, network
 from tests.networks import dense_network, random_graph, random_layers
@@ -24,7 +27,7 @@ from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Affine
+from verix_encodings.network import Affine, Network, Relu
 from verix_encodings.scenario import Budget, Cover, Part, Precedence, Scenario, make_scenario
 from verix_encodings.settled import Settled, SettledPhase, reduced
 
@@ -214,26 +217,39 @@ def test_trees_in_trees_keep_costs_and_wishes(
     assert must <= set(found.explanation)
 
 
-@pytest.mark.parametrize("seed", [8, 9, 14, 26])
-def test_sets_that_are_neither_proven_nor_refuted_end_the_search(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _apart(monkeypatch)
-    rng = np.random.default_rng([seed, 8])
-    layers = random_layers(rng, (8, 3, 3), FLOAT)
-    net, x = dense_network(layers, tmp_path), rng.random(8).astype(np.float32)
-    separate = ScenarioChoice.separate
-    asked: list[int] = []
+class Undecided:
+    """A choice that neither proves nor refutes any set."""
 
-    def undecided(self: ScenarioChoice, shares: FloatArray, often: int) -> list[Part]:
-        asked.append(often)
-        return [] if len(asked) > 3 else separate(self, shares, often)
+    def show(self, shares: FloatArray, bound: float) -> None:
+        """Find nothing better."""
 
-    monkeypatch.setattr(ScenarioChoice, "separate", undecided)
-    found = minimum(net, x, epsilon=0.3, time_limit=60)
-    assert found.statistics.stopped is None
-    assert found.lower_bound is not None
-    assert found.lower_bound <= found.cost
+    def separate(self, _shares: FloatArray, _asked: int) -> list[Part]:
+        """Find nothing against a set."""
+        return []
+
+    def exhaust(self, _settled: Settled, _shares: FloatArray, _budget: float) -> None:
+        """Leave the sets as they are."""
+
+
+def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
+    # two neurons that add up what is free: at most one of four features may be
+    summed = Affine(((0, np.ones((2, 4))),), np.zeros(2))
+    margin = Affine(((2, np.ones((1, 2))),), np.array([-2.5]))
+    margins = Network((4,), (summed, Relu(1), margin))
+    ones, numbers = np.ones(4), np.arange(4)
+    p = Perturbations(margins, np.zeros(4), -ones, ones, "linf", 1.0, numbers)
+    wishes = make_wishes(4, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), p, wishes)
+    scenario = make_scenario(margins, p.centre, ones, numbers, features=4, method=crown_bounds)
+    relaxation.extend([scenario])
+    tree = ScenarioTree(relaxation, Undecided(), wishes.rounded, lambda: wishes.enough(5.0, 0.0))
+    for _ in range(200):
+        if tree.done:
+            break
+        tree.step(np.inf)
+    assert tree.done
+    assert tree.bound == 3
+    tree.close()
 
 
 @pytest.mark.parametrize("index", [15, 16, 17])
