@@ -10,14 +10,13 @@ by more than the error that the evaluation can have.
 from functools import lru_cache
 
 import numpy as np
-import scipy.sparse as sp
 
 from milp_verix.perturbations import Perturbations
 from verix_encodings import Interval, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.batch import batch_values
 from verix_encodings.safe_bound import evaluation_error
-from verix_encodings.scenario import SLACK
+from verix_encodings.scenario import SLACK, network_of_shares
 from verix_encodings.settled import Settled
 
 _ROUNDING = 1e-9
@@ -57,17 +56,31 @@ def _largest_subsets(costs: tuple[float, ...], budget: float, most: int) -> Bool
     return largest
 
 
-class Completions:
-    """Sets of features that are left to be refuted: ``sets`` of the free ones, a row for each."""
+def refuting_margins(perturbations: Perturbations) -> FloatArray:
+    """Return the value from which on each margin, evaluated in float64, refutes a set.
 
-    def __init__(self, perturbations: Perturbations, settled: Settled, sets: BoolArray) -> None:
-        self._p = p = perturbations
+    Raises ``OverflowError`` where no error of an evaluation can be told.
+    """
+    p = perturbations
+    box = Interval(p.centre + p.lower, p.centre + p.upper)
+    error = evaluation_error(p.margins, interval_bounds(p.margins, box))
+    # what is folded is rounded as what an evaluation forms
+    return SLACK + 4.0 * error
+
+
+class Completions:
+    """Sets of features that are left to be refuted: ``sets`` of the free ones, a row for each.
+
+    ``least`` are the margins that refute a set (:func:`refuting_margins`).
+    """
+
+    def __init__(
+        self, perturbations: Perturbations, settled: Settled, sets: BoolArray, least: FloatArray
+    ) -> None:
+        self._p = perturbations
         self._settled = settled
         self.sets = sets
-        box = Interval(p.centre + p.lower, p.centre + p.upper)
-        error = evaluation_error(p.margins, interval_bounds(p.margins, box))
-        # what is folded below is rounded as what an evaluation forms
-        self._least = (SLACK + 4.0 * error)[:, None]
+        self._least = least[:, None]
 
     @property
     def first(self) -> BoolArray:
@@ -80,11 +93,13 @@ class Completions:
         """Leave only the sets that survive ``delta``, shape (d,); return whether some do not."""
         p, settled = self._p, self._settled
         moved = p.weight(settled.inside) * delta
-        column = settled.position[p.feature_of]
-        rows: IntArray = np.flatnonzero((column >= 0) & (moved != 0))
-        shape = delta.size, settled.free.size
-        matrix = sp.csr_array((-moved[rows], (rows, column[rows])), shape=shape)
-        network = p.margins.after(matrix, p.centre + moved)
+        network = network_of_shares(
+            p.margins,
+            p.centre + moved,
+            moved,
+            settled.position[p.feature_of],
+            settled.free.size,
+        )
         reached = batch_values(network, self.sets.T.astype(np.float64))[-1]
         survive = np.all(reached <= self._least, axis=0)
         self.sets = self.sets[survive]

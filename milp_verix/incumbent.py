@@ -74,6 +74,11 @@ class Incumbent:
         """The cost of each feature."""
         return self._wishes.costs
 
+    @property
+    def newest(self) -> FloatArray:
+        """The perturbations found last, shape (d, N)."""
+        return self.pool[:, -_NEWEST:]
+
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
         wishes, oracle = self._wishes, self._oracle
@@ -145,7 +150,7 @@ class Incumbent:
     def attacked(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the worst perturbation found for each margin, shape (d, m), and its value."""
         zero = np.zeros((self.pool.shape[0], 1))
-        starts = np.concatenate([zero, self.pool[:, -_NEWEST:]], axis=1)
+        starts = np.concatenate([zero, self.newest], axis=1)
         weight = self._perturbations.weight(shares)
         deltas, values = self._perturbations.worst(weight, starts, _CLIMBS)
         whole = bool(np.all((shares == 0) | (shares == 1)))
@@ -184,8 +189,7 @@ class Incumbent:
         for _ in range(_PROPOSALS):
             if time.monotonic() >= deadline:
                 return False
-            pool = self.pool[:, -_NEWEST:]
-            chosen = polished(self._perturbations, self._wishes, pool, shares, budget)
+            chosen = polished(self._perturbations, self._wishes, self.newest, shares, budget)
             if chosen is None:
                 return False
             shares = chosen.astype(np.float64)

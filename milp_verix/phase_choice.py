@@ -40,12 +40,13 @@ class PhaseChoice:
         """
         wrong, gain = self._first_order(result)
         wrong[np.isin(self.columns, fixed)] = 0.0
-        open_ = wrong > _WRONG
-        for measure in (np.sqrt(gain * self._gained(result, slopes)), gain, wrong):
-            worst = int(np.argmax(np.where(open_, measure, 0.0))) if open_.any() else 0
-            if open_.any() and measure[worst] > 0.0 and open_[worst]:
-                return int(self.columns[worst])
-        return None
+        open_ = np.flatnonzero(wrong > _WRONG)
+        if not open_.size:
+            return None
+        both = np.sqrt(gain * self._gained(result, slopes))[open_]
+        # the gain of one that is wrong is above zero
+        measure = both if both.any() else gain[open_]
+        return int(self.columns[open_[np.argmax(measure)]])
 
     def _first_order(self, result: LpResult) -> tuple[FloatArray, FloatArray]:
         """Return how wrong each phase is, and what the bound gains by its being right."""

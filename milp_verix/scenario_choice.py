@@ -7,11 +7,12 @@ does not rule the set out (an enclosure is wider than the network), a cover does
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from milp_verix.completions import Completions, largest_subsets
+from milp_verix.completions import Completions, largest_subsets, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds
@@ -29,7 +30,6 @@ _LEAST_HARM = 1e-6
 _MOST_SETS = 5000
 _MOST_WORK = 4e6
 _MOST_FREE = 200
-_NEWEST = 300
 
 
 class Choice(Protocol):
@@ -107,12 +107,11 @@ class ScenarioChoice:
             return None
         p = self._perturbations
         try:
-            left = Completions(p, settled, sets)
+            left = Completions(p, settled, sets, self._refuting_margins)
         except OverflowError:
-            # no error of an evaluation can be told
             self._undecided = True
             return None
-        known = self._incumbent.pool[:, -_NEWEST:]
+        known = self._incumbent.newest
         harm = np.max(p.reached(p.weight(shares), known), axis=0)
         for number in np.argsort(-harm, kind="stable"):
             if not left.sets.size:
@@ -127,6 +126,10 @@ class ScenarioChoice:
                 return None
             found.append(self._scenario(delta))
         return found
+
+    @cached_property
+    def _refuting_margins(self) -> FloatArray:
+        return refuting_margins(self._perturbations)
 
     def _against(self, left: Completions) -> FloatArray | None:
         """Return a perturbation that refutes one more of the sets that are left, if there is."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import minimum, scenario_choice, scenario_tree
-from milp_verix.completions import Completions, largest_subsets
+from milp_verix.completions import Completions, largest_subsets, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.oracle import Oracle
 from milp_verix.perturbations import Perturbations, perturbations_of
@@ -279,7 +279,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         assert all(isinstance(part, Scenario) for part in found)
         subsets = largest_subsets(np.ones(settled.free.size), 2.0, 1000)
         assert subsets is not None
-        left = Completions(perturbations, settled, subsets)
+        left = Completions(perturbations, settled, subsets, refuting_margins(perturbations))
         for delta in incumbent.pool.T:
             sets = left.sets
             left.refute(delta)

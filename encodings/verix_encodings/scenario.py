@@ -78,6 +78,18 @@ class Precedence:
 Part: TypeAlias = Scenario | Cover | Budget | Precedence
 
 
+def network_of_shares(
+    margins: Network, start: FloatArray, taken: FloatArray, feature_of: IntArray, features: int
+) -> Network:
+    """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the shares of ``features``.
+
+    ``feature_of`` is the feature of each coordinate, shape (d,), or -1 where nothing is taken.
+    """
+    moved = np.flatnonzero((feature_of >= 0) & (taken != 0))
+    entries = (-taken[moved], (moved, feature_of[moved]))
+    return margins.after(sp.csr_array(entries, shape=(taken.size, features)), start)
+
+
 def make_scenario(
     margins: Network,
     centre: FloatArray,
@@ -92,9 +104,8 @@ def make_scenario(
     ``feature_of`` is the feature of each coordinate, shape (d,), of ``features`` in all. Raises
     ``OverflowError`` where bounds leave the range of float64.
     """
-    moved, end = np.flatnonzero(delta), centre + delta
-    entries = (-delta[moved], (moved, feature_of[moved]))
-    network = margins.after(sp.csr_array(entries, shape=(delta.size, features)), end)
+    end = centre + delta
+    network = network_of_shares(margins, end, delta, feature_of, features)
     bounds = method(network, Interval(np.zeros(features), np.ones(features)))
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
     # where nothing is folded there is one value more, the input
@@ -169,8 +180,9 @@ class ScenarioProgram:
         prefix = f"{number}_"
         output = encode_values(builder, network, part.bounds, shares, relu=relu, prefix=prefix)
         # such a neuron has no column, and nothing else would say what is asked of it
+        arguments = dict(taken)
         for value, neurons in part.inactive:
-            z = dict(taken)[value]
+            z = arguments[value]
             row = [(z.matrix[neurons, :], z.columns)]
             builder.add_rows(
                 f"inactive_{prefix}{value}", neurons, row, -np.inf, -z.constant[neurons]
