@@ -7,53 +7,58 @@ evaluated for all that are left at once, in float64, and refutes a set where a m
 by more than the error that the evaluation can have.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from milp_verix.perturbations import Perturbations
-from verix_encodings import Interval, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings import Interval, Network, interval_bounds
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch import batch_values
 from verix_encodings.safe_bound import evaluation_error
 from verix_encodings.scenario import SLACK, network_of_shares
 from verix_encodings.settled import Settled
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-6
+_CHUNK = 1_000_000
+_FIRST = 8
 
 
-def largest_subsets(costs: FloatArray, budget: float, most: int) -> BoolArray | None:
-    """Return the subsets that cost ``budget`` at most and to which nothing can be added.
+def candidates(
+    costs: FloatArray, penalties: FloatArray, bound: float, budget: float, most: int
+) -> BoolArray | None:
+    """Return the subsets ``A`` with ``bound + Σ_f p_f(A) ≤ c·A ≤ budget``, a row for each.
 
-    One row for each, shape (N, costs); None where there are more than ``most``.
+    ``p_f`` is ``penalties[f]`` where that is positive and ``f`` is in ``A``, its size where it is
+    negative and ``f`` is not in ``A``. None where there are more than ``most``.
     """
-    return _largest_subsets(tuple(costs.tolist()), budget, most)
-
-
-@lru_cache(maxsize=64)
-def _largest_subsets(costs: tuple[float, ...], budget: float, most: int) -> BoolArray | None:
-    budget += _ROUNDING * max(1.0, abs(budget))
-    sets = np.zeros((1 if budget >= 0 else 0, len(costs)), dtype=bool)
-    spent, cheapest_out = np.zeros(len(sets)), np.full(len(sets), np.inf)
-    left = sum(costs)
-    for feature, cost in enumerate(costs):
+    order = np.argsort(-np.abs(penalties), kind="stable")
+    reached, spent = np.full(1, bound), np.zeros(1)
+    left = float(costs.sum())
+    tolerance = _ROUNDING * (1.0 + abs(budget))
+    if max(bound, 0.0) > budget + tolerance or bound > left + tolerance:
+        return np.zeros((0, costs.size), dtype=bool)
+    steps: list[tuple[IntArray, BoolArray]] = []
+    for feature in order:
+        cost, penalty = costs[feature], penalties[feature]
         left -= cost
-        taken = spent + cost <= budget
-        least = np.minimum(cheapest_out, cost)
-        # otherwise what is left out could be added in the end
-        passed = spent + left + least > budget
-        with_it = sets[taken]
-        with_it[:, feature] = True
-        sets = np.concatenate([with_it, sets[passed]])
-        spent, cheapest_out = (
-            np.concatenate([spent[taken] + cost, spent[passed]]),
-            np.concatenate([cheapest_out[taken], least[passed]]),
-        )
-        if len(sets) > most:
+        sides = []
+        for paid, lost in ((cost, penalty), (0.0, -penalty)):
+            now = spent + paid
+            least = reached + max(lost, 0.0)
+            may = (np.maximum(now, least) <= budget + tolerance) & (least <= now + left + tolerance)
+            sides.append((np.flatnonzero(may), now[may], least[may]))
+        parents = np.concatenate([places for places, _, _ in sides])
+        if parents.size > most:
             return None
-    largest: BoolArray = sets[spent + cheapest_out > budget]
-    largest.flags.writeable = False
-    return largest
+        inside = np.arange(parents.size) < sides[0][0].size
+        steps.append((parents, inside))
+        spent = np.concatenate([now for _, now, _ in sides])
+        reached = np.concatenate([least for _, _, least in sides])
+    sets = np.zeros((spent.size, costs.size), dtype=bool)
+    places = np.arange(spent.size)
+    for feature, (parents, inside) in zip(order[::-1], steps[::-1], strict=True):
+        sets[:, feature] = inside[places]
+        places = parents[places]
+    return sets
 
 
 def refuting_margins(perturbations: Perturbations) -> FloatArray:
@@ -91,16 +96,32 @@ class Completions:
 
     def refute(self, delta: FloatArray) -> bool:
         """Leave only the sets that survive ``delta``, shape (d,); return whether some do not."""
+        before = len(self.sets)
+        self.refute_all(delta[:, None])
+        return len(self.sets) < before
+
+    def refute_all(self, deltas: FloatArray) -> None:
+        """Leave only the sets that survive all of ``deltas``, shape (d, N)."""
         p, settled = self._p, self._settled
-        moved = p.weight(settled.inside) * delta
-        network = network_of_shares(
-            p.margins,
-            p.centre + moved,
-            moved,
-            settled.position[p.feature_of],
-            settled.free.size,
-        )
-        reached = batch_values(network, self.sets.T.astype(np.float64))[-1]
-        survive = np.all(reached <= self._least, axis=0)
-        self.sets = self.sets[survive]
-        return not bool(np.all(survive))
+        position = settled.position[p.feature_of]
+        weight = p.weight(settled.inside)
+        size = max(_CHUNK // max(settled.free.size, 1), 1)
+        for few in (deltas[:, :_FIRST], deltas[:, _FIRST:]):
+            networks: list[Network] = []
+            survive: list[IntArray] = []
+            for first in range(0, len(self.sets), size):
+                left = self.sets[first : first + size].T.astype(np.float64)
+                places = np.arange(first, first + left.shape[1])
+                for number in range(few.shape[1]):
+                    if not places.size:
+                        break
+                    if number == len(networks):
+                        moved = weight * few[:, number]
+                        start, count = p.centre + moved, settled.free.size
+                        networks.append(network_of_shares(p.margins, start, moved, position, count))
+                    reached = batch_values(networks[number], left)[-1]
+                    good = np.flatnonzero(np.all(reached <= self._least, axis=0))
+                    left, places = left[:, good], places[good]
+                survive.append(places)
+            if survive:
+                self.sets = self.sets[np.concatenate(survive)]

@@ -11,6 +11,7 @@ from milp_verix.hitting_sets import HittingSets
 from milp_verix.incumbent import Incumbent
 from milp_verix.interchangeable import interchangeable
 from milp_verix.oracle import Oracle
+from milp_verix.part_pool import PartPool
 from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.program_master import ProgramMaster
 from milp_verix.scenario_choice import ScenarioChoice
@@ -131,7 +132,7 @@ class MinimumSearch:
 
     def tree(self, lp: LiveLp) -> Master:
         """Return the master that searches the relaxation itself."""
-        relaxation = Relaxation(lp, self._perturbations, self._needed)
+        relaxation = Relaxation(lp, PartPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
         relaxation.extend([*self._same.precedence, *self._parts])
         return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)

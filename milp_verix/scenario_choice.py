@@ -7,19 +7,20 @@ does not rule the set out (an enclosure is wider than the network), a cover does
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from milp_verix.completions import Completions, largest_subsets, refuting_margins
+from milp_verix.completions import Completions, candidates, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network import Affine
 from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
-from verix_encodings.settled import Settled, reduced
+from verix_encodings.settled import Settled
 
 _WORTH = 1e-3
 _MOST_ASKED = 2
@@ -27,8 +28,8 @@ _PERIOD = 4
 _FIRST_IMPROVEMENT = 0.1
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
-_MOST_SETS = 5000
-_MOST_WORK = 4e6
+_MOST_SETS = 200000
+_MOST_WORK = 1e9
 _MOST_FREE = 200
 
 
@@ -41,8 +42,35 @@ class Choice(Protocol):
     def separate(self, shares: FloatArray, asked: int) -> list[Part]:
         """Return what the features in ``shares`` do not survive."""
 
-    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
+    def exhaust(self, rest: "Rest") -> list[Part] | None:
         """Refute all sets that are left; return what is new in that, None where some are not."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """The sets that are left in a node: those with the features inside and some of the free ones.
+
+    They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
+    that where a feature is in, if positive, or out, if negative. ``shares`` are near them.
+    """
+
+    settled: Settled
+    shares: FloatArray
+    penalties: FloatArray
+    bound: float
+    budget: float
+
+    def within(self, outer: Settled, spent: float) -> "Rest":
+        """Return the same among all features, where these are the free ones of ``outer``."""
+        penalties = np.zeros(outer.inside.size)
+        penalties[outer.free] = self.penalties
+        return Rest(
+            self.settled.within(outer),
+            outer.all_shares(self.shares),
+            penalties,
+            self.bound + spent,
+            self.budget + spent,
+        )
 
 
 class ScenarioChoice:
@@ -91,18 +119,24 @@ class ScenarioChoice:
                 return self._parts(shares, deltas[:, worst], whole=whole)
         return self._decided(shares) if whole else []
 
-    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
-        """Refute all sets of cost ``budget`` that are left, where these are few.
+    def exhaust(self, rest: Rest) -> list[Part] | None:
+        """Refute all sets that are left, where these are few.
 
-        ``shares`` are near them. Returns the scenarios that were not known; None where the sets are
-        too many for the time that the network takes, one is an explanation, or one cannot be
-        refuted.
+        Returns the scenarios that were not known; None where the sets are too many for the time
+        that the network takes, one is an explanation, or one cannot be refuted.
         """
-        if settled.free.size > _MOST_FREE or self._undecided:
+        settled, shares, free = rest.settled, rest.shares, rest.settled.free
+        if free.size > _MOST_FREE or self._undecided:
             return None
         costs = self._incumbent.costs
         spent = float(costs[settled.inside].sum())
-        sets = largest_subsets(costs[settled.free], budget - spent, self._most_sets)
+        sets = candidates(
+            costs[free],
+            rest.penalties[free],
+            rest.bound - spent,
+            rest.budget - spent,
+            self._most_sets,
+        )
         if sets is None:
             return None
         p = self._perturbations
@@ -113,10 +147,7 @@ class ScenarioChoice:
             return None
         known = self._incumbent.newest
         harm = np.max(p.reached(p.weight(shares), known), axis=0)
-        for number in np.argsort(-harm, kind="stable"):
-            if not left.sets.size:
-                break
-            left.refute(known[:, number])
+        left.refute_all(known[:, np.argsort(-harm, kind="stable")])
         found: list[Part] = []
         while len(left.sets):
             if time.monotonic() >= self._deadline:
@@ -177,10 +208,9 @@ class ScenarioChoice:
 
 
 class SettledChoice:
-    """The same for a search in which only some features are free; ``found`` is what it was told.
+    """The same for a search in which only some features are free.
 
-    The parts found are those of all features; ``bound`` is one that holds for all explanations.
-    ``impossible`` says that one of them refutes every set of the free features.
+    ``bound`` is one that holds for all explanations.
     """
 
     def __init__(
@@ -190,8 +220,6 @@ class SettledChoice:
         self._settled = settled
         self._spent = spent
         self._bound = bound
-        self.found: list[Part] = []
-        self.impossible = False
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
@@ -199,19 +227,8 @@ class SettledChoice:
 
     def separate(self, shares: FloatArray, asked: int) -> list[Part]:
         """Return what the features in ``shares`` do not survive."""
-        return self._told(self._outer.separate(self._settled.all_shares(shares), asked))
+        return self._outer.separate(self._settled.all_shares(shares), asked)
 
-    def exhaust(self, settled: Settled, shares: FloatArray, budget: float) -> list[Part] | None:
-        """Refute all sets of cost ``budget`` that are left, where these are few."""
-        found = self._outer.exhaust(
-            settled.within(self._settled),
-            self._settled.all_shares(shares),
-            budget + self._spent,
-        )
-        return None if found is None else self._told(found)
-
-    def _told(self, parts: list[Part]) -> list[Part]:
-        self.found.extend(parts)
-        mine = [reduced(part, self._settled, (), crown_bounds) for part in parts]
-        self.impossible |= None in mine
-        return [part for left in mine for part in left or ()]
+    def exhaust(self, rest: Rest) -> list[Part] | None:
+        """Refute all sets that are left, where these are few."""
+        return self._outer.exhaust(rest.within(self._settled, self._spent))

@@ -11,19 +11,27 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.perturbations import Perturbations
+from milp_verix.part_pool import PartPool
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.batch import batch_slopes, batch_values
+from verix_encodings.batch import batch_slopes
 from verix_encodings.bounds import Interval
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Expressions, Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import SLACK, Budget, Part, Scenario, ScenarioProgram
+from verix_encodings.scenario import (
+    SLACK,
+    Budget,
+    Cover,
+    Part,
+    Precedence,
+    Scenario,
+    ScenarioProgram,
+)
 from verix_encodings.settled import Settled, SettledPhase, reduced
 
 _LEAST = 1e-7
@@ -45,13 +53,16 @@ class Relaxed:
     ``bound`` is proven, infinite where it is infeasible. ``shares`` of the features are those of
     its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
     feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
-    that keep their value in everything cheaper than asked for.
+    that keep their value in everything cheaper than asked for. ``penalties`` are what the bound
+    gains by each feature's being in, where positive, or out, where negative.
     """
 
     bound: float
     shares: FloatArray | None = None
     phase: int | None = None
     forced: Fixings = (_NONE, _NOTHING)
+    penalties: FloatArray | None = None
+    missing: int | None = None
     late: bool = False
 
     @property
@@ -61,36 +72,68 @@ class Relaxed:
 
 
 class Relaxation:
-    """A program that grows by scenarios and covers, its relaxation, and what this one proves."""
+    """A program of some scenarios and covers of ``pool``, its relaxation, and what this one proves.
+
+    Those that an optimum violates join it.
+    """
 
     def __init__(
         self,
         lp: LiveLp,
-        perturbations: Perturbations,
+        pool: PartPool,
         wishes: Wishes,
         settled: Settled | None = None,
+        parts: Sequence[tuple[int, Part]] = (),
     ) -> None:
         self._lp = lp
-        self._perturbations = perturbations
+        self._pool = pool
         self._wishes = wishes
         self._settled = settled
         self._costs = wishes.costs
-        self._deltas = np.zeros((perturbations.centre.size, 0))
         self._error = 0.0
         self._known = 0, np.inf
+        self._impossible = False
+        # what each part was tightened for
+        self._tightened_for: dict[int, float] = {}
+        self._last: LpResult | None = None
         self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
+        # the number of each part in the pool, -1 for what is not of it
+        self._numbers = [-1]
+        self._held: set[int] = set()
+        self._take(parts)
         self._growing = self._grown(self._parts)
         self._renew(self._lp.extend)
 
-    def extend(self, parts: list[Part]) -> None:
-        """Add scenarios and covers."""
-        for part in parts:
-            self._parts.append(part)
+    def extend(self, parts: Sequence[Part]) -> None:
+        """Add ``parts`` to the pool, and hold them."""
+        self._hold(self._pool.add(parts))
+
+    def know(self, parts: Sequence[Part]) -> None:
+        """Add ``parts`` to the pool."""
+        self._pool.add(parts)
+
+    def _hold(self, numbers: Sequence[int]) -> None:
+        before = len(self._parts)
+        for number in numbers:
+            part, left = self._pool.parts[number], None
+            if self._settled is not None:
+                left = reduced(part, self._settled, (), crown_bounds)
+                self._impossible |= left is None
+            self._held.add(number)
+            self._take(
+                [(number, mine) for mine in ([part] if self._settled is None else left or [])]
+            )
+        for part in self._parts[before:]:
             self._growing.add(part)
-            if isinstance(part, Scenario):
-                self._deltas = np.concatenate([self._deltas, part.delta[:, None]], axis=1)
-                self._error = max(self._error, part.error)
         self._renew(self._lp.extend)
+
+    def _take(self, parts: Sequence[tuple[int, Part]]) -> None:
+        for number, part in parts:
+            self._held.add(number)
+            self._numbers.append(number)
+            self._parts.append(part)
+            if isinstance(part, Scenario):
+                self._error = max(self._error, part.error)
 
     def _grown(self, parts: list[Part]) -> ScenarioProgram:
         growing = ScenarioProgram(self._wishes.least, self._wishes.most)
@@ -100,23 +143,28 @@ class Relaxation:
 
     def loose(self, enough: float) -> bool:
         """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
-        return self._known != (self._deltas.shape[1], enough)
+        return self._known != (len(self._parts), enough)
 
     def tighten(self, enough: float, deadline: float) -> None:
         """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
 
         From here on no proof is about dearer sets.
         """
-        self._known = self._deltas.shape[1], enough
+        self._known = len(self._parts), enough
         parts = [Budget(self._costs, enough), *self._parts[1:]]
         self._growing = self._grown(parts)
         self._renew(self._lp.load)
         for number, part in enumerate(parts):
-            if isinstance(part, Scenario):
+            if isinstance(part, Scenario) and self._tightened_for.get(number) != enough:
                 parts[number] = self._tightened(part, self._growing.arguments[number], deadline)
+                self._tightened_for[number] = enough
         self._parts = [self._parts[0], *parts[1:]]
         self._growing = self._grown(self._parts)
         self._renew(self._lp.load)
+        if self._settled is None:
+            for number, part in zip(self._numbers, self._parts, strict=True):
+                if number >= 0:
+                    self._pool.parts[number] = part
 
     def _tightened(
         self, scenario: Scenario, arguments: list[tuple[int, Expressions]], deadline: float
@@ -185,25 +233,36 @@ class Relaxation:
         """Return the cost of the features ``chosen``."""
         return self._wishes.cost(chosen)
 
+    def _needed(self, fixings: Fixings) -> set[int]:
+        """Return the numbers of the parts that bear on the optimum found last, or on a phase."""
+        table = self._table
+        fixed = table.part[np.isin(table.phase, fixings[0])]
+        needed = set(fixed.tolist())
+        if self._last is not None and self._last.multipliers is not None:
+            rows = np.flatnonzero(np.abs(self._last.multipliers) > _LEAST)
+            needed |= set(self._growing.part_of_rows[rows].tolist())
+        for number, part in enumerate(self._parts):
+            if isinstance(part, Precedence) or (isinstance(part, Scenario) and part.inactive):
+                needed.add(number)
+        return needed - {0}
+
     def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
         """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
 
-        None where nothing is left of some scenario or cover.
+        It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
         phases = self._settled_phases(fixings)
-        parts: list[Part] = []
-        for number, part in enumerate(self._parts[1:], start=1):
-            left = reduced(part, settled, phases.get(number, ()), crown_bounds)
+        parts: list[tuple[int, Part]] = []
+        for number in sorted(self._needed(fixings)):
+            left = reduced(self._parts[number], settled, phases.get(number, ()), crown_bounds)
             if left is None:
                 return None
-            parts.extend(left)
+            parts.extend((self._numbers[number], mine) for mine in left)
         none = np.zeros(settled.free.size, dtype=bool)
         wishes = Wishes(self._costs[settled.free], none, none)
-        relaxation = Relaxation(
-            self._lp.another(), self._perturbations, wishes, settled.within(self._settled)
+        return Relaxation(
+            self._lp.another(), self._pool, wishes, settled.within(self._settled), parts
         )
-        relaxation.extend(parts)
-        return relaxation
 
     def _settled_phases(self, fixings: Fixings) -> dict[int, list[SettledPhase]]:
         """Return the phases fixed, by the number of their part."""
@@ -225,33 +284,45 @@ class Relaxation:
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
 
-    def _slopes(self, shares: FloatArray) -> FloatArray | None:
+    def _missing(self, shares: FloatArray, there: list[FloatArray]) -> int | None:
+        """Return the number of the part not held that ``shares`` violate most, if any."""
+        pool = self._pool
+        worst = np.full(len(pool.parts), -np.inf)
+        if pool.scenarios.size:
+            worst[pool.scenarios] = np.max(there[-1], axis=0)
+        for number in pool.covers:
+            part = pool.parts[number]
+            assert isinstance(part, Cover)
+            worst[number] = 1.0 - float(shares[part.features].sum())
+        held = list(self._held)
+        worst[held] = -np.inf
+        number = int(np.argmax(worst))
+        return number if worst[number] > _VIOLATED else None
+
+    def _slopes(self, there: list[FloatArray]) -> FloatArray | None:
         """Return the slope of the worst margin in each activation of the table.
 
-        It is zero in a scenario that the features in ``shares`` survive; None where they survive
-        every one.
+        It is zero in a scenario that is survived; None where every one that is held is.
         """
-        if not self._deltas.size:
-            return None
-        p = self._perturbations
-        inputs = p.centre[:, None] + p.weight(self._all_shares(shares))[:, None] * self._deltas
-        values = batch_values(p.margins, inputs)
-        violated = np.flatnonzero(np.max(values[-1], axis=0) > _VIOLATED)
+        margins = self._pool.perturbations.margins
+        place = np.full(len(self._pool.parts), -1)
+        held = np.isin(self._pool.scenarios, list(self._held))
+        violated = np.flatnonzero(held & (np.max(there[-1], axis=0) > _VIOLATED))
         if not violated.size:
             return None
-        there = [value[:, violated] for value in values]
-        slopes = batch_slopes(p.margins, there, np.argmax(there[-1], axis=0))
+        there = [value[:, violated] for value in there]
+        slopes = batch_slopes(margins, there, np.argmax(there[-1], axis=0))
         # the place of each part among the scenarios violated
-        place = np.full(len(self._parts), -1)
-        scenarios = [n for n, part in enumerate(self._parts) if isinstance(part, Scenario)]
-        place[np.array(scenarios)[violated]] = np.arange(violated.size)
+        place[self._pool.scenarios[violated]] = np.arange(violated.size)
+        numbers = np.array(self._numbers)
         table, result = self._table, np.zeros(self._table.phase.size)
+        at = place[numbers[table.part]]
         for node in np.unique(table.node).tolist():
-            mine = np.flatnonzero((table.node == node) & (place[table.part] >= 0))
-            part = self._parts[scenarios[0]]
+            mine = np.flatnonzero((table.node == node) & (at >= 0))
+            part = self._parts[int(table.part[0])]
             assert isinstance(part, Scenario)
-            value = node + 1 - (len(part.network.nodes) - len(p.margins.nodes))
-            result[mine] = slopes[value][table.neuron[mine], place[table.part[mine]]]
+            value = node + 1 - (len(part.network.nodes) - len(margins.nodes))
+            result[mine] = slopes[value][table.neuron[mine], at[mine]]
         return result
 
     def solve(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
@@ -259,6 +330,16 @@ class Relaxation:
 
         ``enough`` is the bound from which on nobody asks for more.
         """
+        if self._settled is None and len(self._held) < len(self._pool.parts):
+            self._hold([n for n in range(len(self._pool.parts)) if n not in self._held])
+        while not self._impossible:
+            relaxed = self._solved(fixings, enough, deadline)
+            if relaxed.missing is None:
+                return relaxed
+            self._hold([relaxed.missing])
+        return Relaxed(np.inf)
+
+    def _solved(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
         columns, values = fixings
         low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
         low[columns] = high[columns] = values
@@ -282,10 +363,19 @@ class Relaxation:
         shares = np.clip(result.point[:count], 0.0, 1.0)
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
-        forced = self._forced(result, shares, columns, enough - bound)
-        slopes = self._slopes(shares)
+        penalties = None
+        if result.multipliers is not None and np.isfinite(bound):
+            penalties = self._costs - self._by_feature @ result.multipliers
+        forced = self._forced(penalties, shares, columns, enough - bound)
+        self._last = result
+        everyone = self._all_shares(shares)
+        there = self._pool.reached(everyone)
+        missing = self._missing(everyone, there)
+        if missing is not None:
+            return Relaxed(bound, missing=missing)
+        slopes = self._slopes(there)
         phase = None if slopes is None else self._choice.worst(result, columns, slopes)
-        return Relaxed(bound, shares, phase, forced)
+        return Relaxed(bound, shares, phase, forced, penalties)
 
     def _any_free(self, fixed: IntArray) -> int | None:
         """Return a column that may be split: a phase, if there is one that is not fixed."""
@@ -294,20 +384,19 @@ class Relaxation:
         return int(free[-1]) if free.size else None
 
     def _forced(
-        self, result: LpResult, shares: FloatArray, fixed: IntArray, slack: float
+        self, penalties: FloatArray | None, shares: FloatArray, fixed: IntArray, slack: float
     ) -> Fixings:
-        """Return the features whose reduced cost is above ``slack``, and where they are.
+        """Return the features that would cost more than ``slack`` elsewhere, and where they are.
 
         A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other.
         """
-        if result.multipliers is None or not np.isfinite(slack):
+        if penalties is None or not np.isfinite(slack):
             return _NONE, _NOTHING
         count = self._costs.size
-        reduced = self._costs - self._by_feature @ result.multipliers
         free = np.ones(count, dtype=bool)
         free[fixed[fixed < count]] = False
-        far = np.abs(reduced) > slack + 1e-6 * (1.0 + slack)
-        at_end = np.where(reduced > 0, shares == 0.0, shares == 1.0)
+        far = np.abs(penalties) > slack + 1e-6 * (1.0 + slack)
+        at_end = np.where(penalties > 0, shares == 0.0, shares == 1.0)
         forced = np.flatnonzero(free & far & at_end)
         return forced, shares[forced]
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.scenario_choice import Choice, SettledChoice
+from milp_verix.scenario_choice import Choice, Rest, SettledChoice
 from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
 
 _PERIOD = 60
@@ -142,11 +142,14 @@ class ScenarioTree:
         if relaxed.shares is None:
             return False
         settled = self._relaxation.remaining([node.fixings, relaxed.forced])
-        found = self._choice.exhaust(settled, relaxed.shares, self._enough())
+        spent = self._relaxation.cost(settled.inside)
+        found = None
+        if relaxed.penalties is not None:
+            rest = Rest(settled, relaxed.shares, relaxed.penalties, relaxed.bound, self._enough())
+            found = self._choice.exhaust(rest)
         if found is not None:
             self._ruled_out()
-            if found:
-                self._relaxation.extend(found)
+            self._relaxation.know(found)
             return True
         if not 0 < settled.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
             return False
@@ -156,7 +159,6 @@ class ScenarioTree:
         if relaxation is None:
             self._ruled_out()
             return True
-        spent = self._relaxation.cost(settled.inside)
         choice = SettledChoice(self._choice, settled, spent, lambda: self.bound)
         tree = ScenarioTree(
             relaxation,
@@ -174,13 +176,7 @@ class ScenarioTree:
         if not inner.tree.done:
             inner.tree.step(deadline)
         bound = max(node.bound, inner.bound)
-        if inner.choice.found:
-            self._relaxation.extend(inner.choice.found)
-            inner.choice.found.clear()
-        if inner.choice.impossible:
-            self._ruled_out()
-            inner.tree.close()
-        elif inner.tree.done:
+        if inner.tree.done:
             self._closed = min(self._closed, bound)
             inner.tree.close()
         else:

@@ -1,6 +1,6 @@
 """What is left where features and phases are settled allows all that the whole problem allows."""
 
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from milp_verix import minimum, scenario_choice, scenario_tree
-from milp_verix.completions import Completions, largest_subsets, refuting_margins
+from milp_verix.completions import Completions, candidates, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.oracle import Oracle
+from milp_verix.part_pool import PartPool
 from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import make_problem
-from milp_verix.scenario_choice import ScenarioChoice
+from milp_verix.scenario_choice import Rest, ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.scenario_tree import ScenarioTree
 from milp_verix.solvers.live_lp import LiveLp
@@ -48,21 +49,27 @@ def test_a_network_after_an_affine_map(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_largest_subsets_are_those_of_enumeration(seed: int) -> None:
+def test_candidates_are_those_of_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    count = int(rng.integers(0, 8))
+    count = int(rng.integers(0, 9))
     kinds = (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count))
     costs = kinds[seed % _KINDS]
-    budget = float(rng.uniform(-0.5, costs.sum() + 0.5)) if seed % 2 else float(count // 2)
-    sets = [frozenset(s) for k in range(count + 1) for s in combinations(range(count), k)]
-    allowed = [s for s in sets if costs[list(s)].sum() <= budget + 1e-9]
-    largest = {s for s in allowed if not any(s < other for other in allowed)}
-    found = largest_subsets(costs, budget, 1000)
+    penalties = rng.normal(scale=0.3, size=count) * (rng.random(count) < 0.8)
+    bound = float(rng.uniform(0, costs.sum() + 0.1))
+    budget = bound + float(rng.uniform(-0.2, 1.5))
+    found = candidates(costs, penalties, bound, budget, 1000)
     assert found is not None
-    assert {frozenset(np.flatnonzero(row).tolist()) for row in found} == largest
-    assert len(found) == len(largest)
-    if len(largest) > 1:
-        assert largest_subsets(costs, budget, 1) is None
+    got = {tuple(row) for row in found.tolist()}
+    assert len(got) == len(found)
+    for bits in product((False, True), repeat=count):
+        taken = np.array(bits, dtype=bool)
+        cost = float(costs[taken].sum())
+        lost = np.maximum(penalties[taken], 0).sum() + np.maximum(-penalties[~taken], 0).sum()
+        room = min(cost - bound - lost, budget - cost)
+        if abs(room) > 1e-3:
+            assert (bits in got) == (room > 0)
+    if len(found) > 1:
+        assert candidates(costs, penalties, bound, budget, len(found) - 1) is None
 
 
 def _settled(rng: np.random.Generator, count: int) -> Settled:
@@ -227,7 +234,7 @@ class Undecided:
         """Find nothing against a set."""
         return []
 
-    def exhaust(self, _settled: Settled, _shares: FloatArray, _budget: float) -> None:
+    def exhaust(self, _rest: Rest) -> None:
         """Leave the sets as they are."""
 
 
@@ -239,7 +246,7 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
     ones, numbers = np.ones(4), np.arange(4)
     p = Perturbations(margins, np.zeros(4), -ones, ones, "linf", 1.0, numbers)
     wishes = make_wishes(4, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), p, wishes)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
     scenario = make_scenario(margins, p.centre, ones, numbers, features=4, method=crown_bounds)
     relaxation.extend([scenario])
     tree = ScenarioTree(relaxation, Undecided(), wishes.rounded, lambda: wishes.enough(5.0, 0.0))
@@ -271,13 +278,18 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         perturbations = perturbations_of(problem)
         incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
         choice = ScenarioChoice(perturbations, incumbent, np.inf)
-        assert choice.exhaust(settled, shares, float(best.size)) is None
+
+        def rest(size: int) -> Rest:
+            return Rest(settled, shares, np.zeros(64), float(size - 1), float(size))
+
+        assert choice.exhaust(rest(best.size)) is None
         # the set itself was met on the way, and proven
         assert incumbent.cost <= 64
-        found = choice.exhaust(settled, shares, float(best.size - 1))
+        found = choice.exhaust(rest(best.size - 1))
         assert found is not None
         assert all(isinstance(part, Scenario) for part in found)
-        subsets = largest_subsets(np.ones(settled.free.size), 2.0, 1000)
+        count = settled.free.size
+        subsets = candidates(np.ones(count), np.zeros(count), 0.0, 2.0, 1000)
         assert subsets is not None
         left = Completions(perturbations, settled, subsets, refuting_margins(perturbations))
         for delta in incumbent.pool.T:

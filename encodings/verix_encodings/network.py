@@ -259,8 +259,21 @@ def _folded(node: Affine, matrix: Matrix, bias: FloatArray) -> Affine:
     for source, inner in node.terms:
         if source == 0:
             shift += inner @ bias
-        terms.append((source, inner @ matrix if source == 0 else inner))
+        terms.append((source, _product(inner, matrix) if source == 0 else inner))
     return Affine(tuple(terms), shift)
+
+
+def _product(inner: Matrix, matrix: Matrix) -> Matrix:
+    """Return ``inner @ matrix``, of a dense and a sparse one by what the sparse one reads alone."""
+    if isinstance(inner, np.ndarray) and not isinstance(matrix, np.ndarray):
+        by_column = matrix.tocsc()
+        held = np.flatnonzero(np.diff(by_column.indptr))
+        result = np.zeros((inner.shape[0], matrix.shape[1]))
+        if held.size:
+            read = inner[:, by_column.indices] * by_column.data
+            result[:, held] = np.add.reduceat(read, by_column.indptr[held], axis=1)
+        return result
+    return inner @ matrix
 
 
 def _shifted(node: Node) -> Node:

@@ -222,6 +222,11 @@ class ProgramBuilder:
     _column_count: int = 0
     _row_count: int = 0
 
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+        return self._row_count
+
     def add_columns(
         self,
         prefix: str,

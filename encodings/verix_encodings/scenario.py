@@ -143,11 +143,21 @@ class ScenarioProgram:
         self._builder = ProgramBuilder()
         self._parts: list[Part] = []
         self.arguments: list[list[tuple[int, Expressions]]] = []
+        self._rows: list[int] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
 
+    @property
+    def part_of_rows(self) -> IntArray:
+        """The number of the part of each row."""
+        return np.repeat(np.arange(len(self._parts)), np.diff([0, *self._rows]))
+
     def add(self, part: Part) -> None:
-        """Add a scenario, a cover or a budget."""
+        """Add a scenario, a cover, a budget or an order."""
+        self._add(part)
+        self._rows.append(self._builder.rows)
+
+    def _add(self, part: Part) -> None:
         number, builder, chosen = len(self._parts), self._builder, self.columns
         self._parts.append(part)
         taken: list[tuple[int, Expressions]] = []

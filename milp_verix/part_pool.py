@@ -1,0 +1,47 @@
+"""All that is known against sets of features, whoever found it: scenarios and covers.
+
+A relaxation holds few of them. What its optimum violates among the others joins it; what it
+survives would not change that optimum, and only costs time. So nothing is lost by what is not held.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from milp_verix.perturbations import Perturbations
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.batch import batch_values
+from verix_encodings.scenario import Cover, Part, Scenario
+
+
+class PartPool:
+    """``parts``, by number, and the perturbation of each scenario.
+
+    ``scenarios`` are the numbers of those; ``deltas`` has a column for each of them, shape (d, N).
+    """
+
+    def __init__(self, perturbations: Perturbations) -> None:
+        self.perturbations = perturbations
+        self.parts: list[Part] = []
+        self.scenarios: IntArray = np.zeros(0, dtype=np.intp)
+        self.covers: list[int] = []
+        self.deltas = np.zeros((perturbations.centre.size, 0))
+
+    def add(self, parts: Iterable[Part]) -> list[int]:
+        """Add ``parts``; return their numbers."""
+        numbers = []
+        for part in parts:
+            numbers.append(len(self.parts))
+            if isinstance(part, Scenario):
+                self.scenarios = np.append(self.scenarios, len(self.parts))
+                self.deltas = np.concatenate([self.deltas, part.delta[:, None]], axis=1)
+            elif isinstance(part, Cover):
+                self.covers.append(len(self.parts))
+            self.parts.append(part)
+        return numbers
+
+    def reached(self, shares: FloatArray) -> list[FloatArray]:
+        """Return every value of the margins' network under each perturbation, (size, N) each."""
+        p = self.perturbations
+        inputs = p.centre[:, None] + p.weight(shares)[:, None] * self.deltas
+        return batch_values(p.margins, inputs)
