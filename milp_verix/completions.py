@@ -1,25 +1,27 @@
 """Refute every way to complete a set of features, one perturbation after the other.
 
-Where a search has settled most features, few sets are left: those that hold the features ``inside``
-and some of the ``free`` ones. What a set does not survive, a smaller one does not survive either,
-so that only sets to which no free feature can be added for the budget matter. Each perturbation is
-evaluated for all that are left at once, in float64, and refutes a set where a margin is above zero
-by more than the error that the evaluation can have.
+A relaxation with row duals ``y`` and reduced costs ``d = c − yᵀ M`` proves more than its bound: a
+set that has some feature where the relaxation does not want it costs more by that reduced cost. So
+few sets are left where the bound is near what is asked for, however many features are free. Each
+perturbation is evaluated for all that are left at once, in float64, and refutes a set where a
+margin is above zero by more than the error that the evaluation can have.
 """
+
+import time
 
 import numpy as np
 
 from milp_verix.perturbations import Perturbations
-from verix_encodings import Interval, Network, interval_bounds
+from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch import batch_values
 from verix_encodings.safe_bound import evaluation_error
 from verix_encodings.scenario import SLACK, network_of_shares
 from verix_encodings.settled import Settled
 
-_ROUNDING = 1e-6
+_ROUNDING = 1e-9
+_PROVEN = 1e-6
 _CHUNK = 1_000_000
-_FIRST = 8
 
 
 def candidates(
@@ -28,23 +30,29 @@ def candidates(
     """Return the subsets ``A`` with ``bound + Σ_f p_f(A) ≤ c·A ≤ budget``, a row for each.
 
     ``p_f`` is ``penalties[f]`` where that is positive and ``f`` is in ``A``, its size where it is
-    negative and ``f`` is not in ``A``. None where there are more than ``most``.
+    negative and ``f`` is not in ``A``. A set is left out where another has one feature more, for
+    nothing. None where there are more than ``most``, or a penalty is no number.
     """
+    if not np.isfinite(penalties).all():
+        return None
     order = np.argsort(-np.abs(penalties), kind="stable")
     reached, spent = np.full(1, bound), np.zeros(1)
     left = float(costs.sum())
-    tolerance = _ROUNDING * (1.0 + abs(budget))
-    if max(bound, 0.0) > budget + tolerance or bound > left + tolerance:
+    # what costs more than the budget is not asked for; what is proven is proven up to rounding
+    limit, tolerance = budget + _ROUNDING * max(1.0, abs(budget)), _PROVEN * (1.0 + abs(budget))
+    if limit < 0 or bound > min(budget, left) + tolerance:
         return np.zeros((0, costs.size), dtype=bool)
     steps: list[tuple[IntArray, BoolArray]] = []
     for feature in order:
         cost, penalty = costs[feature], penalties[feature]
         left -= cost
         sides = []
-        for paid, lost in ((cost, penalty), (0.0, -penalty)):
+        # what costs nothing, and is not unwanted, may as well be in
+        choices = ((cost, penalty), (0.0, -penalty))[: 1 if cost == 0 and penalty <= 0 else 2]
+        for paid, lost in choices:
             now = spent + paid
             least = reached + max(lost, 0.0)
-            may = (np.maximum(now, least) <= budget + tolerance) & (least <= now + left + tolerance)
+            may = (now <= limit) & (least <= np.minimum(budget, now + left) + tolerance)
             sides.append((np.flatnonzero(may), now[may], least[may]))
         parents = np.concatenate([places for places, _, _ in sides])
         if parents.size > most:
@@ -96,32 +104,27 @@ class Completions:
 
     def refute(self, delta: FloatArray) -> bool:
         """Leave only the sets that survive ``delta``, shape (d,); return whether some do not."""
-        before = len(self.sets)
-        self.refute_all(delta[:, None])
-        return len(self.sets) < before
-
-    def refute_all(self, deltas: FloatArray) -> None:
-        """Leave only the sets that survive all of ``deltas``, shape (d, N)."""
         p, settled = self._p, self._settled
-        position = settled.position[p.feature_of]
-        weight = p.weight(settled.inside)
-        size = max(_CHUNK // max(settled.free.size, 1), 1)
-        for few in (deltas[:, :_FIRST], deltas[:, _FIRST:]):
-            networks: list[Network] = []
-            survive: list[IntArray] = []
-            for first in range(0, len(self.sets), size):
-                left = self.sets[first : first + size].T.astype(np.float64)
-                places = np.arange(first, first + left.shape[1])
-                for number in range(few.shape[1]):
-                    if not places.size:
-                        break
-                    if number == len(networks):
-                        moved = weight * few[:, number]
-                        start, count = p.centre + moved, settled.free.size
-                        networks.append(network_of_shares(p.margins, start, moved, position, count))
-                    reached = batch_values(networks[number], left)[-1]
-                    good = np.flatnonzero(np.all(reached <= self._least, axis=0))
-                    left, places = left[:, good], places[good]
-                survive.append(places)
-            if survive:
-                self.sets = self.sets[np.concatenate(survive)]
+        moved = p.weight(settled.inside) * delta
+        network = network_of_shares(
+            p.margins,
+            p.centre + moved,
+            moved,
+            settled.position[p.feature_of],
+            settled.free.size,
+        )
+        size = max(_CHUNK // (settled.free.size + sum(network.sizes)), 1)
+        survive = np.zeros(len(self.sets), dtype=bool)
+        for first in range(0, len(self.sets), size):
+            some = slice(first, first + size)
+            reached = batch_values(network, self.sets[some].T.astype(np.float64))[-1]
+            survive[some] = np.all(reached <= self._least, axis=0)
+        self.sets = self.sets[survive]
+        return not bool(np.all(survive))
+
+    def refute_all(self, deltas: FloatArray, deadline: float) -> None:
+        """Leave only the sets that survive all of ``deltas``, shape (d, N), as far as time goes."""
+        for delta in deltas.T:
+            if not len(self.sets) or time.monotonic() >= deadline:
+                break
+            self.refute(delta)

@@ -11,7 +11,7 @@ import numpy as np
 from milp_verix.perturbations import Perturbations
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.batch import batch_values
-from verix_encodings.scenario import Cover, Part, Scenario
+from verix_encodings.scenario import Part, Scenario
 
 
 class PartPool:
@@ -24,7 +24,6 @@ class PartPool:
         self.perturbations = perturbations
         self.parts: list[Part] = []
         self.scenarios: IntArray = np.zeros(0, dtype=np.intp)
-        self.covers: list[int] = []
         self.deltas = np.zeros((perturbations.centre.size, 0))
 
     def add(self, parts: Iterable[Part]) -> list[int]:
@@ -35,8 +34,6 @@ class PartPool:
             if isinstance(part, Scenario):
                 self.scenarios = np.append(self.scenarios, len(self.parts))
                 self.deltas = np.concatenate([self.deltas, part.delta[:, None]], axis=1)
-            elif isinstance(part, Cover):
-                self.covers.append(len(self.parts))
             self.parts.append(part)
         return numbers
 

@@ -29,7 +29,7 @@ _FIRST_IMPROVEMENT = 0.1
 _SHARE_OF_IMPROVEMENT = 0.2
 _LEAST_HARM = 1e-6
 _MOST_SETS = 200000
-_MOST_WORK = 1e9
+_MOST_WORK = 2e8
 _MOST_FREE = 200
 
 
@@ -84,15 +84,15 @@ class ScenarioChoice:
         self._harm = 0.0
         self._refuted: set[bytes] = set()
         self._undecided = False
-        # what evaluates a set, where the first affine map is folded
-        entries = sum(
-            matrix.size
+        # what evaluates a set: the first affine maps are folded to as many columns as are free
+        terms = [
+            t
             for node in perturbations.margins.nodes
             if isinstance(node, Affine)
-            for source, matrix in node.terms
-            if source != 0
-        )
-        self._most_sets = int(min(_MOST_SETS, _MOST_WORK / max(entries, 1)))
+            for t in node.terms
+        ]
+        self._entries = sum(matrix.size for source, matrix in terms if source != 0)
+        self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
@@ -128,6 +128,7 @@ class ScenarioChoice:
         settled, shares, free = rest.settled, rest.shares, rest.settled.free
         if free.size > _MOST_FREE or self._undecided:
             return None
+        work = self._entries + self._folded * free.size
         costs = self._incumbent.costs
         spent = float(costs[settled.inside].sum())
         sets = candidates(
@@ -135,7 +136,7 @@ class ScenarioChoice:
             rest.penalties[free],
             rest.bound - spent,
             rest.budget - spent,
-            self._most_sets,
+            int(min(_MOST_SETS, _MOST_WORK / max(work, 1))),
         )
         if sets is None:
             return None
@@ -147,7 +148,7 @@ class ScenarioChoice:
             return None
         known = self._incumbent.newest
         harm = np.max(p.reached(p.weight(shares), known), axis=0)
-        left.refute_all(known[:, np.argsort(-harm, kind="stable")])
+        left.refute_all(known[:, np.argsort(-harm, kind="stable")], self._deadline)
         found: list[Part] = []
         while len(left.sets):
             if time.monotonic() >= self._deadline:

@@ -62,7 +62,6 @@ class Relaxed:
     phase: int | None = None
     forced: Fixings = (_NONE, _NOTHING)
     penalties: FloatArray | None = None
-    missing: int | None = None
     late: bool = False
 
     @property
@@ -115,14 +114,14 @@ class Relaxation:
     def _hold(self, numbers: Sequence[int]) -> None:
         before = len(self._parts)
         for number in numbers:
-            part, left = self._pool.parts[number], None
+            part = self._pool.parts[number]
+            left: list[Part] | None = [part]
             if self._settled is not None:
                 left = reduced(part, self._settled, (), crown_bounds)
-                self._impossible |= left is None
+            self._impossible |= left is None
+            # it is held, too, where it asks nothing of what is free
             self._held.add(number)
-            self._take(
-                [(number, mine) for mine in ([part] if self._settled is None else left or [])]
-            )
+            self._take([(number, mine) for mine in left or []])
         for part in self._parts[before:]:
             self._growing.add(part)
         self._renew(self._lp.extend)
@@ -141,16 +140,20 @@ class Relaxation:
             growing.add(part)
         return growing
 
+    @property
+    def _scenarios(self) -> int:
+        return sum(isinstance(part, Scenario) for part in self._parts)
+
     def loose(self, enough: float) -> bool:
         """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
-        return self._known != (len(self._parts), enough)
+        return self._known != (self._scenarios, enough)
 
     def tighten(self, enough: float, deadline: float) -> None:
         """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
 
         From here on no proof is about dearer sets.
         """
-        self._known = len(self._parts), enough
+        self._known = self._scenarios, enough
         parts = [Budget(self._costs, enough), *self._parts[1:]]
         self._growing = self._grown(parts)
         self._renew(self._lp.load)
@@ -158,6 +161,7 @@ class Relaxation:
             if isinstance(part, Scenario) and self._tightened_for.get(number) != enough:
                 parts[number] = self._tightened(part, self._growing.arguments[number], deadline)
                 self._tightened_for[number] = enough
+        # what was tightened needs no budget
         self._parts = [self._parts[0], *parts[1:]]
         self._growing = self._grown(self._parts)
         self._renew(self._lp.load)
@@ -284,22 +288,23 @@ class Relaxation:
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
 
-    def _missing(self, shares: FloatArray, there: list[FloatArray]) -> int | None:
-        """Return the number of the part not held that ``shares`` violate most, if any."""
-        pool = self._pool
-        worst = np.full(len(pool.parts), -np.inf)
-        if pool.scenarios.size:
-            worst[pool.scenarios] = np.max(there[-1], axis=0)
-        for number in pool.covers:
-            part = pool.parts[number]
-            assert isinstance(part, Cover)
-            worst[number] = 1.0 - float(shares[part.features].sum())
-        held = list(self._held)
-        worst[held] = -np.inf
-        number = int(np.argmax(worst))
-        return number if worst[number] > _VIOLATED else None
+    def _missing(self, shares: FloatArray, worst: FloatArray) -> int | None:
+        """Return the number of the part not held that ``shares`` violate most, if any.
 
-    def _slopes(self, there: list[FloatArray]) -> FloatArray | None:
+        ``worst`` are the largest margins under the perturbations of the pool.
+        """
+        pool = self._pool
+        violated = {
+            number: 1.0 - float(shares[part.features].sum())
+            for number, part in enumerate(pool.parts)
+            if isinstance(part, Cover)
+        }
+        violated.update(zip(pool.scenarios.tolist(), worst.tolist(), strict=True))
+        missing = violated.keys() - self._held
+        most = max(missing, key=violated.__getitem__, default=None)
+        return most if most is not None and violated[most] > _VIOLATED else None
+
+    def _slopes(self, there: list[FloatArray], worst: FloatArray) -> FloatArray | None:
         """Return the slope of the worst margin in each activation of the table.
 
         It is zero in a scenario that is survived; None where every one that is held is.
@@ -307,7 +312,7 @@ class Relaxation:
         margins = self._pool.perturbations.margins
         place = np.full(len(self._pool.parts), -1)
         held = np.isin(self._pool.scenarios, list(self._held))
-        violated = np.flatnonzero(held & (np.max(there[-1], axis=0) > _VIOLATED))
+        violated = np.flatnonzero(held & (worst > _VIOLATED))
         if not violated.size:
             return None
         there = [value[:, violated] for value in there]
@@ -333,13 +338,16 @@ class Relaxation:
         if self._settled is None and len(self._held) < len(self._pool.parts):
             self._hold([n for n in range(len(self._pool.parts)) if n not in self._held])
         while not self._impossible:
-            relaxed = self._solved(fixings, enough, deadline)
-            if relaxed.missing is None:
+            relaxed, missing = self._solved(fixings, enough, deadline)
+            if missing is None:
                 return relaxed
-            self._hold([relaxed.missing])
+            self._hold([missing])
         return Relaxed(np.inf)
 
-    def _solved(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
+    def _solved(
+        self, fixings: Fixings, enough: float, deadline: float
+    ) -> tuple[Relaxed, int | None]:
+        """Return the relaxation by the parts held, and one not held that it violates, if any."""
         columns, values = fixings
         low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
         low[columns] = high[columns] = values
@@ -350,32 +358,34 @@ class Relaxation:
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
-                return Relaxed(-np.inf, late=True)
+                return Relaxed(-np.inf, late=True), None
             bound = self._proven((low, high), result)
             if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
         if bound >= enough:
-            return Relaxed(bound)
+            return Relaxed(bound), None
         if result.point is None:
             # numerical trouble: smaller boxes have less of it
-            return Relaxed(bound, phase=self._any_free(columns))
+            return Relaxed(bound, phase=self._any_free(columns)), None
         count = self._costs.size
         shares = np.clip(result.point[:count], 0.0, 1.0)
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
-        penalties = None
-        if result.multipliers is not None and np.isfinite(bound):
-            penalties = self._costs - self._by_feature @ result.multipliers
-        forced = self._forced(penalties, shares, columns, enough - bound)
         self._last = result
         everyone = self._all_shares(shares)
         there = self._pool.reached(everyone)
-        missing = self._missing(everyone, there)
+        worst = np.max(there[-1], axis=0)
+        missing = self._missing(everyone, worst)
         if missing is not None:
-            return Relaxed(bound, missing=missing)
-        slopes = self._slopes(there)
+            return Relaxed(bound), missing
+        penalties = None
+        if result.multipliers is not None and np.isfinite(bound):
+            # those that the bound rests on
+            penalties = self._costs - self._by_feature @ self._safe.usable(result.multipliers)
+        forced = self._forced(penalties, shares, columns, enough - bound)
+        slopes = self._slopes(there, worst)
         phase = None if slopes is None else self._choice.worst(result, columns, slopes)
-        return Relaxed(bound, shares, phase, forced, penalties)
+        return Relaxed(bound, shares, phase, forced, penalties), None
 
     def _any_free(self, fixed: IntArray) -> int | None:
         """Return a column that may be split: a phase, if there is one that is not fixed."""

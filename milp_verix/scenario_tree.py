@@ -49,7 +49,6 @@ class _Inner:
     """A tree of what is left in a node; ``spent`` is the cost of the features inside."""
 
     tree: "ScenarioTree"
-    choice: SettledChoice
     spent: float
 
     @property
@@ -167,7 +166,7 @@ class ScenarioTree:
             lambda: self._enough() - spent,
             _FIRST_TIGHTENING_INSIDE,
         )
-        inner = _Inner(tree, choice, spent)
+        inner = _Inner(tree, spent)
         heapq.heappush(self._open, replace(node, bound=bound, inner=inner))
         return True
 

@@ -66,10 +66,14 @@ def test_candidates_are_those_of_enumeration(seed: int) -> None:
         cost = float(costs[taken].sum())
         lost = np.maximum(penalties[taken], 0).sum() + np.maximum(-penalties[~taken], 0).sum()
         room = min(cost - bound - lost, budget - cost)
+        for_nothing = np.any(~taken & (costs == 0) & (penalties <= 0))
         if abs(room) > 1e-3:
-            assert (bits in got) == (room > 0)
+            assert (bits in got) == (room > 0 and not for_nothing)
     if len(found) > 1:
         assert candidates(costs, penalties, bound, budget, len(found) - 1) is None
+    if count:
+        penalties[0] = np.nan
+        assert candidates(costs, penalties, bound, budget, 1000) is None
 
 
 def _settled(rng: np.random.Generator, count: int) -> Settled:

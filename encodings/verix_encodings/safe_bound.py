@@ -67,6 +67,15 @@ class SafeBound:
     def _bounded(self) -> bool:
         return bool(np.isfinite(self._reach).all())
 
+    def usable(self, multipliers: FloatArray) -> FloatArray:
+        """Return the multipliers that :meth:`lower` uses for ``multipliers``, shape (rows,)."""
+        _, _, has_low, has_high = self._sides
+        y = multipliers
+        if not np.isfinite(y).all():
+            y = np.where(np.isfinite(y), y, 0.0)
+        used: FloatArray = y * np.where(y > 0, has_low, has_high)
+        return used
+
     def lower(
         self,
         cost: FloatArray,
@@ -81,11 +90,8 @@ class SafeBound:
         infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
         """
         program = self.program
-        low_side, high_side, has_low, has_high = self._sides
-        y = multipliers
-        if not np.isfinite(y).all():
-            y = np.where(np.isfinite(y), y, 0.0)
-        y = y * np.where(y > 0, has_low, has_high)
+        low_side, high_side, _, _ = self._sides
+        y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)
         if self._bounded:
             reach = float(size @ self._row_reach + weight @ self._reach)
