@@ -4,14 +4,17 @@ A relaxation holds few of them. What its optimum violates among the others joins
 survives would not change that optimum, and only costs time. So nothing is lost by what is not held.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 
 from milp_verix.perturbations import Perturbations
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.batch import batch_values
-from verix_encodings.scenario import Part, Scenario
+from verix_encodings.scenario import SLACK, Cover, Part, Scenario
+
+VIOLATED = 10 * SLACK
+"""From which margin on a scenario counts as violated."""
 
 
 class PartPool:
@@ -42,3 +45,17 @@ class PartPool:
         p = self.perturbations
         inputs = p.centre[:, None] + p.weight(shares)[:, None] * self.deltas
         return batch_values(p.margins, inputs)
+
+    def missing(self, shares: FloatArray, worst: FloatArray, held: Set[int]) -> int | None:
+        """Return the part that ``shares`` violate most of those that are not ``held``, if any.
+
+        ``worst`` are the largest margins under each perturbation, shape (N,).
+        """
+        violated = {
+            number: 1.0 - float(shares[part.features].sum())
+            for number, part in enumerate(self.parts)
+            if isinstance(part, Cover)
+        }
+        violated.update(zip(self.scenarios.tolist(), worst.tolist(), strict=True))
+        most = max(violated.keys() - held, key=violated.__getitem__, default=None)
+        return most if most is not None and violated[most] > VIOLATED else None

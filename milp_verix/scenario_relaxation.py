@@ -4,14 +4,14 @@ A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), a
 infeasibility, from a dual ray: neither rests on the solver.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.part_pool import PartPool
+from milp_verix.enclosing import enclosed
+from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
@@ -19,14 +19,12 @@ from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch import batch_slopes
-from verix_encodings.bounds import Interval
+from verix_encodings.bounds import Bounds
 from verix_encodings.crown import crown_bounds
-from verix_encodings.program import Expressions, Program
+from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
 from verix_encodings.scenario import (
-    SLACK,
     Budget,
-    Cover,
     Part,
     Precedence,
     Scenario,
@@ -34,11 +32,9 @@ from verix_encodings.scenario import (
 )
 from verix_encodings.settled import Settled, SettledPhase, reduced
 
-_LEAST = 1e-7
-_NEAR = 0.05
+_BEARS = 1e-7
 _WHOLE = 1e-7
 _BEYOND = 1e-6
-_VIOLATED = 10 * SLACK
 
 _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 
@@ -159,7 +155,7 @@ class Relaxation:
         self._renew(self._lp.load)
         for number, part in enumerate(parts):
             if isinstance(part, Scenario) and self._tightened_for.get(number) != enough:
-                parts[number] = self._tightened(part, self._growing.arguments[number], deadline)
+                parts[number] = replace(part, bounds=self._enclosed(number, part, deadline))
                 self._tightened_for[number] = enough
         # what was tightened needs no budget
         self._parts = [self._parts[0], *parts[1:]]
@@ -170,49 +166,13 @@ class Relaxation:
                 if number >= 0:
                     self._pool.parts[number] = part
 
-    def _tightened(
-        self, scenario: Scenario, arguments: list[tuple[int, Expressions]], deadline: float
-    ) -> Scenario:
+    def _enclosed(self, number: int, scenario: Scenario, deadline: float) -> Bounds:
         bounds = list(scenario.bounds)
-        for value, z in arguments:
-            bounds[value] = self._enclosed(z, bounds[value], deadline)
-        return replace(scenario, bounds=tuple(bounds))
-
-    def _enclosed(self, z: Expressions, known: Interval, deadline: float) -> Interval:
-        """Minimise and maximise those of ``z`` that may have both signs.
-
-        Each keeps both, by ``_LEAST`` at least, so that the program keeps its columns.
-        """
-        program = self._program
-        ends = program.column_lower, program.column_upper
-        self._lp.set_bounds(*ends)
-        lower, upper = known.lower.copy(), known.upper.copy()
-        unstable = np.flatnonzero((lower < -_LEAST) & (upper > _LEAST))
-        # where a point is known that is near an end there is nothing to gain
-        low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
-        for i in unstable.tolist():
-            row, constant = z.row(i, program.columns)
-            near = _NEAR * (upper[i] - lower[i])
-            for sign in (1.0, -1.0):
-                reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
-                if reached or time.monotonic() >= deadline:
-                    continue
-                self._lp.set_cost(sign * row)
-                with deferred_interrupt() as interrupt:
-                    result = self._lp.solve(np.inf, deadline, interrupt)
-                if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
-                    continue
-                if result.point is not None:
-                    point = z.at(result.point)
-                    low, high = np.minimum(low, point), np.maximum(high, point)
-                least = self._safe.lower(sign * row, result.multipliers, self._error, ends)
-                # the expression is off by no more than a row
-                least += sign * constant - self._error - 1e-12 * abs(constant)
-                if sign > 0:
-                    lower[i] = max(lower[i], min(least, -_LEAST))
-                else:
-                    upper[i] = min(upper[i], max(-least, _LEAST))
-        return Interval(lower, upper)
+        for value, z in self._growing.arguments[number]:
+            bounds[value] = enclosed(
+                self._lp, self._safe, z, bounds[value], self._error, deadline=deadline
+            )
+        return tuple(bounds)
 
     def _renew(self, change: Callable[[Program], None]) -> None:
         self._program, columns = self._growing.build(), self._growing.columns
@@ -243,7 +203,7 @@ class Relaxation:
         fixed = table.part[np.isin(table.phase, fixings[0])]
         needed = set(fixed.tolist())
         if self._last is not None and self._last.multipliers is not None:
-            rows = np.flatnonzero(np.abs(self._last.multipliers) > _LEAST)
+            rows = np.flatnonzero(np.abs(self._last.multipliers) > _BEARS)
             needed |= set(self._growing.part_of_rows[rows].tolist())
         for number, part in enumerate(self._parts):
             if isinstance(part, Precedence) or (isinstance(part, Scenario) and part.inactive):
@@ -288,22 +248,6 @@ class Relaxation:
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
 
-    def _missing(self, shares: FloatArray, worst: FloatArray) -> int | None:
-        """Return the number of the part not held that ``shares`` violate most, if any.
-
-        ``worst`` are the largest margins under the perturbations of the pool.
-        """
-        pool = self._pool
-        violated = {
-            number: 1.0 - float(shares[part.features].sum())
-            for number, part in enumerate(pool.parts)
-            if isinstance(part, Cover)
-        }
-        violated.update(zip(pool.scenarios.tolist(), worst.tolist(), strict=True))
-        missing = violated.keys() - self._held
-        most = max(missing, key=violated.__getitem__, default=None)
-        return most if most is not None and violated[most] > _VIOLATED else None
-
     def _slopes(self, there: list[FloatArray], worst: FloatArray) -> FloatArray | None:
         """Return the slope of the worst margin in each activation of the table.
 
@@ -312,7 +256,7 @@ class Relaxation:
         margins = self._pool.perturbations.margins
         place = np.full(len(self._pool.parts), -1)
         held = np.isin(self._pool.scenarios, list(self._held))
-        violated = np.flatnonzero(held & (worst > _VIOLATED))
+        violated = np.flatnonzero(held & (worst > VIOLATED))
         if not violated.size:
             return None
         there = [value[:, violated] for value in there]
@@ -375,7 +319,7 @@ class Relaxation:
         everyone = self._all_shares(shares)
         there = self._pool.reached(everyone)
         worst = np.max(there[-1], axis=0)
-        missing = self._missing(everyone, worst)
+        missing = self._pool.missing(everyone, worst, self._held)
         if missing is not None:
             return Relaxed(bound), missing
         penalties = None

@@ -1,0 +1,62 @@
+"""What neurons can take at most and at least over a linear program, by two solves for each."""
+
+import time
+
+import numpy as np
+
+from milp_verix.solvers import SolveStatus
+from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.live_lp import LiveLp
+from verix_encodings.bounds import Interval
+from verix_encodings.program import Expressions
+from verix_encodings.safe_bound import SafeBound
+
+_LEAST = 1e-7
+_NEAR = 0.05
+
+
+def enclosed(
+    lp: LiveLp,
+    safe: SafeBound,
+    z: Expressions,
+    known: Interval,
+    row_error: float,
+    *,
+    deadline: float,
+) -> Interval:
+    """Minimise and maximise those of ``z`` that may have both signs by the bounds ``known``.
+
+    ``lp`` holds the program of ``safe``, whose rows, and ``z``, are off by ``row_error`` at most.
+    Each bound rests on row duals alone. Neurons keep both signs, by ``_LEAST`` at least, so that a
+    program made with the new bounds has the same columns.
+    """
+    program = safe.program
+    ends = program.column_lower, program.column_upper
+    lp.set_bounds(*ends)
+    lower, upper = known.lower.copy(), known.upper.copy()
+    unstable = np.flatnonzero((lower < -_LEAST) & (upper > _LEAST))
+    # where a point is known that is near an end there is nothing to gain
+    low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
+    for i in unstable.tolist():
+        row, constant = z.row(i, program.columns)
+        near = _NEAR * (upper[i] - lower[i])
+        for sign in (1.0, -1.0):
+            reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
+            if reached or time.monotonic() >= deadline:
+                continue
+            lp.set_cost(sign * row)
+            with deferred_interrupt() as interrupt:
+                result = lp.solve(np.inf, deadline, interrupt)
+            if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
+                continue
+            if result.point is not None:
+                point = z.at(result.point)
+                low, high = np.minimum(low, point), np.maximum(high, point)
+            least = safe.lower(sign * row, result.multipliers, row_error, ends)
+            # the expression is off by no more than a row
+            least += sign * constant - row_error - 1e-12 * abs(constant)
+            if sign > 0:
+                lower[i] = max(lower[i], min(least, -_LEAST))
+            else:
+                upper[i] = min(upper[i], max(-least, _LEAST))
+    return Interval(lower, upper)
