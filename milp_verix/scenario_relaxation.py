@@ -279,6 +279,7 @@ class Relaxation:
 
         ``enough`` is the bound from which on nobody asks for more.
         """
+        # where everything is free everything is held, and tightened from time to time
         if self._settled is None and len(self._held) < len(self._pool.parts):
             self._hold([n for n in range(len(self._pool.parts)) if n not in self._held])
         while not self._impossible:
