@@ -88,8 +88,6 @@ class Relaxation:
         self._error = 0.0
         self._known = 0, np.inf
         self._impossible = False
-        # what each part was tightened for
-        self._tightened_for: dict[int, float] = {}
         self._last: LpResult | None = None
         self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
         # the number of each part in the pool, -1 for what is not of it
@@ -154,9 +152,8 @@ class Relaxation:
         self._growing = self._grown(parts)
         self._renew(self._lp.load)
         for number, part in enumerate(parts):
-            if isinstance(part, Scenario) and self._tightened_for.get(number) != enough:
+            if isinstance(part, Scenario):
                 parts[number] = replace(part, bounds=self._enclosed(number, part, deadline))
-                self._tightened_for[number] = enough
         # what was tightened needs no budget
         self._parts = [self._parts[0], *parts[1:]]
         self._growing = self._grown(self._parts)
