@@ -30,7 +30,7 @@ from verix_encodings.scenario import (
     Scenario,
     ScenarioProgram,
 )
-from verix_encodings.settled import Settled, SettledPhase, reduced
+from verix_encodings.settled import Settled, reduced, settled_phases
 
 _BEARS = 1e-7
 _WHOLE = 1e-7
@@ -92,7 +92,7 @@ class Relaxation:
         self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
         # the number of each part in the pool, -1 for what is not of it
         self._numbers = [-1]
-        self._held: set[int] = set()
+        self._held = {number for number, _ in parts}
         self._take(parts)
         self._growing = self._grown(self._parts)
         self._renew(self._lp.extend)
@@ -122,7 +122,6 @@ class Relaxation:
 
     def _take(self, parts: Sequence[tuple[int, Part]]) -> None:
         for number, part in parts:
-            self._held.add(number)
             self._numbers.append(number)
             self._parts.append(part)
             if isinstance(part, Scenario):
@@ -212,7 +211,7 @@ class Relaxation:
 
         It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
-        phases = self._settled_phases(fixings)
+        phases = settled_phases(self._table, self._parts, *fixings)
         parts: list[tuple[int, Part]] = []
         for number in sorted(self._needed(fixings)):
             left = reduced(self._parts[number], settled, phases.get(number, ()), crown_bounds)
@@ -224,23 +223,6 @@ class Relaxation:
         return Relaxation(
             self._lp.another(), self._pool, wishes, settled.within(self._settled), parts
         )
-
-    def _settled_phases(self, fixings: Fixings) -> dict[int, list[SettledPhase]]:
-        """Return the phases fixed, by the number of their part."""
-        found: dict[int, list[SettledPhase]] = {}
-        table = self._table
-        place_of = {column: place for place, column in enumerate(table.phase.tolist())}
-        for column, value in zip(*(side.tolist() for side in fixings), strict=True):
-            place = place_of.get(column)
-            if place is None:
-                continue
-            part = int(table.part[place])
-            scenario = self._parts[part]
-            assert isinstance(scenario, Scenario)
-            source = scenario.network.nodes[int(table.node[place])].sources[0]
-            phase = SettledPhase(source, int(table.neuron[place]), bool(value))
-            found.setdefault(part, []).append(phase)
-        return found
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds import BoundMethod, Bounds, Interval
-from verix_encodings.scenario import Budget, Cover, Part, Precedence, Scenario
+from verix_encodings.scenario import Budget, Cover, Part, PhaseTable, Precedence, Scenario
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +55,28 @@ class SettledPhase:
     value: int
     neuron: int
     active: bool
+
+
+def settled_phases(
+    table: PhaseTable, parts: Sequence[Part], columns: IntArray, values: FloatArray
+) -> dict[int, list[SettledPhase]]:
+    """Return the phases of ``table`` among the ``columns`` fixed, by the number of the part.
+
+    ``values`` are 0 or 1; ``parts`` are those of the program that the table is of.
+    """
+    found: dict[int, list[SettledPhase]] = {}
+    place_of = {column: place for place, column in enumerate(table.phase.tolist())}
+    for column, value in zip(columns.tolist(), values.tolist(), strict=True):
+        place = place_of.get(column)
+        if place is None:
+            continue
+        part = int(table.part[place])
+        scenario = parts[part]
+        assert isinstance(scenario, Scenario)
+        source = scenario.network.nodes[int(table.node[place])].sources[0]
+        phase = SettledPhase(source, int(table.neuron[place]), bool(value))
+        found.setdefault(part, []).append(phase)
+    return found
 
 
 def reduced(
