@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from milp_verix.completions import Completions, candidates, refuting_margins
+from milp_verix.candidates import candidates
+from milp_verix.completions import Completions, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds

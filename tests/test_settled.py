@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from milp_verix import minimum, scenario_choice, scenario_tree
-from milp_verix.completions import Completions, candidates, refuting_margins
+from milp_verix.candidates import candidates
+from milp_verix.completions import Completions, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.oracle import Oracle
 from milp_verix.part_pool import PartPool
@@ -49,8 +50,10 @@ def test_a_network_after_an_affine_map(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_candidates_are_those_of_enumeration(seed: int) -> None:
+def test_candidates_are_those_of_enumeration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
+    # how many ways there are to choose the features of a second half: all, or some
+    monkeypatch.setattr("milp_verix.candidates._MOST_SECOND", 2 ** int(rng.integers(0, 11)))
     count = int(rng.integers(0, 9))
     kinds = (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count))
     costs = kinds[seed % _KINDS]
@@ -59,7 +62,7 @@ def test_candidates_are_those_of_enumeration(seed: int) -> None:
     budget = bound + float(rng.uniform(-0.2, 1.5))
     found = candidates(costs, penalties, bound, budget, 1000)
     assert found is not None
-    got = {tuple(row) for row in found.tolist()}
+    got = {tuple(row) for row in found.rows().tolist()}
     assert len(got) == len(found)
     for bits in product((False, True), repeat=count):
         taken = np.array(bits, dtype=bool)
@@ -297,11 +300,11 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         assert subsets is not None
         left = Completions(perturbations, settled, subsets, refuting_margins(perturbations))
         for delta in incumbent.pool.T:
-            sets = left.sets
+            sets = left.sets.rows()
             left.refute(delta)
             for row in sets:
                 chosen = settled.all_shares(row.astype(float))
                 reached = perturbations.reached(perturbations.weight(chosen), delta[:, None])
-                kept = bool(np.any(np.all(left.sets == row, axis=1)))
+                kept = bool(np.any(np.all(left.sets.rows() == row, axis=1)))
                 assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6
-        assert not left.sets.size
+        assert not len(left.sets)

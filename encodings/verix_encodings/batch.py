@@ -21,9 +21,7 @@ def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
     values = [inputs]
     for node in network.nodes:
         if isinstance(node, Affine):
-            result = np.repeat(node.bias[:, None], inputs.shape[1], axis=1)
-            for source, matrix in node.terms:
-                result += matrix @ values[source]
+            result = _affine(node, values)
         elif isinstance(node, Max):
             result = node.reduce(values[node.source][node.indices])
         elif isinstance(node, Relu):
@@ -32,6 +30,19 @@ def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
             result = node.function.evaluate(values[node.source])
         values.append(result)
     return values
+
+
+def _affine(node: Affine, values: Sequence[FloatArray]) -> FloatArray:
+    bias = node.bias[:, None]
+    if not node.terms:
+        return np.repeat(bias, values[0].shape[1], axis=1)
+    (first, matrix), *others = node.terms
+    # in place: no array is written twice
+    result: FloatArray = matrix @ values[first]
+    result += bias
+    for source, matrix in others:
+        result += matrix @ values[source]
+    return result
 
 
 def batch_gradients(

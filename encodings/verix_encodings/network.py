@@ -241,12 +241,18 @@ class Network:
         """
         readers = [node for node in self.nodes if 0 in node.sources]
         if not all(isinstance(node, Affine) for node in readers):
-            later = (_shifted(node) for node in self.nodes)
+            later = (_shifted(node, 1) for node in self.nodes)
             return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
         nodes = [
             _folded(node, matrix, bias) if isinstance(node, Affine) else node for node in self.nodes
         ]
         return Network((matrix.shape[1],), tuple(nodes))
+
+    def behind_first(self) -> "Network | None":
+        """Return ``g`` where ``f(x) = g(v_1)``; None where a later node reads the input itself."""
+        if not self.nodes or any(0 in node.sources for node in self.nodes[1:]):
+            return None
+        return Network((self.sizes[1],), tuple(_shifted(node, -1) for node in self.nodes[1:]))
 
     def _count(self, kind: type[Node]) -> int:
         sizes = zip(self.nodes, self.sizes[1:], strict=True)
@@ -276,8 +282,8 @@ def _product(inner: Matrix, matrix: Matrix) -> Matrix:
     return inner @ matrix
 
 
-def _shifted(node: Node) -> Node:
-    """Return the node with one value more before those that it reads."""
+def _shifted(node: Node, more: int) -> Node:
+    """Return the node with so many values more before those that it reads."""
     if isinstance(node, Affine):
-        return Affine(tuple((source + 1, matrix) for source, matrix in node.terms), node.bias)
-    return replace(node, source=node.source + 1)
+        return Affine(tuple((source + more, matrix) for source, matrix in node.terms), node.bias)
+    return replace(node, source=node.source + more)
