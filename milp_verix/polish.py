@@ -29,6 +29,7 @@ _SHORT_LIST = 60
 _STEPS = 6
 _PROGRESS = 1e-6
 _ROWS = 150
+_FIRST_ROWS = 20
 _FREE = 60
 _SECONDS = 0.2
 _SPARE = 1e-9
@@ -145,19 +146,30 @@ def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
 
 
 def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
-    """Return the shares farthest from all margins, if there are any for the budget."""
+    """Return the shares farthest from all margins, if there are any for the budget.
+
+    Few margins decide: the nearest ones are taken first, then those that turn out larger.
+    """
     count = wishes.costs.size
-    slack = np.full((rows.constant.size, 1), -1.0)
-    matrix = np.vstack([np.hstack([rows.matrix, slack]), np.append(wishes.costs, 0.0)[None, :]])
-    found = linprog(
-        np.append(np.zeros(count), 1.0),
-        A_ub=matrix,
-        b_ub=np.append(-rows.constant, budget),
-        bounds=[*zip(wishes.least, wishes.most, strict=True), (None, None)],
-        method="highs-ds",
-    )
-    if found.x is None:
-        return None
+    cost = np.append(np.zeros(count), 1.0)
+    paid = np.append(wishes.costs, 0.0)[None, :]
+    bounds = [*zip(wishes.least, wishes.most, strict=True), (None, None)]
+    held = np.arange(rows.constant.size) < _FIRST_ROWS
+    while True:
+        margins = np.hstack([rows.matrix[held], np.full((np.count_nonzero(held), 1), -1.0)])
+        found = linprog(
+            cost,
+            A_ub=np.vstack([margins, paid]),
+            b_ub=np.append(-rows.constant[held], budget),
+            bounds=bounds,
+            method="highs-ds",
+        )
+        if found.x is None:
+            return None
+        larger = ~held & (rows.at(found.x[:count]) > found.fun + _PROGRESS)
+        if not larger.any():
+            break
+        held |= larger
     worth = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
     return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
 
