@@ -31,7 +31,6 @@ from verix_encodings.arrays import BoolArray, FloatArray
 
 _REPAIRS = 200
 _PROPOSALS = 20
-_PARTS = 8
 _FREE = 1e-9
 _KEPT = 10
 _NEWEST = 300
@@ -57,7 +56,7 @@ class Incumbent:
         self._perturbations = perturbations
         self._wishes = wishes
         self._check_seconds = check_seconds
-        self._failures = 0
+        self._failed = -np.inf
         self.pool = np.zeros((perturbations.centre.size, 0))
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
@@ -163,25 +162,25 @@ class Incumbent:
         return deltas, values
 
     def _propose(self, shares: FloatArray, bound: float, deadline: float) -> bool:
-        """Propose sets of a cost between the bound and the best; after a failure, dearer ones.
+        """Propose sets that cost half of what lies between the best and what failed, or the bound.
 
-        Returns whether one of them is the best now.
+        Where nothing is left between, the dearest is tried again: more is known by then. Returns
+        whether one of the sets proposed is the best now.
         """
         least = 1.0 if self._wishes.whole else 0.01 * max(self.cost - bound, 0.0)
-        way = self.cost - bound
-        step = np.floor(way / _PARTS / least) * least * 2.0**self._failures
-        if way <= _PARTS * least:
-            # half of the way, and after a failure the least
-            step = way / 2.0 if self._failures % 2 == 0 else way
-            step = np.floor(step / least) * least
-        budget = min(bound + step, self.cost - least)
-        if budget < bound:
+        dearest = self.cost - least
+        if dearest < bound:
             return False
+        low = max(self._failed, bound - least)
+        again = dearest - low < least / 2.0
+        half = np.floor((self.cost - low) / 2.0 / least) * least if least > 0 else 0.0
+        budget = dearest if again else min(low + half, dearest)
         for start in (self.chosen.astype(np.float64), shares):
             if self._chase(start, budget, deadline):
-                self._failures = 0
+                if again:
+                    self._failed = -np.inf
                 return True
-        self._failures = min(self._failures + 1, _PARTS)
+        self._failed = max(self._failed, budget)
         return False
 
     def _chase(self, shares: FloatArray, budget: float, deadline: float) -> bool:

@@ -106,3 +106,29 @@ def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
     assert kept.max() > at_witness + 0.1
     assert np.all(incumbent.pool <= perturbations.upper[:, None])
     assert np.all(incumbent.pool >= perturbations.lower[:, None])
+
+
+def test_budgets_halve_what_is_left_until_the_dearest_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = make_problem(network(), images()[3], epsilon=0.1)
+    perturbations, wishes = perturbations_of(problem), make_wishes(64, None, [], [])
+    cheapest = 13
+    asked: list[float] = []
+
+    def chase(self: Incumbent, shares: FloatArray, budget: float, deadline: float) -> bool:
+        asked.append(budget)
+        if budget < cheapest:
+            return False
+        return self.take(np.arange(64) < budget)
+
+    monkeypatch.setattr(Incumbent, "_chase", chase)
+    with Oracle(problem, "highs") as oracle:
+        incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
+        incumbent.take(np.arange(64) < 20)
+        for _ in range(10):
+            incumbent.improve(np.zeros(64), 1.0, np.inf)
+    assert incumbent.cost == cheapest
+    # two ways to begin for each budget that fails: 10, then 12 below 15 and 13, then again
+    assert asked[:7] == [10, 10, 15, 12, 12, 13, 12]
+    assert set(asked[7:]) == {12}
