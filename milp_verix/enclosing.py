@@ -7,12 +7,18 @@ import numpy as np
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp
+from verix_encodings.arrays import BoolArray
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Expressions
 from verix_encodings.safe_bound import SafeBound
 
 _LEAST = 1e-7
 _NEAR = 0.05
+
+
+def unstable(known: Interval) -> BoolArray:
+    """Return which neurons may have both signs by the bounds ``known``."""
+    return (known.lower < -_LEAST) & (known.upper > _LEAST)
 
 
 def enclosed(
@@ -34,10 +40,9 @@ def enclosed(
     ends = program.column_lower, program.column_upper
     lp.set_bounds(*ends)
     lower, upper = known.lower.copy(), known.upper.copy()
-    unstable = np.flatnonzero((lower < -_LEAST) & (upper > _LEAST))
     # where a point is known that is near an end there is nothing to gain
     low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
-    for i in unstable.tolist():
+    for i in np.flatnonzero(unstable(known)).tolist():
         row, constant = z.row(i, program.columns)
         near = _NEAR * (upper[i] - lower[i])
         for sign in (1.0, -1.0):

@@ -5,21 +5,20 @@ infeasibility, from a dual ray: neither rests on the solver.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.enclosing import enclosed
 from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.tightened_parts import tightened
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch import batch_slopes
-from verix_encodings.bounds import Bounds
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
@@ -35,6 +34,8 @@ from verix_encodings.settled import Settled, reduced, settled_phases
 _BEARS = 1e-7
 _WHOLE = 1e-7
 _BEYOND = 1e-6
+_PASSES = 5
+_WORTHWHILE = 0.1
 
 _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 
@@ -127,7 +128,7 @@ class Relaxation:
             if isinstance(part, Scenario):
                 self._error = max(self._error, part.error)
 
-    def _grown(self, parts: list[Part]) -> ScenarioProgram:
+    def _grown(self, parts: Sequence[Part]) -> ScenarioProgram:
         growing = ScenarioProgram(self._wishes.least, self._wishes.most)
         for part in parts:
             growing.add(part)
@@ -147,28 +148,34 @@ class Relaxation:
         From here on no proof is about dearer sets.
         """
         self._known = self._scenarios, enough
-        parts = [Budget(self._costs, enough), *self._parts[1:]]
-        self._growing = self._grown(parts)
-        self._renew(self._lp.load)
-        for number, part in enumerate(parts):
-            if isinstance(part, Scenario):
-                parts[number] = replace(part, bounds=self._enclosed(number, part, deadline))
-        # what was tightened needs no budget
-        self._parts = [self._parts[0], *parts[1:]]
-        self._growing = self._grown(self._parts)
-        self._renew(self._lp.load)
+        lp, before = self._lp.another(), -np.inf
+        for _ in range(_PASSES if self._settled is None else 1):
+            optimum = self._optimum(deadline)
+            # smaller big-Ms make others smaller
+            if optimum >= enough or not optimum - before > _WORTHWHILE * (enough - optimum):
+                break
+            before = optimum
+            parts = [Budget(self._costs, enough), *self._parts[1:]]
+            core = {0, *self._needed((_NONE, _NOTHING))}
+            # what was tightened needs no budget
+            self._parts[1:] = tightened(parts, core, self._grown, lp, deadline)[1:]
+            self._growing = self._grown(self._parts)
+            self._renew(self._lp.load)
+        lp.close()
         if self._settled is None:
             for number, part in zip(self._numbers, self._parts, strict=True):
                 if number >= 0:
                     self._pool.parts[number] = part
 
-    def _enclosed(self, number: int, scenario: Scenario, deadline: float) -> Bounds:
-        bounds = list(scenario.bounds)
-        for value, z in self._growing.arguments[number]:
-            bounds[value] = enclosed(
-                self._lp, self._safe, z, bounds[value], self._error, deadline=deadline
-            )
-        return tuple(bounds)
+    def _optimum(self, deadline: float) -> float:
+        """Return the optimum with no column fixed, which :meth:`_needed` is about then."""
+        self._lp.set_bounds(self._program.column_lower, self._program.column_upper)
+        with deferred_interrupt() as interrupt:
+            result = self._lp.solve(np.inf, deadline, interrupt)
+        if result.status is not SolveStatus.OPTIMAL or result.point is None:
+            return -np.inf
+        self._last = result
+        return float(self._cost @ result.point)
 
     def _renew(self, change: Callable[[Program], None]) -> None:
         self._program, columns = self._growing.build(), self._growing.columns

@@ -222,6 +222,18 @@ class ProgramBuilder:
     _column_count: int = 0
     _row_count: int = 0
 
+    def copy(self) -> "ProgramBuilder":
+        """Return one with the same columns and rows, to add others to."""
+        return replace(
+            self,
+            _columns=[*self._columns],
+            _rows=[*self._rows],
+            _entries=[*self._entries],
+            _quadratic_rows=[*self._quadratic_rows],
+            _indicators=[*self._indicators],
+            _sos1=[*self._sos1],
+        )
+
     @property
     def rows(self) -> int:
         """Number of rows so far."""

@@ -15,6 +15,7 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 Its neurons are bounded over ``0 ≤ A ≤ 1``.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -156,6 +157,15 @@ class ScenarioProgram:
         """Add a scenario, a cover, a budget or an order."""
         self._add(part)
         self._rows.append(self._builder.rows)
+
+    def followed_by(self, part: Part) -> "ScenarioProgram":
+        """Return a program of these parts and of ``part``; this one stays as it is."""
+        further = copy(self)
+        further._builder = self._builder.copy()
+        further._parts, further._rows = [*self._parts], [*self._rows]
+        further.arguments = [*self.arguments]
+        further.add(part)
+        return further
 
     def _add(self, part: Part) -> None:
         number, builder, chosen = len(self._parts), self._builder, self.columns

@@ -1,0 +1,71 @@
+"""Tighter bounds for scenarios: over those alone that bear on the optimum, one after another.
+
+A program of some of the parts is a relaxation of that of all, so that what its neurons can take is
+a bound for all. Each scenario is bounded over a small program, of a core of parts and itself, in
+which those before it, and its own layers, have their new bounds already.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+
+from milp_verix.enclosing import enclosed, unstable
+from milp_verix.solvers.live_lp import LiveLp
+from verix_encodings.network import Relu
+from verix_encodings.safe_bound import SafeBound
+from verix_encodings.scenario import Part, Scenario, ScenarioProgram
+
+
+def tightened(
+    parts: Sequence[Part],
+    core: Collection[int],
+    grown: Callable[[Sequence[Part]], ScenarioProgram],
+    lp: LiveLp,
+    deadline: float,
+) -> list[Part]:
+    """Return ``parts`` with bounds that hold wherever all of them are satisfied.
+
+    ``core`` are the numbers of the parts that every bound may rest on: these are tightened first.
+    ``grown`` makes a program, which is loaded into ``lp``. What there is no time for until
+    ``deadline`` stays as it is.
+    """
+    # a larger error than that of a program's own parts is one, too
+    error = max((part.error for part in parts if isinstance(part, Scenario)), default=0.0)
+    tight, first = list(parts), sorted(core)
+    whole: ScenarioProgram | None = None
+    for number in [*first, *(number for number in range(len(parts)) if number not in core)]:
+        part = tight[number]
+        if not isinstance(part, Scenario) or not _open(part):
+            continue
+        if number in core:
+            others = grown([tight[other] for other in first if other != number])
+        else:
+            others = whole = whole or grown([tight[other] for other in first])
+        for value in _open(part):
+            program = others.followed_by(part)
+            part = _bounded(part, value, program, lp, error=error, deadline=deadline)
+        tight[number] = part
+    return tight
+
+
+def _open(scenario: Scenario) -> list[int]:
+    """Return the numbers of the values that ReLUs take of which some may have both signs."""
+    sources = [node.source for node in scenario.network.nodes if isinstance(node, Relu)]
+    return [value for value in sources if unstable(scenario.bounds[value]).any()]
+
+
+def _bounded(
+    scenario: Scenario,
+    value: int,
+    growing: ScenarioProgram,
+    lp: LiveLp,
+    *,
+    error: float,
+    deadline: float,
+) -> Scenario:
+    """Return ``scenario`` with bounds for ``value`` over ``growing``, whose last part it is."""
+    program, z = growing.build(), dict(growing.arguments[-1])[value]
+    lp.load(program)
+    known, safe = scenario.bounds[value], SafeBound(program)
+    bounds = list(scenario.bounds)
+    bounds[value] = enclosed(lp, safe, z, known, error, deadline=deadline)
+    return replace(scenario, bounds=tuple(bounds))
