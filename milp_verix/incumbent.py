@@ -173,7 +173,7 @@ class Incumbent:
             return False
         low = max(self._failed, bound - least)
         again = dearest - low < least / 2.0
-        half = np.floor((self.cost - low) / 2.0 / least) * least if least > 0 else 0.0
+        half = np.floor((self.cost - low) / 2.0 / least) * least
         budget = dearest if again else min(low + half, dearest)
         for start in (self.chosen.astype(np.float64), shares):
             if self._chase(start, budget, deadline):

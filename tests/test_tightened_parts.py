@@ -1,5 +1,6 @@
 """What scenarios' neurons are bounded by holds for every set of interest."""
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -92,9 +93,9 @@ def _width(parts: list[Part]) -> float:
     )
 
 
-def _grown(parts: object) -> ScenarioProgram:
+def _grown(parts: Sequence[Part]) -> ScenarioProgram:
     growing = ScenarioProgram(np.zeros(_COUNT), np.ones(_COUNT))
-    for part in parts:  # type: ignore[attr-defined]
+    for part in parts:
         growing.add(part)
     return growing
 
