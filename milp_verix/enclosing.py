@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp
-from verix_encodings.arrays import BoolArray
+from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Expressions
 from verix_encodings.safe_bound import SafeBound
@@ -19,6 +19,31 @@ _NEAR = 0.05
 def unstable(known: Interval) -> BoolArray:
     """Return which neurons may have both signs by the bounds ``known``."""
     return (known.lower < -_LEAST) & (known.upper > _LEAST)
+
+
+def proven_least(
+    lp: LiveLp,
+    safe: SafeBound,
+    cost: FloatArray,
+    constant: float,
+    row_error: float,
+    *,
+    off: float,
+    deadline: float,
+) -> tuple[float, FloatArray | None]:
+    """Minimise ``cost·v + constant``, an expression that may itself be ``off`` by so much.
+
+    Returns a bound that rests on row duals alone, and the point that the LP ends at; -inf and None
+    where it is not solved, by ``deadline`` or at all. ``lp`` holds the program of ``safe``, whose
+    rows are off by ``row_error`` at most.
+    """
+    lp.set_cost(cost)
+    with deferred_interrupt() as interrupt:
+        result = lp.solve(np.inf, deadline, interrupt)
+    if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
+        return -np.inf, None
+    bound = safe.lower(cost, result.multipliers, row_error)
+    return bound + (constant - off - 1e-12 * abs(constant)), result.point
 
 
 def enclosed(
@@ -37,8 +62,7 @@ def enclosed(
     program made with the new bounds has the same columns.
     """
     program = safe.program
-    ends = program.column_lower, program.column_upper
-    lp.set_bounds(*ends)
+    lp.set_bounds(program.column_lower, program.column_upper)
     lower, upper = known.lower.copy(), known.upper.copy()
     # where a point is known that is near an end there is nothing to gain
     low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
@@ -49,19 +73,21 @@ def enclosed(
             reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
             if reached or time.monotonic() >= deadline:
                 continue
-            lp.set_cost(sign * row)
-            with deferred_interrupt() as interrupt:
-                result = lp.solve(np.inf, deadline, interrupt)
-            if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
-                continue
-            if result.point is not None:
-                point = z.at(result.point)
-                low, high = np.minimum(low, point), np.maximum(high, point)
-            least = safe.lower(sign * row, result.multipliers, row_error, ends)
             # the expression is off by no more than a row
-            least += sign * constant - row_error - 1e-12 * abs(constant)
+            bound, point = proven_least(
+                lp,
+                safe,
+                sign * row,
+                sign * constant,
+                row_error,
+                off=row_error,
+                deadline=deadline,
+            )
+            if point is not None:
+                there = z.at(point)
+                low, high = np.minimum(low, there), np.maximum(high, there)
             if sign > 0:
-                lower[i] = max(lower[i], min(least, -_LEAST))
+                lower[i] = max(lower[i], min(bound, -_LEAST))
             else:
-                upper[i] = min(upper[i], max(-least, _LEAST))
+                upper[i] = min(upper[i], max(-bound, _LEAST))
     return Interval(lower, upper)

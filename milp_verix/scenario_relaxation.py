@@ -5,13 +5,14 @@ infeasibility, from a dual ray: neither rests on the solver.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
+from milp_verix.bearing_parts import bearing, left_of
+from milp_verix.coupled_parts import coupled
 from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
+from milp_verix.relaxed import Fixings, Relaxed, forced_features
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
@@ -22,49 +23,15 @@ from verix_encodings.batch import batch_slopes
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import (
-    Budget,
-    Part,
-    Precedence,
-    Scenario,
-    ScenarioProgram,
-)
+from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram, Twins
 from verix_encodings.settled import Settled, reduced, settled_phases
 
-_BEARS = 1e-7
 _WHOLE = 1e-7
 _BEYOND = 1e-6
 _PASSES = 5
 _WORTHWHILE = 0.1
 
 _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
-
-Fixings: TypeAlias = tuple[IntArray, FloatArray]
-"""Columns of the program, and the value, 0 or 1, that each is fixed at."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Relaxed:
-    """The relaxation with some columns fixed.
-
-    ``bound`` is proven, infinite where it is infeasible. ``shares`` of the features are those of
-    its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
-    feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
-    that keep their value in everything cheaper than asked for. ``penalties`` are what the bound
-    gains by each feature's being in, where positive, or out, where negative.
-    """
-
-    bound: float
-    shares: FloatArray | None = None
-    phase: int | None = None
-    forced: Fixings = (_NONE, _NOTHING)
-    penalties: FloatArray | None = None
-    late: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether every feature is in or out."""
-        return self.shares is not None and bool(np.all((self.shares == 0) | (self.shares == 1)))
 
 
 class Relaxation:
@@ -145,27 +112,51 @@ class Relaxation:
     def tighten(self, enough: float, deadline: float) -> None:
         """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
 
-        From here on no proof is about dearer sets.
+        Where no feature is settled, scenarios that are alike are coupled, too. From here on no
+        proof is about dearer sets.
         """
         self._known = self._scenarios, enough
-        lp, before = self._lp.another(), -np.inf
-        for _ in range(_PASSES if self._settled is None else 1):
+        lp, before, whole = self._lp.another(), -np.inf, self._settled is None
+        if whole:
+            self._uncouple()
+        for _ in range(_PASSES if whole else 1):
             optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
             if optimum >= enough or not optimum - before > _WORTHWHILE * (enough - optimum):
                 break
             before = optimum
-            parts = [Budget(self._costs, enough), *self._parts[1:]]
-            core = {0, *self._needed((_NONE, _NOTHING))}
             # what was tightened needs no budget
-            self._parts[1:] = tightened(parts, core, self._grown, lp, deadline)[1:]
-            self._growing = self._grown(self._parts)
-            self._renew(self._lp.load)
+            asked = self._of_interest(enough)
+            self._parts[1:] = tightened(*asked, self._grown, lp, deadline)[1:]
+            self._reload()
+        if whole and -np.inf < self._optimum(deadline) < enough:
+            twins = coupled(*self._of_interest(enough), self._grown, lp, deadline)
+            self._take([(-1, part) for part in twins])
+            self._reload()
         lp.close()
-        if self._settled is None:
+        if whole:
             for number, part in zip(self._numbers, self._parts, strict=True):
                 if number >= 0:
                     self._pool.parts[number] = part
+
+    def _uncouple(self) -> None:
+        """Drop all twins: what they are about is tightened, and may be coupled otherwise."""
+        kept = [n for n, part in enumerate(self._parts) if not isinstance(part, Twins)]
+        if len(kept) < len(self._parts):
+            self._parts = [self._parts[n] for n in kept]
+            self._numbers = [self._numbers[n] for n in kept]
+            self._reload()
+
+    def _of_interest(self, enough: float) -> tuple[list[Part], set[int]]:
+        """Return all parts for sets that cost ``enough`` at most, and those that bear on most."""
+        parts = [Budget(self._costs, enough), *self._parts[1:]]
+        return parts, {0, *self._needed((_NONE, _NOTHING))}
+
+    def _reload(self) -> None:
+        self._growing = self._grown(self._parts)
+        # its duals are about other rows
+        self._last = None
+        self._renew(self._lp.load)
 
     def _optimum(self, deadline: float) -> float:
         """Return the optimum with no column fixed, which :meth:`_needed` is about then."""
@@ -202,16 +193,9 @@ class Relaxation:
 
     def _needed(self, fixings: Fixings) -> set[int]:
         """Return the numbers of the parts that bear on the optimum found last, or on a phase."""
-        table = self._table
-        fixed = table.part[np.isin(table.phase, fixings[0])]
-        needed = set(fixed.tolist())
-        if self._last is not None and self._last.multipliers is not None:
-            rows = np.flatnonzero(np.abs(self._last.multipliers) > _BEARS)
-            needed |= set(self._growing.part_of_rows[rows].tolist())
-        for number, part in enumerate(self._parts):
-            if isinstance(part, Precedence) or (isinstance(part, Scenario) and part.inactive):
-                needed.add(number)
-        return needed - {0}
+        duals = None if self._last is None else self._last.multipliers
+        fixed = self._table.part[np.isin(self._table.phase, fixings[0])]
+        return bearing(self._parts, self._growing.part_of_rows, duals, fixed)
 
     def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
         """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
@@ -219,17 +203,13 @@ class Relaxation:
         It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
         phases = settled_phases(self._table, self._parts, *fixings)
-        parts: list[tuple[int, Part]] = []
-        for number in sorted(self._needed(fixings)):
-            left = reduced(self._parts[number], settled, phases.get(number, ()), crown_bounds)
-            if left is None:
-                return None
-            parts.extend((self._numbers[number], mine) for mine in left)
+        left = left_of(self._parts, self._numbers, self._needed(fixings), settled, phases)
+        if left is None:
+            return None
         none = np.zeros(settled.free.size, dtype=bool)
         wishes = Wishes(self._costs[settled.free], none, none)
-        return Relaxation(
-            self._lp.another(), self._pool, wishes, settled.within(self._settled), parts
-        )
+        within = settled.within(self._settled)
+        return Relaxation(self._lp.another(), self._pool, wishes, within, left)
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
@@ -313,7 +293,7 @@ class Relaxation:
         if result.multipliers is not None and np.isfinite(bound):
             # those that the bound rests on
             penalties = self._costs - self._by_feature @ self._safe.usable(result.multipliers)
-        forced = self._forced(penalties, shares, columns, enough - bound)
+        forced = forced_features(penalties, shares, columns, enough - bound)
         slopes = self._slopes(there, worst)
         phase = None if slopes is None else self._choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None
@@ -323,23 +303,6 @@ class Relaxation:
         features = np.arange(self._costs.size)
         free = np.setdiff1d(np.concatenate([self._choice.columns, features]), fixed)
         return int(free[-1]) if free.size else None
-
-    def _forced(
-        self, penalties: FloatArray | None, shares: FloatArray, fixed: IntArray, slack: float
-    ) -> Fixings:
-        """Return the features that would cost more than ``slack`` elsewhere, and where they are.
-
-        A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other.
-        """
-        if penalties is None or not np.isfinite(slack):
-            return _NONE, _NOTHING
-        count = self._costs.size
-        free = np.ones(count, dtype=bool)
-        free[fixed[fixed < count]] = False
-        far = np.abs(penalties) > slack + 1e-6 * (1.0 + slack)
-        at_end = np.where(penalties > 0, shares == 0.0, shares == 1.0)
-        forced = np.flatnonzero(free & far & at_end)
-        return forced, shares[forced]
 
     def _proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
         if result.multipliers is None:

@@ -28,8 +28,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from milp_verix.relaxed import Fixings, Relaxed
 from milp_verix.scenario_choice import Choice, Rest, SettledChoice
-from milp_verix.scenario_relaxation import Fixings, Relaxation, Relaxed
+from milp_verix.scenario_relaxation import Relaxation
 
 _PERIOD = 60
 _FIRST_TIGHTENING = 2

@@ -29,6 +29,7 @@ from verix_encodings.network import Network, Relu
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.relu import big_m_relu
 from verix_encodings.safe_bound import encoding_error
+from verix_encodings.twins import couple, relu_columns
 
 SLACK = 1e-7
 """How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""
@@ -76,7 +77,23 @@ class Precedence:
     after: IntArray
 
 
-Part: TypeAlias = Scenario | Cover | Budget | Precedence
+@dataclass(frozen=True, slots=True, eq=False)
+class Twins:
+    """The ReLU ``a = max(z, 0)`` of the scenario ``of``, beside that of ``beside``, ``max(z', 0)``.
+
+    Scenarios are given by their numbers among the parts, both before this one; ``node`` is that of
+    the ReLU in either network. ``z − z'`` is in ``apart`` for each of the ``neurons``, as far as
+    that is of interest.
+    """
+
+    of: int
+    beside: int
+    node: int
+    neurons: IntArray
+    apart: Interval
+
+
+Part: TypeAlias = Scenario | Cover | Budget | Precedence | Twins
 
 
 def network_of_shares(
@@ -154,7 +171,7 @@ class ScenarioProgram:
         return np.repeat(np.arange(len(self._parts)), np.diff([0, *self._rows]))
 
     def add(self, part: Part) -> None:
-        """Add a scenario, a cover, a budget or an order."""
+        """Add a scenario, a cover, a budget, an order or twins."""
         self._add(part)
         self._rows.append(self._builder.rows)
 
@@ -185,6 +202,11 @@ class ScenarioProgram:
             ones = sp.eye_array(part.before.size, format="csr")
             terms = [(ones, chosen[part.before]), (-ones, chosen[part.after])]
             builder.add_rows(f"order_{number}", np.arange(part.before.size), terms, 0.0, np.inf)
+            return
+        if isinstance(part, Twins):
+            both = [f"{scenario}_{part.node}" for scenario in (part.of, part.beside)]
+            one, other = (relu_columns(builder, label, part.neurons) for label in both)
+            couple(builder, str(number), part.neurons, (one, other), part.apart)
             return
         network = part.network
         nothing = np.zeros(chosen.size)

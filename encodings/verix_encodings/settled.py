@@ -10,7 +10,7 @@ are smaller. Of a neuron whose phase is settled, half of its range is of interes
 is active, and a row, since it has no column, where it is not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds import BoundMethod, Bounds, Interval
-from verix_encodings.scenario import Budget, Cover, Part, PhaseTable, Precedence, Scenario
+from verix_encodings.scenario import Budget, Cover, Part, PhaseTable, Precedence, Scenario, Twins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,16 +91,35 @@ def reduced(
         idle = not (phases or part.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
         return [] if idle else [scenario]
     if isinstance(part, Cover):
-        left = settled.position[part.features]
-        if settled.inside[part.features].any():
-            return []
-        return [Cover(left[left >= 0])] if np.any(left >= 0) else None
+        return _reduced_cover(part, settled)
     if isinstance(part, Precedence):
         before, after = settled.position[part.before], settled.position[part.after]
         both = (before >= 0) & (after >= 0)
         return [Precedence(before[both], after[both])]
+    if isinstance(part, Twins):
+        # features have no part in it, and what it is about may be gone: see kept_twins
+        return []
     spent = float(part.costs[settled.inside].sum())
     return [Budget(part.costs[settled.free], part.limit - spent)]
+
+
+def kept_twins(parts: Sequence[Part], place: Mapping[int, int]) -> list[Twins]:
+    """Return the twins among ``parts`` of which both scenarios are left, with their new numbers.
+
+    ``place`` has the new number of each part that is left. Their ranges hold still.
+    """
+    return [
+        replace(part, of=place[part.of], beside=place[part.beside])
+        for part in parts
+        if isinstance(part, Twins) and part.of in place and part.beside in place
+    ]
+
+
+def _reduced_cover(part: Cover, settled: Settled) -> list[Part] | None:
+    if settled.inside[part.features].any():
+        return []
+    left = settled.position[part.features]
+    return [Cover(left[left >= 0])] if np.any(left >= 0) else None
 
 
 def _reduced_scenario(

@@ -1,0 +1,98 @@
+"""Rows between the same ReLU of two runs of a network, whose arguments differ by little.
+
+With ``a = max(z, 0)``, ``a' = max(z', 0)`` and ``t = z − z' ∈ [l, u]``,
+
+    l ≥ 0        a ≤ a' + z − z'                           d ≥ d'
+    u ≤ 0        a ≤ a'                                    d ≤ d'
+    l < 0 < u    a ≤ a' + u (z − z' − l) / (u − l)
+
+These hold for ``d = 1`` where ``z > 0``, and ``d = 0`` elsewhere. Why: a ReLU grows, and no faster
+than its argument, so that ``a − a' ≤ max(t, 0)``; that is convex in ``t``, and over ``[l, u]`` its
+least concave upper bound is the chord, ``t``, 0, or the line from ``(l, 0)`` to ``(u, u)``. Where
+``t ≥ 0``, ``z' > 0`` implies ``z > 0``; where ``t ≤ 0``, the other way round.
+
+Relaxed by itself, ``a`` may be above ``max(z, 0)`` by ``−l u / (u − l)`` for its own bounds. Here
+these are the bounds of a difference, and ``a'`` may have a phase that is fixed: then ``a`` is
+nearly as good as fixed. The rows for ``a'`` beside ``a`` are those of ``z' − z ∈ [−u, −l]``.
+
+The idea is from Wang, Huang, Zhu, *Efficient global robustness certification of neural networks via
+interleaving twin-network encoding*, DATE 2022, where both runs are of unknown inputs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from verix_encodings.arrays import UNIT_ROUNDOFF, IntArray
+from verix_encodings.bounds import Interval
+from verix_encodings.program import ProgramBuilder
+
+
+class ReluColumns(NamedTuple):
+    """The columns of some neurons of one ReLU, shape (n,) each, -1 where a neuron has none.
+
+    One that is active is its own ``argument``, and one that is inactive has no column at all.
+    """
+
+    argument: IntArray
+    activation: IntArray
+    phase: IntArray
+
+    def among(self, which: IntArray) -> "ReluColumns":
+        """Return those of the neurons at the places ``which``."""
+        return ReluColumns(self.argument[which], self.activation[which], self.phase[which])
+
+
+def relu_columns(builder: ProgramBuilder, label: str, neurons: IntArray) -> ReluColumns:
+    """Return the columns of the ``neurons`` of the ReLU that was encoded as ``label``."""
+    blocks = {name: (numbers, first) for name, numbers, first in builder.column_blocks}
+
+    def found(kind: str) -> IntArray:
+        numbers, first = blocks.get(f"{kind}_{label}", (np.zeros(0, dtype=np.intp), 0))
+        columns = np.full(neurons.size, -1)
+        _, mine, theirs = np.intersect1d(neurons, numbers, assume_unique=True, return_indices=True)
+        columns[mine] = first + theirs
+        return columns
+
+    return ReluColumns(found("z"), found("a"), found("d"))
+
+
+def couple(
+    builder: ProgramBuilder,
+    label: str,
+    neurons: IntArray,
+    columns: tuple[ReluColumns, ReluColumns],
+    interval: Interval,
+) -> None:
+    """Add the rows for ``a`` beside ``a'``, ``columns`` being those of both.
+
+    ``interval`` is ``[l, u]`` for each of the ``neurons``, which must be proven, however tight. The
+    rows hold exactly: what rounding takes from the chord is made up for. There are none where ``a``
+    has no column of its own, or ``z'`` none.
+    """
+    there = np.flatnonzero((columns[0].activation >= 0) & (columns[1].argument >= 0))
+    if not there.size:
+        return
+    one, other = (both.among(there) for both in columns)
+    numbers, l, u = neurons[there], interval.lower[there], interval.upper[there]
+    crossing = (l < 0) & (u > 0)
+    slope = np.where(crossing, u / np.where(crossing, u - l, 1.0), l >= 0)
+    # z' of an active neuron stands in a row twice: so that 1 − k is no rounded number
+    slope = 1.0 - (1.0 - slope)
+    # a few roundings, each by no more than UNIT_ROUNDOFF (u − l), may have lowered the chord
+    rise = np.where(crossing, -slope * l + 8 * UNIT_ROUNDOFF * (u - l), 0.0)
+    ones = np.ones(there.size)
+    beside = np.where(other.activation >= 0, other.activation, other.argument)
+    terms = [
+        (ones, one.activation),
+        (-ones, beside),
+        (-slope, one.argument),
+        (slope, other.argument),
+    ]
+    builder.add_rows(f"twins_{label}", numbers, terms, -np.inf, rise)
+    for name, ordered, sign in (("before", l >= 0, 1.0), ("after", u <= 0, -1.0)):
+        which = np.flatnonzero(ordered & (other.phase >= 0))
+        if which.size:
+            signs = np.full(which.size, sign)
+            order = [(signs, one.phase[which]), (-signs, other.phase[which])]
+            builder.add_rows(f"{name}_{label}", numbers[which], order, 0.0, np.inf)

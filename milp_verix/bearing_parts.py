@@ -1,0 +1,61 @@
+"""Which parts of a program bear on an optimum of it, and what is left of them in a smaller one."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.crown import crown_bounds
+from verix_encodings.scenario import Part, Precedence, Scenario, Twins
+from verix_encodings.settled import Settled, SettledPhase, kept_twins, reduced
+
+_BEARS = 1e-7
+
+
+def bearing(
+    parts: Sequence[Part],
+    part_of_rows: IntArray,
+    multipliers: FloatArray | None,
+    fixed: IntArray,
+) -> set[int]:
+    """Return the numbers of the parts that bear on an optimum, or whose phases are ``fixed``.
+
+    ``part_of_rows`` is the part of each row, ``multipliers`` are its duals at the optimum, None
+    where there is none. The first part, a budget, is left out; scenarios stand in for their twins.
+    """
+    needed = set(fixed.tolist())
+    if multipliers is not None:
+        rows = np.flatnonzero(np.abs(multipliers) > _BEARS)
+        needed |= set(part_of_rows[rows].tolist())
+    for number, part in enumerate(parts):
+        if isinstance(part, Precedence) or (isinstance(part, Scenario) and part.inactive):
+            needed.add(number)
+        elif isinstance(part, Twins) and number in needed:
+            needed = (needed - {number}) | {part.of, part.beside}
+    return needed - {0}
+
+
+def left_of(
+    parts: Sequence[Part],
+    names: Sequence[int],
+    needed: Collection[int],
+    settled: Settled,
+    phases: Mapping[int, Sequence[SettledPhase]],
+) -> list[tuple[int, Part]] | None:
+    """Return what is left of the parts ``needed``, and of twins of these, behind a first part.
+
+    Each comes with its name among ``names``, -1 for twins. ``phases`` are those settled in each
+    part. None where nothing is left of some part, which is needed.
+    """
+    left: list[tuple[int, Part]] = []
+    place: dict[int, int] = {}
+    for number in sorted(needed):
+        mine = reduced(parts[number], settled, phases.get(number, ()), crown_bounds)
+        if mine is None:
+            return None
+        if mine:
+            # the first part is another one
+            place[number] = 1 + len(left)
+        left.extend((names[number], part) for part in mine)
+    left.extend((-1, twins) for twins in kept_twins(parts, place))
+    return left

@@ -1,0 +1,55 @@
+"""What the relaxation of a node says: a bound, the features' shares, and what follows of both."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray, IntArray
+
+_NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
+
+Fixings: TypeAlias = tuple[IntArray, FloatArray]
+"""Columns of the program, and the value, 0 or 1, that each is fixed at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxed:
+    """The relaxation with some columns fixed.
+
+    ``bound`` is proven, infinite where it is infeasible. ``shares`` of the features are those of
+    its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
+    feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
+    that keep their value in everything cheaper than asked for. ``penalties`` are what the bound
+    gains by each feature's being in, where positive, or out, where negative.
+    """
+
+    bound: float
+    shares: FloatArray | None = None
+    phase: int | None = None
+    forced: Fixings = (_NONE, _NOTHING)
+    penalties: FloatArray | None = None
+    late: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether every feature is in or out."""
+        return self.shares is not None and bool(np.all((self.shares == 0) | (self.shares == 1)))
+
+
+def forced_features(
+    penalties: FloatArray | None, shares: FloatArray, fixed: IntArray, slack: float
+) -> Fixings:
+    """Return the features that would cost more than ``slack`` elsewhere, and where they are.
+
+    A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other. The
+    first columns are those of the features; ``fixed`` ones are left out.
+    """
+    if penalties is None or not np.isfinite(slack):
+        return _NONE, _NOTHING
+    free = np.ones(penalties.size, dtype=bool)
+    free[fixed[fixed < penalties.size]] = False
+    far = np.abs(penalties) > slack + 1e-6 * (1.0 + slack)
+    at_end = np.where(penalties > 0, shares == 0.0, shares == 1.0)
+    forced = np.flatnonzero(free & far & at_end)
+    return forced, shares[forced]
