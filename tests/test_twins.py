@@ -1,0 +1,512 @@
+"""Rows between two scenarios' ReLUs cut off no set of interest, and tighten the relaxation."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from milp_verix import (
+    coupled_parts,
+    minimum,
+    scenario_choice,
+    scenario_relaxation,
+    scenario_tree,
+)
+from milp_verix.bearing_parts import left_of
+from milp_verix.coupled_parts import coupled
+from milp_verix.incumbent import Incumbent
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.part_pool import PartPool
+from milp_verix.perturbations import Perturbations
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.tightened_parts import tightened
+from milp_verix.tolerances import Tolerances
+from milp_verix.wishes import make_wishes
+from tests.networks import (
+    convolutional,
+    dense_network,
+    random_graph,
+    random_layers,
+    residual,
+)
+from tests.onnx_models import FLOAT
+from tests.scenario_parts import COUNT, drawn_perturbations, grown, of_interest
+from tests.test_minimum import fewest
+from tests.tiny_cases import case
+from verix_encodings import Affine, Interval, Network, ProgramBuilder, crown_bounds
+from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.network import Relu
+from verix_encodings.program import Program
+from verix_encodings.scenario import (
+    Budget,
+    Cover,
+    Part,
+    Scenario,
+    ScenarioProgram,
+    Twins,
+    make_scenario,
+)
+from verix_encodings.settled import Settled, SettledPhase
+from verix_encodings.twins import couple, relu_columns
+
+_SLACK = 1e-9
+_NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
+
+
+def _similar(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
+    """Return a cover, and scenarios near one another."""
+    corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
+    parts: list[Part] = [Cover(rng.permutation(count)[:3])]
+    for _ in range(4):
+        less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
+        parts.append(
+            make_scenario(
+                p.margins,
+                p.centre,
+                corner * less,
+                p.feature_of,
+                features=count,
+                method=crown_bounds,
+            )
+        )
+    return parts
+
+
+def _drawn(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator, Perturbations]:
+    rng = np.random.default_rng([seed, 41])
+    p = drawn_perturbations(rng, tmp_path)
+    limit = float(rng.integers(3, COUNT + 1))
+    return [Budget(np.ones(COUNT), limit), *_similar(rng, p)], rng, p
+
+
+def _coupled(parts: list[Part], core: set[int], deadline: float = np.inf) -> list[Twins]:
+    lp = LiveLp(1, Tolerances())
+    found = coupled(parts, core, grown, lp, deadline)
+    lp.close()
+    return found
+
+
+def _point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatArray:
+    """Return the column values of ``program`` that the networks of ``parts`` have at ``taken``."""
+    blocks = [np.zeros(0)]
+    for prefix, numbers in program.column_labels:
+        kind, _, name = prefix.partition("_")
+        if kind == "A":
+            blocks.append(taken[numbers])
+            continue
+        number, node = map(int, name.split("_"))
+        scenario = parts[number]
+        assert isinstance(scenario, Scenario)
+        relu = scenario.network.nodes[node]
+        assert isinstance(relu, Relu)
+        z = scenario.network.values(taken)[relu.source][numbers]
+        blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
+    return np.concatenate(blocks)
+
+
+def _assert_inside(program: Program, point: FloatArray) -> None:
+    reached = program.matrix @ point
+    assert np.all(reached >= program.row_lower - _SLACK)
+    assert np.all(reached <= program.row_upper + _SLACK)
+    assert np.all(point >= program.column_lower - _SLACK)
+    assert np.all(point <= program.column_upper + _SLACK)
+
+
+def _differences(parts: Sequence[Part], twins: Twins, taken: FloatArray) -> FloatArray:
+    arguments = []
+    for number in (twins.of, twins.beside):
+        scenario = parts[number]
+        assert isinstance(scenario, Scenario)
+        relu = scenario.network.nodes[twins.node]
+        assert isinstance(relu, Relu)
+        arguments.append(scenario.network.values(taken)[relu.source][twins.neurons])
+    difference: FloatArray = arguments[0] - arguments[1]
+    return difference
+
+
+def _assert_apart(parts: Sequence[Part], found: list[Twins], sets: list[FloatArray]) -> None:
+    for twins in found:
+        for taken in sets:
+            difference = _differences(parts, twins, taken)
+            assert np.all(difference >= twins.apart.lower - _SLACK)
+            assert np.all(difference <= twins.apart.upper + _SLACK)
+
+
+def _pair(stable: bool) -> ProgramBuilder:
+    """Return the columns of one neuron in two runs, of which the second may be active."""
+    builder, one = ProgramBuilder(), np.zeros(1, dtype=np.intp)
+    for run in (0, 1):
+        for kind in "z" if stable and run else "zad":
+            builder.add_columns(f"{kind}_{run}", one, -10.0, 10.0)
+    return builder
+
+
+@pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_hold_exactly_and_meet_both_ends(seed: int, stable: bool) -> None:
+    rng = np.random.default_rng([seed, 42])
+    low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.integers(-9, 3, 2))
+    builder, one = _pair(stable), np.zeros(1, dtype=np.intp)
+    columns = relu_columns(builder, "0", one), relu_columns(builder, "1", one)
+    couple(builder, "0", one, columns, Interval(np.array([low]), np.array([high])))
+    program = builder.build()
+    # an order of phases where there are two, and the difference has one sign
+    assert program.rows == 1 + int(not stable and (low >= 0 or high <= 0))
+    l, u, matrix = Fraction(low), Fraction(high), dense(program.matrix)
+    nearest = np.inf
+    for t in (l, u, (l + u) / 2, Fraction(0) if l < 0 < u else l):
+        for z1 in (Fraction(0), -t, Fraction(rng.normal()), abs(Fraction(rng.normal())), t):
+            if stable and z1 < 0:
+                continue
+            z = z1 + t
+            runs = [[v, max(v, Fraction(0)), Fraction(int(v > 0))] for v in (z, z1)]
+            values = runs[0] + (runs[1][:1] if stable else runs[1])
+            for row, least, most in zip(matrix, program.row_lower, program.row_upper, strict=True):
+                reached = sum((Fraction(c) * v for c, v in zip(row, values, strict=True)), l * 0)
+                assert least == -np.inf or reached >= Fraction(least)
+                if most < np.inf:
+                    assert reached <= Fraction(most)
+                    if t == u:
+                        nearest = min(nearest, float(Fraction(most) - reached))
+    assert nearest <= 1e-14 * (high - low)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_narrower_range_cuts_off_what_is_true(seed: int) -> None:
+    rng = np.random.default_rng([seed, 43])
+    low, high = -float(rng.uniform(0.1, 3.0)), float(rng.uniform(0.1, 3.0))
+    builder, one = _pair(False), np.zeros(1, dtype=np.intp)
+    columns = relu_columns(builder, "0", one), relu_columns(builder, "1", one)
+    couple(builder, "0", one, columns, Interval(np.array([low]), np.array([0.9 * high])))
+    program = builder.build()
+    point = np.array([high, high, 1.0, 0.0, 0.0, 0.0])
+    assert np.any(program.matrix @ point > program.row_upper + 1e-3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) -> None:
+    parts, rng, _ = _drawn(seed, tmp_path)
+    sets = of_interest(parts)
+    for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
+        found = _coupled(parts, core)
+        _assert_apart(parts, found, sets)
+        # they hold with tighter bounds as well, which leave some of their neurons no column
+        lp = LiveLp(1, Tolerances())
+        tight = tightened(parts, core, grown, lp, np.inf)
+        lp.close()
+        for scenarios in (parts, tight):
+            program = grown([*scenarios, *found]).build()
+            for taken in sets:
+                _assert_inside(program, _point(program, scenarios, taken))
+    assert _coupled(parts, {0}, -np.inf) == []
+    assert _coupled(parts[:3], {0}) == []
+
+
+def test_there_are_twins_of_every_kind_and_sets(tmp_path: Path) -> None:
+    kinds, with_sets, deeper = [0, 0, 0], 0, 0
+    for seed in range(40):
+        parts, *_ = _drawn(seed, tmp_path)
+        found = _coupled(parts, {0})
+        for twins in found:
+            kinds[0] += int(np.sum(twins.apart.lower >= 0))
+            kinds[1] += int(np.sum(twins.apart.upper <= 0))
+            kinds[2] += int(np.sum((twins.apart.lower < 0) & (twins.apart.upper > 0)))
+            deeper += twins.node > 1
+        with_sets += bool(found) and len(of_interest(parts)) > 1
+    assert min(kinds) >= 15
+    assert with_sets >= 15
+    assert deeper >= 15
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_first_ranges_are_those_of_another_solver(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # everything is useful
+    monkeypatch.setattr(coupled_parts, "_USEFUL", 1e9)
+    parts, *_ = _drawn(seed, tmp_path)
+    core, checked = {0, 1, 2}, 0
+    for twins in _coupled(parts, core):
+        if twins.node != 1:
+            # its program has rows of the layer before
+            continue
+        pair = [twins.of, twins.beside]
+        numbers = [*sorted(core - set(pair)), *pair]
+        growing = grown([parts[n] for n in numbers])
+        program = growing.build()
+        matrix, low, high = dense(program.matrix), program.row_lower, program.row_upper
+        rows = np.vstack([matrix[high < np.inf], -matrix[low > -np.inf]])
+        sides = np.concatenate([high[high < np.inf], -low[low > -np.inf]])
+        ends = np.column_stack([program.column_lower, program.column_upper])
+        z, other = (growing.arguments[n][0][1] for n in (-2, -1))
+        for i, l, u in zip(twins.neurons, twins.apart.lower, twins.apart.upper, strict=True):
+            mine, its = z.row(i, program.columns), other.row(i, program.columns)
+            for sign, bound in ((1.0, l), (-1.0, -u)):
+                found = linprog(sign * (mine[0] - its[0]), A_ub=rows, b_ub=sides, bounds=ends)
+                if found.status == 2:
+                    continue
+                least = found.fun + sign * (mine[1] - its[1])
+                assert least - 1e-6 <= bound <= least + 1e-7
+                checked += 1
+    assert checked or not of_interest(parts)
+
+
+def _bound(relaxation: Relaxation, fixed: int | None = None) -> float:
+    """Return the bound, with one neuron of the first scenario inactive if asked."""
+    fixings = _NOTHING if fixed is None else (np.array([fixed]), np.zeros(1))
+    return relaxation.solve(fixings, np.inf, np.inf).bound
+
+
+def test_the_same_perturbation_twice_gives_the_same_activation() -> None:
+    summed = Affine(((0, np.ones((1, 2))),), np.zeros(1))
+    margins = Network((2,), (summed, Relu(1), Affine(((2, np.ones((1, 1))),), np.array([-5.0]))))
+    delta, numbers = np.array([3.0, -2.0]), np.arange(2)
+    parts: list[Part] = [
+        make_scenario(margins, np.zeros(2), delta, numbers, features=2, method=crown_bounds)
+        for _ in range(2)
+    ]
+    found = _coupled_over(parts, 2)
+    assert {(twins.of, twins.beside) for twins in found} == {(0, 1), (1, 0)}
+    results = []
+    for whole in (parts, [*parts, *found]):
+        growing = ScenarioProgram(np.zeros(2), np.ones(2))
+        for part in whole:
+            growing.add(part)
+        program, table = growing.build(), growing.phases()
+        cost = np.zeros(program.columns)
+        cost[table.activation] = -1.0, 1.0
+        lp = LiveLp(1, Tolerances())
+        lp.load(program)
+        matrix, low, high = dense(program.matrix), program.row_lower, program.row_upper
+        rows = np.vstack([matrix[high < np.inf], -matrix[low > -np.inf]])
+        sides = np.concatenate([high[high < np.inf], -low[low > -np.inf]])
+        ends = np.column_stack([program.column_lower, program.column_upper])
+        results.append(-linprog(cost, A_ub=rows, b_ub=sides, bounds=ends).fun)
+        lp.close()
+    # z is in [-2, 3]: by itself, a relaxed ReLU is above another by that much at z = 0
+    assert results == pytest.approx([6 / 5, 0.0], abs=1e-8)
+
+
+def test_relaxations_are_tighter_and_never_above_the_minimum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tighter = 0
+    for seed in range(30):
+        parts, _, p = _drawn(seed, tmp_path)
+        enough = float(COUNT) + 0.5
+        costs = [float(taken.sum()) for taken in of_interest(parts[1:])]
+        bounds = []
+        for alone in (True, False):
+            with monkeypatch.context() as patch:
+                if alone:
+                    patch.setattr(scenario_relaxation, "coupled", lambda *_: [])
+                wishes = make_wishes(COUNT, None, (), ())
+                relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+                relaxation.extend(parts[1:])
+                # the second time, those of the first are made anew
+                relaxation.tighten(enough, np.inf)
+                relaxation.tighten(enough, np.inf)
+            # columns of phases come before those that twins would add: there are none
+            phases = relaxation._growing.phases().phase.tolist()
+            bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
+            relaxation.close()
+        without, with_twins = (np.array(found) for found in bounds)
+        assert np.all(with_twins >= without - 1e-6)
+        assert with_twins[0] <= min(costs, default=np.inf) + 1e-6
+        tighter += bool(np.any(with_twins > without + 1e-3))
+    assert tighter >= 5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_left_with_twins_allows_every_completion(seed: int, tmp_path: Path) -> None:
+    _completions(seed, tmp_path)
+
+
+def test_there_are_twins_and_completions_left(tmp_path: Path) -> None:
+    found = [_completions(seed, tmp_path) for seed in range(40)]
+    assert sum(kept > 0 and completions > 1 for kept, completions in found) >= 10
+
+
+def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
+    """Check what is left in a node that some set is in; return how many twins, and how many sets.
+
+    Features, and phases, are settled as in that set.
+    """
+    parts, rng, _ = _drawn(seed, tmp_path)
+    sets = of_interest(parts)
+    if not sets:
+        return 0, 0
+    parts = [*parts, *_coupled(parts, {0})]
+    one = sets[int(rng.integers(len(sets)))]
+    free = np.flatnonzero(rng.random(COUNT) < 0.6)
+    inside = one > 0
+    inside[free] = False
+    settled = Settled(inside, free)
+    phases: dict[int, list[SettledPhase]] = {}
+    for number, part in enumerate(parts):
+        if isinstance(part, Scenario) and rng.random() < 0.5:
+            z = part.network.values(one)[1]
+            neuron = int(rng.integers(z.size))
+            phases[number] = [SettledPhase(1, neuron, bool(z[neuron] > 0))]
+    needed = [n for n, part in enumerate(parts) if not isinstance(part, Twins) and n]
+    without = int(rng.integers(1, len(parts)))
+    needed = [n for n in needed if n != without]
+    left = left_of(parts, range(len(parts)), needed, settled, phases)
+    assert left is not None
+    smaller: list[Part] = [Budget(np.ones(free.size), float(free.size)), *(p for _, p in left)]
+    names = [0, *(name for name, _ in left)]
+    for name, part in zip(names, smaller, strict=True):
+        if isinstance(part, Twins):
+            assert name == -1
+            assert isinstance(smaller[part.of], Scenario)
+            assert without not in (names[part.of], names[part.beside])
+    growing = ScenarioProgram(np.zeros(free.size), np.ones(free.size))
+    for part in smaller:
+        growing.add(part)
+    program, completions = growing.build(), 0
+    for taken in sets:
+        if not np.array_equal(taken[settled.position < 0] > 0, inside[settled.position < 0]):
+            continue
+        signs = [
+            (_scenario(parts[number]).network.values(taken)[1][p.neuron] > 0) == p.active
+            for number, mine in phases.items()
+            for p in mine
+        ]
+        if all(signs):
+            completions += 1
+            _assert_inside(program, _point(program, smaller, taken[free]))
+    return sum(isinstance(part, Twins) for part in smaller), completions
+
+
+def _scenario(part: Part) -> Scenario:
+    assert isinstance(part, Scenario)
+    return part
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_other_networks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coupled_parts, "_USEFUL", 2.0)
+    rng = np.random.default_rng([seed, 44])
+    networks = [
+        random_graph(rng, 6, 9),
+        residual(tmp_path, seed).ir,
+        convolutional(tmp_path, seed).ir,
+    ]
+    margins = networks[seed % 3]
+    size = margins.input_size
+    # the first features hold two coordinates each, and some coordinates do not move
+    count = min(6, size)
+    feature_of = np.arange(size) % count
+    span = rng.uniform(0.2, 1.5, size) * (rng.random(size) < 0.9)
+    shift = margins.values(rng.normal(size=size))[-1]
+    margins = margins.then(np.eye(shift.size), -shift - 0.1)
+    p = Perturbations(
+        margins, rng.normal(size=size), -span, span, "linf", float(span.max()), feature_of
+    )
+    parts = [Budget(np.ones(count), count - 1.0), *_similar(rng, p, count)]
+    found = _coupled_over(parts, count)
+    sets = [
+        np.array([number >> k & 1 for k in range(count)], dtype=float)
+        for number in range(1 << count)
+    ]
+    sets = [taken for taken in sets if _survives(parts, taken)]
+    _assert_apart(parts, found, sets)
+
+
+def _coupled_over(parts: list[Part], count: int) -> list[Twins]:
+    def with_features(chosen: Sequence[Part]) -> ScenarioProgram:
+        growing = ScenarioProgram(np.zeros(count), np.ones(count))
+        for part in chosen:
+            growing.add(part)
+        return growing
+
+    lp = LiveLp(1, Tolerances())
+    found = coupled(parts, {0, 1}, with_features, lp, np.inf)
+    lp.close()
+    return found
+
+
+def _survives(parts: list[Part], taken: FloatArray) -> bool:
+    return all(
+        bool(np.max(part.network.evaluate(taken)) <= 0)
+        if isinstance(part, Scenario)
+        else not isinstance(part, Cover) or bool(taken[part.features].any())
+        for part in parts
+    ) and bool(taken.sum() <= taken.size - 1)
+
+
+def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Leave much to the tree, which tightens often; return how many twins each time."""
+    counts: list[int] = []
+
+    def counted(*asked: object) -> list[Twins]:
+        found = coupled(*asked)  # type: ignore[arg-type]
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(scenario_relaxation, "coupled", counted)
+    monkeypatch.setattr(scenario_tree, "_PERIOD", 2)
+    monkeypatch.setattr(scenario_choice, "_MOST_SETS", 32)
+    monkeypatch.setattr(scenario_relaxation.Relaxation, "loose", lambda *_: True)
+    monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+    monkeypatch.setattr(Incumbent, "improve", lambda *_: None)
+    return counts
+
+
+def _posed(seed: int, tmp_path: Path) -> tuple[OnnxNetwork, FloatArray, float]:
+    rng = np.random.default_rng([seed, 45])
+    layers = random_layers(rng, (8, *((5,) if seed % 2 else (4, 3)), 3), FLOAT)
+    x = rng.random(8).astype(np.float32)
+    return dense_network(layers, tmp_path), x, float(rng.uniform(0.1, 0.5))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_minimum_is_that_of_a_program_without_twins(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, x, epsilon = _posed(seed, tmp_path)
+    reference = minimum(network, x, epsilon=epsilon, master="program")
+    _late(monkeypatch)
+    found = minimum(network, x, epsilon=epsilon, master="tree", time_limit=60)
+    assert reference.proven
+    assert found.proven
+    assert found.size == reference.size
+
+
+def test_searches_use_twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = _late(monkeypatch)
+    searches = 0
+    for seed in range(30):
+        before = sum(counts)
+        network, x, epsilon = _posed(seed, tmp_path)
+        minimum(network, x, epsilon=epsilon, master="tree")
+        searches += sum(counts) > before
+    assert searches >= 8
+
+
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_the_minimum_is_that_of_brute_force(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _late(monkeypatch)
+    problem = case(seed)
+    found = minimum(problem.network(tmp_path), problem.x, master="tree", **problem.options)
+    assert found.proven
+    assert found.size == fewest(problem)
+
+
+def test_no_time_is_no_twins(tmp_path: Path) -> None:
+    parts, _, p = _drawn(3, tmp_path)
+    wishes = make_wishes(COUNT, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+    relaxation.extend(parts[1:])
+    relaxation.tighten(COUNT + 0.5, np.inf)
+    bound = _bound(relaxation)
+    # duals of rows that are gone must not be asked for
+    relaxation.tighten(COUNT + 0.5, -np.inf)
+    assert _bound(relaxation) <= bound + 1e-6
+    relaxation.close()
