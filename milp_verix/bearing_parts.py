@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.crown import crown_bounds
@@ -33,6 +35,19 @@ def bearing(
         elif isinstance(part, Twins) and number in needed:
             needed = (needed - {number}) | {part.of, part.beside}
     return needed - {0}
+
+
+def coupled_parts(
+    parts: Sequence[Part], part_of_rows: IntArray, multipliers: FloatArray
+) -> IntArray:
+    """Return a number for each part, the same for scenarios whose twins bear on an optimum."""
+    used = set(part_of_rows[multipliers != 0].tolist())
+    twins = {n: part for n, part in enumerate(parts) if isinstance(part, Twins) and n in used}
+    one = [end for part in twins.values() for end in (part.of, part.beside)]
+    other = [number for number in twins for _ in range(2)]
+    links = sp.coo_array((np.ones(len(one)), (one, other)), shape=(len(parts), len(parts)))
+    groups: IntArray = connected_components(links, directed=False)[1]
+    return groups
 
 
 def left_of(

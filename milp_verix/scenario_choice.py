@@ -17,6 +17,7 @@ from milp_verix.candidates import candidates
 from milp_verix.completions import Completions, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
+from milp_verix.surrogates import Surrogates
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network import Affine
@@ -29,8 +30,8 @@ _PERIOD = 4
 _FIRST_IMPROVEMENT = 1.0
 _SHARE_OF_IMPROVEMENT = 0.15
 _LEAST_HARM = 1e-6
-_MOST_SETS = 200000
-_MOST_WORK = 2e8
+_MOST_SETS = 1000000
+_MOST_WORK = 1e9
 _MOST_FREE = 200
 
 
@@ -52,7 +53,8 @@ class Rest:
     """The sets that are left in a node: those with the features inside and some of the free ones.
 
     They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
-    that where a feature is in, if positive, or out, if negative. ``shares`` are near them.
+    that where a feature is in, if positive, or out, if negative. ``shares`` are near them. They
+    satisfy the ``surrogates``, which are made when they are asked for.
     """
 
     settled: Settled
@@ -60,6 +62,7 @@ class Rest:
     penalties: FloatArray
     bound: float
     budget: float
+    surrogates: Callable[[], Surrogates]
 
     def within(self, outer: Settled, spent: float) -> "Rest":
         """Return the same among all features, where these are the free ones of ``outer``."""
@@ -71,6 +74,7 @@ class Rest:
             penalties,
             self.bound + spent,
             self.budget + spent,
+            lambda: self.surrogates().within(outer),
         )
 
 
@@ -141,6 +145,8 @@ class ScenarioChoice:
         )
         if sets is None:
             return None
+        # the network says the same of those below, at more cost
+        sets = rest.surrogates().left(sets, settled)
         p = self._perturbations
         try:
             left = Completions(p, settled, sets, self._refuting_margins)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milp_verix.bearing_parts import bearing, left_of
+from milp_verix.bearing_parts import bearing, coupled_parts, left_of
 from milp_verix.coupled_parts import coupled
 from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
@@ -16,6 +16,7 @@ from milp_verix.relaxed import Fixings, Relaxed, forced_features
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
 from milp_verix.tightened_parts import tightened
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -210,6 +211,19 @@ class Relaxation:
         wishes = Wishes(self._costs[settled.free], none, none)
         within = settled.within(self._settled)
         return Relaxation(self._lp.another(), self._pool, wishes, within, left)
+
+    def surrogates(self, fixings: Fixings) -> Surrogates:
+        """Return what each scenario that bears on the optimum found last asks of its node."""
+        features, program = self._costs.size, self._program
+        if self._last is None or self._last.multipliers is None:
+            return no_surrogates(features)
+        part_of_rows, y = self._growing.part_of_rows, self._safe.usable(self._last.multipliers)
+        low, high = program.column_lower.copy(), program.column_upper.copy()
+        low[fixings[0]] = high[fixings[0]] = fixings[1]
+        groups = coupled_parts(self._parts, part_of_rows, y)[part_of_rows]
+        return surrogates_of(
+            self._safe, y, groups, features, row_error=self._error, ends=(low, high)
+        )
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)

@@ -16,6 +16,8 @@ tighter (:mod:`verix_encodings.settled`): its nodes take their turn by their bou
 Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
 anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
 better explanation. The tree starts again from its root then: with smaller big-Ms it stays smaller.
+Where the explanation is the same and less than half of the tree is open, it goes on as it is: all
+that is hard would be met again.
 
 Phases come first since with all of them fixed every margin is linear in the features: what is left
 is a covering problem with few rows, whose relaxation is hardly below its optimum.
@@ -37,6 +39,7 @@ _FIRST_TIGHTENING = 2
 _FIRST_TIGHTENING_INSIDE = 20
 _MOST_FREE = 200
 _SHARE_FREE = 0.5
+_LEAST_LEFT = 0.5
 
 Rounded: TypeAlias = Callable[[float], float]
 """The least cost that an explanation can have which costs a bound or more."""
@@ -93,6 +96,7 @@ class ScenarioTree:
         self.nodes = 0
         self._period = _PERIOD
         self._next = first_tightening
+        self._tightened_for = np.inf
 
     @property
     def bound(self) -> float:
@@ -101,13 +105,21 @@ class ScenarioTree:
         return min([self._closed, *(node.bound for node in [*running, *self._open[:1]])])
 
     @property
+    def left(self) -> float:
+        """The share of the tree that is open, if either child of a node is half of it."""
+        return sum(
+            2.0**node.height * (node.inner.tree.left if node.inner else 1.0) for node in self._open
+        )
+
+    @property
     def done(self) -> bool:
         """Whether there is nothing left to look at."""
         return not self._open or self._open[0].bound >= self._enough()
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
-        if self.nodes >= self._next and self._relaxation.loose(self._enough()):
+        due = self.nodes >= self._next and self._relaxation.loose(self._enough())
+        if due and (self.left > _LEAST_LEFT or self._enough() < self._tightened_for):
             self._tighten(deadline)
         # it is never in neither place, whenever Ctrl-C comes
         self._active = node = self._open[0]
@@ -145,7 +157,14 @@ class ScenarioTree:
         spent = self._relaxation.cost(settled.inside)
         found = None
         if relaxed.penalties is not None:
-            rest = Rest(settled, relaxed.shares, relaxed.penalties, relaxed.bound, self._enough())
+            rest = Rest(
+                settled,
+                relaxed.shares,
+                relaxed.penalties,
+                relaxed.bound,
+                self._enough(),
+                lambda: self._relaxation.surrogates(node.fixings),
+            )
             found = self._choice.exhaust(rest)
         if found is not None:
             self._ruled_out()
@@ -190,7 +209,8 @@ class ScenarioTree:
         """Tighten the relaxation, and start again from its root: the tree will be smaller."""
         bound = self.bound
         self._ruled_out()
-        self._relaxation.tighten(self._enough(), deadline)
+        self._tightened_for = self._enough()
+        self._relaxation.tighten(self._tightened_for, deadline)
         self._close_inner()
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(bound, 0, 0, nothing)]

@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, Matrix
+from verix_encodings.arrays import FloatArray, IntArray, Matrix
 from verix_encodings.bounds import Bounds, relative_error
 from verix_encodings.network import Affine, Max, Network, Smooth
 from verix_encodings.program import Program
@@ -115,6 +115,46 @@ class SafeBound:
         lost += row_error * float(size.sum()) + _TINY * terms
         proven = float(bound - lost * (1 + 1e-9))
         return proven if proven > -np.inf else -np.inf
+
+    def surrogate(
+        self,
+        multipliers: FloatArray,
+        columns: IntArray,
+        row_error: float,
+        ends: tuple[FloatArray, FloatArray],
+    ) -> tuple[FloatArray, float]:
+        """Return ``g`` and ``h`` with ``g·v_J + h ≤ 0`` wherever all rows with multipliers hold.
+
+        ``columns`` are ``J``, which are 0 or 1 there; all others lie between ``ends``, where they
+        ask least: with ``d = −Aᵀy``,
+
+            0 = y·(A v) + d·v
+              ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + d_J·v_J + Σ_{j∉J} min(d_j l_j, d_j u_j)
+
+        ``row_error`` widens every row on both sides; the rounding of ``g·v_J + h``, summed in any
+        order, is accounted for. ``h`` is -inf where an end or a side is infinite that it needs.
+        """
+        program = self.program
+        low_side, high_side, _, _ = self._sides
+        y = self.usable(multipliers)
+        size = np.abs(y)
+        if not self._bounded:
+            return np.zeros(columns.size), -np.inf
+        reach = float(size @ self._row_reach)
+        reduced = -(self._transposed @ y)
+        side = np.where(y > 0, low_side, high_side)
+        g = reduced[columns]
+        reduced[columns] = 0.0
+        at_low, at_high = reduced * ends[0], reduced * ends[1]
+        constant = float(y @ side + np.minimum(at_low, at_high).sum())
+        total = float(size @ np.abs(side) + np.maximum(np.abs(at_low), np.abs(at_high)).sum())
+        total += float(np.abs(g).sum())
+        terms = program.rows + program.columns
+        reduced_error = relative_error(program.rows + 1) * reach
+        # once for the constant, and once for the sum that it is a part of
+        lost = 2.0 * relative_error(terms) * (total + reduced_error) + reduced_error
+        lost += row_error * float(size.sum()) + _TINY * terms
+        return g, float(constant - lost * (1 + 1e-9))
 
 
 def safe_lower_bound(

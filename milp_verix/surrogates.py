@@ -1,0 +1,72 @@
+"""What each scenario by itself asks of the sets in a node: a row in the features alone.
+
+The row duals of an optimum aggregate all rows of a program to its bound. Those of one scenario's
+rows alone aggregate these to a surrogate ``g·A + h ≤ 0``, with every other column where it asks
+least (:meth:`~verix_encodings.safe_bound.SafeBound.surrogate`). The bound and its penalties say
+what the sum of these says: of a million sets that satisfy the sum, hardly one satisfies each. They
+cost a multiplication by two numbers for each set, where the network costs hundreds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milp_verix.candidate_sets import CandidateSets
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.safe_bound import SafeBound
+from verix_encodings.settled import Settled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surrogates:
+    """Rows ``g·A + h ≤ 0`` for every set ``A`` of a node: ``matrix`` holds each ``g``.
+
+    Its shape is (rows, features); ``constant`` holds each ``h``.
+    """
+
+    matrix: FloatArray
+    constant: FloatArray
+
+    def within(self, outer: Settled) -> "Surrogates":
+        """Return the same among all features, where these are the free ones of ``outer``."""
+        matrix = np.zeros((self.constant.size, outer.inside.size))
+        matrix[:, outer.free] = self.matrix
+        return Surrogates(matrix, self.constant)
+
+    def left(self, sets: CandidateSets, settled: Settled) -> CandidateSets:
+        """Return those of ``sets``, of the free features of ``settled``, that satisfy every row."""
+        constant = self.constant + self.matrix[:, settled.inside].sum(axis=1)
+        for g, h in zip(self.matrix[:, settled.free], constant, strict=True):
+            one, two = sets.halves(g[None, :], np.array([h]))
+            sets = sets.kept(one[sets.of_first, 0] + two[sets.of_second, 0] <= 0.0)
+        return sets
+
+
+def no_surrogates(features: int) -> Surrogates:
+    """Return no rows at all."""
+    return Surrogates(np.zeros((0, features)), np.zeros(0))
+
+
+def surrogates_of(
+    safe: SafeBound,
+    multipliers: FloatArray,
+    group_of_rows: IntArray,
+    features: int,
+    *,
+    row_error: float,
+    ends: tuple[FloatArray, FloatArray],
+) -> Surrogates:
+    """Return a row for each group of rows that has duals among ``multipliers``, shape (rows,).
+
+    The first columns of the program of ``safe`` are the ``features``; ``ends`` are what bounds the
+    columns in the node. Every row is off by ``row_error`` at most.
+    """
+    y, columns = safe.usable(multipliers), np.arange(features)
+    found = [
+        safe.surrogate(np.where(group_of_rows == group, y, 0.0), columns, row_error, ends)
+        for group in np.unique(group_of_rows[y != 0]).tolist()
+    ]
+    if not found:
+        return no_surrogates(features)
+    rows, constants = zip(*found, strict=True)
+    return Surrogates(np.array(rows), np.array(constants))

@@ -1,0 +1,142 @@
+"""What each scenario asks of the sets in a node holds for every set that satisfies them all."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix.bearing_parts import coupled_parts
+from milp_verix.candidates import candidates
+from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.surrogates import Surrogates, surrogates_of
+from milp_verix.tolerances import Tolerances
+from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
+from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds import Interval
+from verix_encodings.program import Program
+from verix_encodings.safe_bound import SafeBound
+from verix_encodings.scenario import Budget, Part, Scenario, Twins
+from verix_encodings.settled import Settled
+
+_ALL = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=COUNT)]
+
+
+def _duals(program: Program, ends: tuple[FloatArray, FloatArray], cost: FloatArray) -> FloatArray:
+    """Return the row duals of the relaxation, or what proves that it has no point."""
+    lp = LiveLp(1, Tolerances())
+    lp.load(program)
+    lp.set_cost(cost)
+    lp.set_bounds(*ends)
+    result = lp.solve(np.inf, np.inf, Interrupt())
+    lp.close()
+    assert result.multipliers is not None
+    return result.multipliers
+
+
+def _parts(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
+    return [Budget(np.ones(COUNT), float(rng.integers(3, COUNT))), *parts], rng
+
+
+def _surrogates(
+    parts: list[Part], y: FloatArray, program: Program, ends: tuple[FloatArray, FloatArray]
+) -> Surrogates:
+    part_of_rows = grown(parts).part_of_rows
+    error = max(part.error for part in parts if isinstance(part, Scenario))
+    safe = SafeBound(program)
+    groups = coupled_parts(parts, part_of_rows, safe.usable(y))[part_of_rows]
+    return surrogates_of(safe, y, groups, COUNT, row_error=error, ends=ends)
+
+
+def _refuted(surrogates: Surrogates, taken: FloatArray) -> bool:
+    return bool(np.any(surrogates.matrix @ taken + surrogates.constant > 0))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_set_that_satisfies_all_parts_is_refuted(seed: int, tmp_path: Path) -> None:
+    parts, rng = _parts(seed, tmp_path)
+    program, sets = grown(parts).build(), of_interest(parts)
+    ends = program.column_lower, program.column_upper
+    duals = _duals(program, ends, np.where(np.arange(program.columns) < COUNT, 1.0, 0.0))
+    for y in (duals, rng.normal(size=program.rows), duals * rng.uniform(0.5, 2.0, program.rows)):
+        surrogates = _surrogates(parts, y, program, ends)
+        assert not any(_refuted(surrogates, taken) for taken in sets)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_phase_that_is_fixed_refutes_only_sets_in_the_other(seed: int, tmp_path: Path) -> None:
+    parts, rng = _parts(seed, tmp_path)
+    growing = grown(parts)
+    program, table = growing.build(), growing.phases()
+    if not table.phase.size:
+        pytest.skip("no neuron has both phases")
+    cost = np.where(np.arange(program.columns) < COUNT, 1.0, 0.0)
+    place = int(rng.integers(table.phase.size))
+    part = parts[int(table.part[place])]
+    assert isinstance(part, Scenario)
+    source = part.network.nodes[int(table.node[place])].sources[0]
+    for active in (0.0, 1.0):
+        low, high = program.column_lower.copy(), program.column_upper.copy()
+        low[table.phase[place]] = high[table.phase[place]] = active
+        surrogates = _surrogates(parts, _duals(program, (low, high), cost), program, (low, high))
+        for taken in of_interest(parts):
+            z = part.network.values(taken)[source][int(table.neuron[place])]
+            if (z > 0) == bool(active):
+                assert not _refuted(surrogates, taken)
+
+
+def test_each_row_refutes_what_the_sum_does_not(tmp_path: Path) -> None:
+    more = 0
+    for seed in range(30):
+        parts, _ = _parts(seed, tmp_path)
+        program = grown(parts).build()
+        ends = program.column_lower, program.column_upper
+        cost = np.where(np.arange(program.columns) < COUNT, 1.0, 0.0)
+        y = _duals(program, ends, cost)
+        safe = SafeBound(program)
+        error = max(part.error for part in parts if isinstance(part, Scenario))
+        surrogates = _surrogates(parts, y, program, ends)
+        together = np.zeros(program.rows, dtype=np.intp)
+        whole = surrogates_of(safe, y, together, COUNT, row_error=error, ends=ends)
+        for taken in _ALL:
+            assert _refuted(surrogates, taken) or not _refuted(whole, taken)
+            more += _refuted(surrogates, taken) and not _refuted(whole, taken)
+    assert more > 30
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sets_are_left_as_by_each_row(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    outer = Settled(rng.random(20) < 0.3, np.sort(rng.permutation(20)[:14]))
+    outer = Settled(outer.inside & ~np.isin(np.arange(20), outer.free), outer.free)
+    own = Surrogates(rng.normal(size=(3, 14)), rng.normal(size=3) - 3.0)
+    surrogates = own.within(outer)
+    part = rng.permutation(outer.free)
+    inside = outer.inside.copy()
+    inside[part[:2]] = True
+    settled = Settled(inside, np.sort(part[2:12]))
+    sets = candidates(np.ones(10), np.zeros(10), 0.0, 5.0, 2000)
+    assert sets is not None
+    chosen = np.array([settled.all_shares(row.astype(float)) for row in sets.rows()])
+    values = chosen[:, outer.free] @ own.matrix.T + own.constant
+    survive = np.all(values <= 0, axis=1)
+    assert 0 < np.count_nonzero(survive) < len(sets)
+    left = surrogates.left(sets, settled)
+    assert np.array_equal(left.rows(), sets.rows()[survive])
+
+
+def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:
+    parts, _ = _parts(1, tmp_path)
+    scenarios = [n for n, part in enumerate(parts) if isinstance(part, Scenario)]
+    apart = Interval(np.array([-1.0]), np.array([1.0]))
+    parts.append(Twins(scenarios[0], scenarios[2], 1, np.array([0]), apart))
+    rows = np.arange(len(parts))
+    y = np.ones(len(parts))
+    groups = coupled_parts(parts, rows, y)
+    assert groups[scenarios[0]] == groups[scenarios[2]] == groups[-1]
+    assert np.unique(groups).size == len(parts) - 2
+    y[-1] = 0.0
+    assert np.unique(coupled_parts(parts, rows, y)).size == len(parts)
