@@ -7,7 +7,7 @@ bounded. Kept are those alone that leave less room than the bounds of the neuron
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -31,11 +31,13 @@ _USEFUL = 0.7
 def coupled(
     parts: Sequence[Part],
     core: Collection[int],
+    pairs: Iterable[tuple[int, int]],
     grown: Callable[[Sequence[Part]], ScenarioProgram],
     lp: LiveLp,
+    *,
     deadline: float,
 ) -> list[Twins]:
-    """Return twins that hold wherever all ``parts`` are satisfied.
+    """Return twins of ``pairs`` of scenarios that hold wherever all ``parts`` are satisfied.
 
     ``core`` are the numbers of the parts that every range may rest on. ``grown`` makes a program,
     which is loaded into ``lp``. What there is no time for until ``deadline`` is left out.
@@ -44,7 +46,7 @@ def coupled(
     # a larger error than that of a program's own parts is one, too
     error = max((part.error for part in scenarios.values()), default=0.0)
     found: list[Twins] = []
-    for pair in _alike(scenarios):
+    for pair in pairs:
         if time.monotonic() >= deadline:
             break
         numbers = [*sorted(set(core) - set(pair)), *pair]
@@ -58,8 +60,9 @@ def coupled(
     return found
 
 
-def _alike(scenarios: Mapping[int, Scenario]) -> list[tuple[int, int]]:
-    """Return the pairs of each scenario and those that are nearest to it, ascending."""
+def alike(parts: Sequence[Part]) -> list[tuple[int, int]]:
+    """Return the numbers of each scenario and of those that are nearest to it, ascending."""
+    scenarios = {n: part for n, part in enumerate(parts) if isinstance(part, Scenario)}
     nearest: dict[int, list[tuple[float, int]]] = {n: [] for n in scenarios}
     for s, t in combinations(scenarios, 2):
         distance = _distance(scenarios[s], scenarios[t])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milp_verix.bearing_parts import bearing, coupled_parts, left_of
-from milp_verix.coupled_parts import coupled
+from milp_verix.coupled_parts import alike, coupled
 from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.relaxed import Fixings, Relaxed, forced_features
@@ -24,7 +24,7 @@ from verix_encodings.batch import batch_slopes
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram, Twins
+from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram
 from verix_encodings.settled import Settled, reduced, settled_phases
 
 _WHOLE = 1e-7
@@ -58,6 +58,7 @@ class Relaxation:
         self._known = 0, np.inf
         self._impossible = False
         self._last: LpResult | None = None
+        self._coupled: set[tuple[int, int]] = set()
         self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
         # the number of each part in the pool, -1 for what is not of it
         self._numbers = [-1]
@@ -118,8 +119,6 @@ class Relaxation:
         """
         self._known = self._scenarios, enough
         lp, before, whole = self._lp.another(), -np.inf, self._settled is None
-        if whole:
-            self._uncouple()
         for _ in range(_PASSES if whole else 1):
             optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
@@ -131,7 +130,11 @@ class Relaxation:
             self._parts[1:] = tightened(*asked, self._grown, lp, deadline)[1:]
             self._reload()
         if whole and -np.inf < self._optimum(deadline) < enough:
-            twins = coupled(*self._of_interest(enough), self._grown, lp, deadline)
+            # what was proven for dearer sets holds for these, too
+            pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
+            asked = self._of_interest(enough)
+            twins = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
+            self._coupled.update(pairs)
             self._take([(-1, part) for part in twins])
             self._reload()
         lp.close()
@@ -139,14 +142,6 @@ class Relaxation:
             for number, part in zip(self._numbers, self._parts, strict=True):
                 if number >= 0:
                     self._pool.parts[number] = part
-
-    def _uncouple(self) -> None:
-        """Drop all twins: what they are about is tightened, and may be coupled otherwise."""
-        kept = [n for n, part in enumerate(self._parts) if not isinstance(part, Twins)]
-        if len(kept) < len(self._parts):
-            self._parts = [self._parts[n] for n in kept]
-            self._numbers = [self._numbers[n] for n in kept]
-            self._reload()
 
     def _of_interest(self, enough: float) -> tuple[list[Part], set[int]]:
         """Return all parts for sets that cost ``enough`` at most, and those that bear on most."""

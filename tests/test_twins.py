@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from milp_verix import (
     scenario_tree,
 )
 from milp_verix.bearing_parts import left_of
-from milp_verix.coupled_parts import coupled
+from milp_verix.coupled_parts import alike, coupled
 from milp_verix.incumbent import Incumbent
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.part_pool import PartPool
@@ -85,7 +86,7 @@ def _drawn(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator, 
 
 def _coupled(parts: list[Part], core: set[int], deadline: float = np.inf) -> list[Twins]:
     lp = LiveLp(1, Tolerances())
-    found = coupled(parts, core, grown, lp, deadline)
+    found = coupled(parts, core, alike(parts), grown, lp, deadline=deadline)
     lp.close()
     return found
 
@@ -303,16 +304,17 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
         for alone in (True, False):
             with monkeypatch.context() as patch:
                 if alone:
-                    patch.setattr(scenario_relaxation, "coupled", lambda *_: [])
+                    patch.setattr(scenario_relaxation, "coupled", lambda *_, **__: [])
                 wishes = make_wishes(COUNT, None, (), ())
                 relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
                 relaxation.extend(parts[1:])
-                # the second time, those of the first are made anew
                 relaxation.tighten(enough, np.inf)
+                # columns of phases come before those that twins would add: there are none
+                phases = relaxation._growing.phases().phase.tolist()
+                bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
+                # the second time, twins of the first stay
                 relaxation.tighten(enough, np.inf)
-            # columns of phases come before those that twins would add: there are none
-            phases = relaxation._growing.phases().phase.tolist()
-            bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
+            assert _bound(relaxation) <= min(costs, default=np.inf) + 1e-6
             relaxation.close()
         without, with_twins = (np.array(found) for found in bounds)
         assert np.all(with_twins >= without - 1e-6)
@@ -425,7 +427,7 @@ def _coupled_over(parts: list[Part], count: int) -> list[Twins]:
         return growing
 
     lp = LiveLp(1, Tolerances())
-    found = coupled(parts, {0, 1}, with_features, lp, np.inf)
+    found = coupled(parts, {0, 1}, alike(parts), with_features, lp, deadline=np.inf)
     lp.close()
     return found
 
@@ -443,8 +445,8 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Leave much to the tree, which tightens often; return how many twins each time."""
     counts: list[int] = []
 
-    def counted(*asked: object) -> list[Twins]:
-        found = coupled(*asked)  # type: ignore[arg-type]
+    def counted(*asked: Any, **more: Any) -> list[Twins]:
+        found = coupled(*asked, **more)
         counts.append(len(found))
         return found
 
