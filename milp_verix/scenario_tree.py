@@ -118,9 +118,11 @@ class ScenarioTree:
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
-        due = self.nodes >= self._next and self._relaxation.loose(self._enough())
-        if due and (self.left > _LEAST_LEFT or self._enough() < self._tightened_for):
-            self._tighten(deadline)
+        if self.nodes >= self._next and self._relaxation.loose(self._enough()):
+            if self._enough() < self._tightened_for or self.left > _LEAST_LEFT:
+                self._tighten(deadline)
+            else:
+                self._next = self.nodes + _PERIOD
         # it is never in neither place, whenever Ctrl-C comes
         self._active = node = self._open[0]
         heapq.heappop(self._open)

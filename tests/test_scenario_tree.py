@@ -1,0 +1,79 @@
+"""When a tree starts again from its root, and how much of it is left."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from milp_verix import scenario_tree
+from milp_verix.part_pool import PartPool
+from milp_verix.perturbations import Perturbations
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.scenario_tree import ScenarioTree
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.tolerances import Tolerances
+from milp_verix.wishes import make_wishes
+from tests.test_settled import Undecided
+from verix_encodings import Affine, Network, Relu, crown_bounds
+from verix_encodings.scenario import make_scenario
+
+_COUNT = 8
+
+
+def _tree(enough: Callable[[], float]) -> ScenarioTree:
+    rng = np.random.default_rng(3)
+    first = Affine(((0, rng.normal(size=(5, _COUNT))),), np.zeros(5))
+    margin = Affine(((2, np.array([[1.0, -1.0, 1.0, -1.0, 1.0]])),), np.array([-1.0]))
+    margins = Network((_COUNT,), (first, Relu(1), margin))
+    ones, numbers = np.ones(_COUNT), np.arange(_COUNT)
+    p = Perturbations(margins, np.zeros(_COUNT), -ones, ones, "linf", 1.0, numbers)
+    wishes = make_wishes(_COUNT, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+    ends = np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
+    relaxation.extend(
+        [
+            make_scenario(margins, p.centre, delta, numbers, features=_COUNT, method=crown_bounds)
+            for delta in ends
+        ]
+    )
+    return ScenarioTree(relaxation, Undecided(), wishes.rounded, enough, 1)
+
+
+def _steps(tree: ScenarioTree) -> list[float]:
+    left = [tree.left]
+    while not tree.done:
+        tree.step(np.inf)
+        left.append(tree.left)
+    tree.close()
+    return left
+
+
+def test_what_is_left_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Relaxation, "loose", lambda *_: False)
+    monkeypatch.setattr(scenario_tree, "_MOST_FREE", 3)
+    left = _steps(_tree(lambda: 7.0))
+    assert len(left) > 10
+    assert left[0] == 1.0
+    assert np.all(np.diff(left) <= 0)
+    assert 0 <= left[-1] < 0.1
+
+
+@pytest.mark.parametrize(("share", "again"), [(0.4, False), (0.6, True)])
+def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
+    share: float, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, tightened = [7.0], []
+    monkeypatch.setattr(Relaxation, "loose", lambda *_: True)
+    monkeypatch.setattr(Relaxation, "tighten", lambda _, enough, __: tightened.append(enough))
+    monkeypatch.setattr(ScenarioTree, "left", share)
+    monkeypatch.setattr(scenario_tree, "_PERIOD", 1)
+    tree = _tree(lambda: best[0])
+    for _ in range(8):
+        tree.step(np.inf)
+    assert (len(tightened) > 1) == again
+    assert set(tightened) == {7.0}
+    best[0] = 6.0
+    for _ in range(8):
+        tree.step(np.inf)
+    assert 6.0 in tightened
+    tree.close()
