@@ -32,6 +32,7 @@ _SHARE_OF_IMPROVEMENT = 0.15
 _LEAST_HARM = 1e-6
 _MOST_SETS = 1000000
 _MOST_WORK = 1e9
+_MANY = 0.2
 _MOST_FREE = 200
 
 
@@ -136,17 +137,20 @@ class ScenarioChoice:
         work = self._entries + self._folded * free.size
         costs = self._incumbent.costs
         spent = float(costs[settled.inside].sum())
+        most = int(min(_MOST_SETS, _MOST_WORK / max(work, 1)))
         sets = candidates(
             costs[free],
             rest.penalties[free],
             rest.bound - spent,
             rest.budget - spent,
-            int(min(_MOST_SETS, _MOST_WORK / max(work, 1))),
+            most,
         )
         if sets is None:
             return None
-        # the network says the same of those below, at more cost
-        sets = rest.surrogates().left(sets, settled)
+        # surrogates tell nothing of a set but that it is in another node, if any: the network may
+        # tell that it is an explanation, and does so where that costs little
+        if len(sets) > _MANY * most:
+            sets = rest.surrogates().left(sets, settled)
         p = self._perturbations
         try:
             left = Completions(p, settled, sets, self._refuting_margins)
