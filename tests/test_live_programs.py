@@ -238,8 +238,12 @@ def test_five_hundred_solves_need_no_more_memory(session: Session) -> None:
             start = np.zeros(program.columns)
             assert session.minimise(row, Targets(start=start)).status is SolveStatus.OPTIMAL
 
+    def grown() -> float:
+        before = resident()
+        solve(500)
+        return resident() - before
+
     solve(200)
-    before = resident()
-    solve(500)
-    # a model of this size takes 10 kB or more: 500 that stayed behind would take 5 MB
-    assert resident() - before < 3e6
+    # a model of this size takes 10 kB or more: 500 that stayed behind would take 5 MB, each time;
+    # what other tests left in the process may move once
+    assert any(grown() < 3e6 for _ in range(3))
