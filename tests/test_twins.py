@@ -40,8 +40,10 @@ from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import Affine, Interval, Network, ProgramBuilder, crown_bounds
 from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.ball import linf_ball
 from verix_encodings.network import Relu
 from verix_encodings.program import Program
+from verix_encodings.relu import big_m_relu
 from verix_encodings.scenario import (
     Budget,
     Cover,
@@ -144,6 +146,27 @@ def _pair(stable: bool) -> ProgramBuilder:
         for kind in "z" if stable and run else "zad":
             builder.add_columns(f"{kind}_{run}", one, -10.0, 10.0)
     return builder
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_are_those_of_the_names(seed: int) -> None:
+    rng = np.random.default_rng([seed, 46])
+    builder = ProgramBuilder()
+    x = linf_ball(builder, Interval(-np.ones(9), np.ones(9)))
+    for run in (0, 1):
+        ends = np.sort(rng.normal(size=(2, 9)), axis=0)
+        big_m_relu(builder, str(run), x, Interval(*ends))
+    further = builder.copy()
+    big_m_relu(further, "2", x, Interval(-np.ones(9), np.ones(9)))
+    neurons = rng.permutation(9)[:6]
+    for each, runs in ((builder, 2), (further, 3)):
+        place = {name: column for column, name in enumerate(each.build().column_names)}
+        for run in range(3):
+            found = relu_columns(each, str(run), neurons)
+            for kind, columns in zip("zad", found, strict=True):
+                named = [place.get(f"{kind}_{run}_{neuron}", -1) for neuron in neurons]
+                assert columns.tolist() == named
+            assert bool(np.any(found.argument >= 0)) == (run < runs)
 
 
 @pytest.mark.parametrize("stable", [False, True])

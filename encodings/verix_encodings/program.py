@@ -9,6 +9,7 @@ There is always a minimisation and never a constant in the objective: solvers an
 disagree about both. The cost ``c`` is not part of the program, since one program serves many.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -219,6 +220,7 @@ class ProgramBuilder:
     _quadratic_rows: list[QuadraticRow] = field(default_factory=list)
     _indicators: list[Indicator] = field(default_factory=list)
     _sos1: list[Sos1] = field(default_factory=list)
+    _blocks: dict[str, tuple[IntArray, int]] = field(default_factory=dict)
     _column_count: int = 0
     _row_count: int = 0
 
@@ -232,6 +234,7 @@ class ProgramBuilder:
             _quadratic_rows=[*self._quadratic_rows],
             _indicators=[*self._indicators],
             _sos1=[*self._sos1],
+            _blocks={**self._blocks},
         )
 
     @property
@@ -252,6 +255,7 @@ class ProgramBuilder:
         size = len(numbers)
         self._columns.append((prefix, numbers, _filled(lower, size), _filled(upper, size), integer))
         first, self._column_count = self._column_count, self._column_count + size
+        self._blocks[prefix] = numbers, first
         return np.arange(first, self._column_count)
 
     def add_rows(
@@ -309,14 +313,9 @@ class ProgramBuilder:
             self._sos1.append(Sos1(f"{prefix}_{number}", members))
 
     @property
-    def column_blocks(self) -> list[tuple[str, IntArray, int]]:
-        """The blocks of columns so far: prefix, numbers, and the index of the first."""
-        sizes = [len(numbers) for _, numbers, *_ in self._columns]
-        firsts = np.cumsum([0, *sizes]).tolist()
-        return [
-            (prefix, numbers, first)
-            for (prefix, numbers, *_), first in zip(self._columns, firsts, strict=False)
-        ]
+    def column_blocks(self) -> Mapping[str, tuple[IntArray, int]]:
+        """By prefix, the block of columns added last: its numbers, and the index of the first."""
+        return self._blocks
 
     def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bounds of ``columns``."""

@@ -242,19 +242,13 @@ class ScenarioProgram:
     def phases(self) -> PhaseTable:
         """Return the phases of the ReLUs, in the order of their columns."""
         found: list[list[IntArray]] = []
-        blocks = {label: (numbers, first) for label, numbers, first in self._builder.column_blocks}
-        for label, (neurons, first) in blocks.items():
-            kind, _, name = label.partition("_")
-            if kind != "d":
-                continue
-            number, node = map(int, name.split("_"))
-            part = self._parts[number]
-            if isinstance(part, Scenario) and isinstance(part.network.nodes[node], Relu):
-                with_z, first_z = blocks[f"z_{name}"]
-                _, first_a = blocks[f"a_{name}"]
-                here = np.arange(neurons.size)
-                belongs = np.full(neurons.size, number), np.full(neurons.size, node)
-                arguments = first_z + np.searchsorted(with_z, neurons)
-                found.append([first + here, *belongs, neurons, arguments, first_a + here])
+        for number, part in enumerate(self._parts):
+            for index, node in enumerate(part.network.nodes if isinstance(part, Scenario) else ()):
+                if isinstance(node, Relu):
+                    label = f"{number}_{index}"
+                    neurons, _ = self._builder.column_blocks[f"d_{label}"]
+                    z, a, d = relu_columns(self._builder, label, neurons)
+                    belongs = np.full(neurons.size, number), np.full(neurons.size, index)
+                    found.append([d, *belongs, neurons, z, a])
         nothing = [np.zeros(0, dtype=np.intp)] * 6
         return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))

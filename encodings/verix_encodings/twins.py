@@ -27,6 +27,8 @@ from verix_encodings.arrays import UNIT_ROUNDOFF, IntArray
 from verix_encodings.bounds import Interval
 from verix_encodings.program import ProgramBuilder
 
+_NONE = np.zeros(0, dtype=np.intp)
+
 
 class ReluColumns(NamedTuple):
     """The columns of some neurons of one ReLU, shape (n,) each, -1 where a neuron has none.
@@ -45,14 +47,14 @@ class ReluColumns(NamedTuple):
 
 def relu_columns(builder: ProgramBuilder, label: str, neurons: IntArray) -> ReluColumns:
     """Return the columns of the ``neurons`` of the ReLU that was encoded as ``label``."""
-    blocks = {name: (numbers, first) for name, numbers, first in builder.column_blocks}
 
     def found(kind: str) -> IntArray:
-        numbers, first = blocks.get(f"{kind}_{label}", (np.zeros(0, dtype=np.intp), 0))
-        columns = np.full(neurons.size, -1)
-        _, mine, theirs = np.intersect1d(neurons, numbers, assume_unique=True, return_indices=True)
-        columns[mine] = first + theirs
-        return columns
+        numbers, first = builder.column_blocks.get(f"{kind}_{label}", (_NONE, 0))
+        if not numbers.size:
+            return np.full(neurons.size, -1)
+        # they ascend
+        places = numbers.searchsorted(neurons)
+        return np.where(numbers.take(places, mode="clip") == neurons, first + places, -1)
 
     return ReluColumns(found("z"), found("a"), found("d"))
 
