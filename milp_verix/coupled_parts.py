@@ -22,7 +22,7 @@ from verix_encodings.network import Affine, Relu
 from verix_encodings.program import Expressions
 from verix_encodings.relu_phases import phases_of
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Part, Scenario, ScenarioProgram, Twins
+from verix_encodings.scenario import Part, Scenario, ScenarioProgram, Twins, row_error
 
 _NEAREST = 2
 _USEFUL = 0.7
@@ -44,7 +44,7 @@ def coupled(
     """
     scenarios = {n: part for n, part in enumerate(parts) if isinstance(part, Scenario)}
     # a larger error than that of a program's own parts is one, too
-    error = max((part.error for part in scenarios.values()), default=0.0)
+    error = row_error(parts)
     found: list[Twins] = []
     for pair in pairs:
         if time.monotonic() >= deadline:

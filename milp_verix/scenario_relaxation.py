@@ -24,7 +24,7 @@ from verix_encodings.batch import batch_slopes
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram
+from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram, row_error
 from verix_encodings.settled import Settled, reduced, settled_phases
 
 _WHOLE = 1e-7
@@ -54,7 +54,6 @@ class Relaxation:
         self._wishes = wishes
         self._settled = settled
         self._costs = wishes.costs
-        self._error = 0.0
         self._known = 0, np.inf
         self._impossible = False
         self._last: LpResult | None = None
@@ -94,8 +93,6 @@ class Relaxation:
         for number, part in parts:
             self._numbers.append(number)
             self._parts.append(part)
-            if isinstance(part, Scenario):
-                self._error = max(self._error, part.error)
 
     def _grown(self, parts: Sequence[Part]) -> ScenarioProgram:
         growing = ScenarioProgram(self._wishes.least, self._wishes.most)
@@ -168,7 +165,7 @@ class Relaxation:
         self._program, columns = self._growing.build(), self._growing.columns
         self._cost = np.zeros(self._program.columns)
         self._cost[columns] = self._costs
-        self._safe = SafeBound(self._program)
+        self._safe, self._error = SafeBound(self._program), row_error(self._parts)
         change(self._program)
         self._lp.set_cost(self._cost)
         self._table = self._growing.phases()

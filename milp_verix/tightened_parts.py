@@ -12,7 +12,7 @@ from milp_verix.enclosing import enclosed, unstable
 from milp_verix.solvers.live_lp import LiveLp
 from verix_encodings.network import Relu
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Part, Scenario, ScenarioProgram
+from verix_encodings.scenario import Part, Scenario, ScenarioProgram, row_error
 
 
 def tightened(
@@ -29,7 +29,7 @@ def tightened(
     ``deadline`` stays as it is.
     """
     # a larger error than that of a program's own parts is one, too
-    error = max((part.error for part in parts if isinstance(part, Scenario)), default=0.0)
+    error = row_error(parts)
     tight, first = list(parts), sorted(core)
     whole: ScenarioProgram | None = None
     for number in [*first, *(number for number in range(len(parts)) if number not in core)]:

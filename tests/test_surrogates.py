@@ -17,7 +17,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Budget, Part, Scenario, Twins
+from verix_encodings.scenario import Budget, Part, Scenario, Twins, row_error
 from verix_encodings.settled import Settled
 
 _ALL = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=COUNT)]
@@ -45,10 +45,9 @@ def _surrogates(
     parts: list[Part], y: FloatArray, program: Program, ends: tuple[FloatArray, FloatArray]
 ) -> Surrogates:
     part_of_rows = grown(parts).part_of_rows
-    error = max(part.error for part in parts if isinstance(part, Scenario))
     safe = SafeBound(program)
     groups = coupled_parts(parts, part_of_rows, safe.usable(y))[part_of_rows]
-    return surrogates_of(safe, y, groups, COUNT, row_error=error, ends=ends)
+    return surrogates_of(safe, y, groups, COUNT, row_error=row_error(parts), ends=ends)
 
 
 def _refuted(surrogates: Surrogates, taken: FloatArray) -> bool:
@@ -97,10 +96,9 @@ def test_each_row_refutes_what_the_sum_does_not(tmp_path: Path) -> None:
         cost = np.where(np.arange(program.columns) < COUNT, 1.0, 0.0)
         y = _duals(program, ends, cost)
         safe = SafeBound(program)
-        error = max(part.error for part in parts if isinstance(part, Scenario))
         surrogates = _surrogates(parts, y, program, ends)
         together = np.zeros(program.rows, dtype=np.intp)
-        whole = surrogates_of(safe, y, together, COUNT, row_error=error, ends=ends)
+        whole = surrogates_of(safe, y, together, COUNT, row_error=row_error(parts), ends=ends)
         for taken in _ALL:
             assert _refuted(surrogates, taken) or not _refuted(whole, taken)
             more += _refuted(surrogates, taken) and not _refuted(whole, taken)

@@ -15,6 +15,7 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 Its neurons are bounded over ``0 ≤ A ≤ 1``.
 """
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -94,6 +95,11 @@ class Twins:
 
 
 Part: TypeAlias = Scenario | Cover | Budget | Precedence | Twins
+
+
+def row_error(parts: Iterable[Part]) -> float:
+    """Return what bounds the rounding in any row of a program of ``parts``."""
+    return max((part.error for part in parts if isinstance(part, Scenario)), default=0.0)
 
 
 def network_of_shares(
