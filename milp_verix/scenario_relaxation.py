@@ -38,7 +38,8 @@ _NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 class Relaxation:
     """A program of some scenarios and covers of ``pool``, its relaxation, and what this one proves.
 
-    Those that an optimum violates join it.
+    Those that an optimum violates join it. ``tightened_for`` is what :meth:`tighten` was asked for
+    last, infinite before.
     """
 
     def __init__(
@@ -54,7 +55,8 @@ class Relaxation:
         self._wishes = wishes
         self._settled = settled
         self._costs = wishes.costs
-        self._known = 0, np.inf
+        self._known_scenarios = 0
+        self.tightened_for = np.inf
         self._impossible = False
         self._last: LpResult | None = None
         self._coupled: set[tuple[int, int]] = set()
@@ -106,7 +108,7 @@ class Relaxation:
 
     def loose(self, enough: float) -> bool:
         """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
-        return self._known != (self._scenarios, enough)
+        return (self._known_scenarios, self.tightened_for) != (self._scenarios, enough)
 
     def tighten(self, enough: float, deadline: float) -> None:
         """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
@@ -114,7 +116,7 @@ class Relaxation:
         Where no feature is settled, scenarios that are alike are coupled, too. From here on no
         proof is about dearer sets.
         """
-        self._known = self._scenarios, enough
+        self._known_scenarios, self.tightened_for = self._scenarios, enough
         lp, before, whole = self._lp.another(), -np.inf, self._settled is None
         for _ in range(_PASSES if whole else 1):
             optimum = self._optimum(deadline)

@@ -96,7 +96,6 @@ class ScenarioTree:
         self.nodes = 0
         self._period = _PERIOD
         self._next = first_tightening
-        self._tightened_for = np.inf
 
     @property
     def bound(self) -> float:
@@ -119,7 +118,7 @@ class ScenarioTree:
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
         if self.nodes >= self._next and self._relaxation.loose(self._enough()):
-            if self._enough() < self._tightened_for or self.left > _LEAST_LEFT:
+            if self._enough() < self._relaxation.tightened_for or self.left > _LEAST_LEFT:
                 self._tighten(deadline)
             else:
                 self._next = self.nodes + _PERIOD
@@ -211,8 +210,7 @@ class ScenarioTree:
         """Tighten the relaxation, and start again from its root: the tree will be smaller."""
         bound = self.bound
         self._ruled_out()
-        self._tightened_for = self._enough()
-        self._relaxation.tighten(self._tightened_for, deadline)
+        self._relaxation.tighten(self._enough(), deadline)
         self._close_inner()
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(bound, 0, 0, nothing)]

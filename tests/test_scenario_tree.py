@@ -62,9 +62,14 @@ def test_what_is_left_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
     share: float, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best, tightened = [7.0], []
+    best, tightened, tighten = [7.0], [], Relaxation.tighten
+
+    def counted(relaxation: Relaxation, enough: float, deadline: float) -> None:
+        tightened.append(enough)
+        tighten(relaxation, enough, deadline)
+
     monkeypatch.setattr(Relaxation, "loose", lambda *_: True)
-    monkeypatch.setattr(Relaxation, "tighten", lambda _, enough, __: tightened.append(enough))
+    monkeypatch.setattr(Relaxation, "tighten", counted)
     monkeypatch.setattr(ScenarioTree, "left", share)
     monkeypatch.setattr(scenario_tree, "_PERIOD", 1)
     tree = _tree(lambda: best[0])
