@@ -208,16 +208,21 @@ class Relaxation:
 
     def surrogates(self, fixings: Fixings) -> Surrogates:
         """Return what each scenario that bears on the optimum found last asks of its node."""
-        features, program = self._costs.size, self._program
+        features = self._costs.size
         if self._last is None or self._last.multipliers is None:
             return no_surrogates(features)
         part_of_rows, y = self._growing.part_of_rows, self._safe.usable(self._last.multipliers)
-        low, high = program.column_lower.copy(), program.column_upper.copy()
-        low[fixings[0]] = high[fixings[0]] = fixings[1]
         groups = coupled_parts(self._parts, part_of_rows, y)[part_of_rows]
         return surrogates_of(
-            self._safe, y, groups, features, row_error=self._error, ends=(low, high)
+            self._safe, y, groups, features, row_error=self._error, ends=self._ends(fixings)
         )
+
+    def _ends(self, fixings: Fixings) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of all columns, with those in ``fixings`` fixed."""
+        columns, values = fixings
+        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
+        low[columns] = high[columns] = values
+        return low, high
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
@@ -267,10 +272,8 @@ class Relaxation:
         self, fixings: Fixings, enough: float, deadline: float
     ) -> tuple[Relaxed, int | None]:
         """Return the relaxation by the parts held, and one not held that it violates, if any."""
-        columns, values = fixings
-        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
-        low[columns] = high[columns] = values
-        self._lp.set_bounds(low, high)
+        columns, ends = fixings[0], self._ends(fixings)
+        self._lp.set_bounds(*ends)
         bound = -np.inf
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
         for limit in (enough + _BEYOND, np.inf):
@@ -278,7 +281,7 @@ class Relaxation:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True), None
-            bound = self._proven((low, high), result)
+            bound = self._proven(ends, result)
             if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
         if bound >= enough:
