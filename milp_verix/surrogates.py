@@ -49,19 +49,19 @@ def no_surrogates(features: int) -> Surrogates:
 
 def surrogates_of(
     safe: SafeBound,
-    multipliers: FloatArray,
+    y: FloatArray,
     group_of_rows: IntArray,
     features: int,
     *,
     row_error: float,
     ends: tuple[FloatArray, FloatArray],
 ) -> Surrogates:
-    """Return a row for each group of rows that has duals among ``multipliers``, shape (rows,).
+    """Return a row for each group of rows with multipliers ``y``, shape (rows,), that are not zero.
 
     The first columns of the program of ``safe`` are the ``features``; ``ends`` are what bounds the
     columns in the node. Every row is off by ``row_error`` at most.
     """
-    y, columns = safe.usable(multipliers), np.arange(features)
+    columns = np.arange(features)
     found = [
         safe.surrogate(np.where(group_of_rows == group, y, 0.0), columns, row_error, ends)
         for group in np.unique(group_of_rows[y != 0]).tolist()
