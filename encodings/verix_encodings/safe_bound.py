@@ -89,8 +89,6 @@ class SafeBound:
         the program's, and not outside them. The bound is -inf where a column that it needs has an
         infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
         """
-        program = self.program
-        low_side, high_side, _, _ = self._sides
         y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)
         if self._bounded:
@@ -101,20 +99,11 @@ class SafeBound:
         if not reach < np.inf:
             return -np.inf
         reduced = cost - self._transposed @ y
-        side = np.where(y > 0, low_side, high_side)
-        low, high = (program.column_lower, program.column_upper) if ends is None else ends
+        low, high = (self.program.column_lower, self.program.column_upper) if ends is None else ends
         if not self._bounded:
             # a column with an infinite end has no cost here and is in no row used
             low, high = np.where(reduced, low, 0.0), np.where(reduced, high, 0.0)
-        at_low, at_high = reduced * low, reduced * high
-        bound = float(y @ side + np.minimum(at_low, at_high).sum())
-        total = float(size @ np.abs(side) + np.maximum(np.abs(at_low), np.abs(at_high)).sum())
-        terms = program.rows + program.columns
-        reduced_error = relative_error(program.rows + 1) * reach
-        lost = relative_error(terms) * (total + reduced_error) + reduced_error
-        lost += row_error * float(size.sum()) + _TINY * terms
-        proven = float(bound - lost * (1 + 1e-9))
-        return proven if proven > -np.inf else -np.inf
+        return self._least(y, reduced, (low, high), reach, row_error)
 
     def surrogate(
         self,
@@ -134,27 +123,47 @@ class SafeBound:
         ``row_error`` widens every row on both sides; the rounding of ``g·v_J + h``, summed in any
         order, is accounted for. ``h`` is -inf where an end or a side is infinite that it needs.
         """
-        program = self.program
-        low_side, high_side, _, _ = self._sides
         y = self.usable(multipliers)
-        size = np.abs(y)
         if not self._bounded:
             return np.zeros(columns.size), -np.inf
-        reach = float(size @ self._row_reach)
+        reach = float(np.abs(y) @ self._row_reach)
         reduced = -(self._transposed @ y)
-        side = np.where(y > 0, low_side, high_side)
         g = reduced[columns]
         reduced[columns] = 0.0
-        at_low, at_high = reduced * ends[0], reduced * ends[1]
-        constant = float(y @ side + np.minimum(at_low, at_high).sum())
+        # one sum is the constant, the other that which it is a part of
+        further = float(np.abs(g).sum())
+        return g, self._least(y, reduced, ends, reach, row_error, further=further, sums=2)
+
+    def _least(
+        self,
+        y: FloatArray,
+        d: FloatArray,
+        ends: tuple[FloatArray, FloatArray],
+        reach: float,
+        row_error: float,
+        *,
+        further: float = 0.0,
+        sums: int = 1,
+    ) -> float:
+        """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less what may be off.
+
+        The sides that ``y`` needs are finite; ``l`` and ``u`` are ``ends``. ``d`` is off by
+        ``γ reach`` at most, summed over what it is multiplied by. Accounted for are as many
+        ``sums`` of these terms and of further ones, whose sizes sum to ``further``.
+        """
+        program, size = self.program, np.abs(y)
+        low_side, high_side, _, _ = self._sides
+        side = np.where(y > 0, low_side, high_side)
+        at_low, at_high = d * ends[0], d * ends[1]
+        least = float(y @ side + np.minimum(at_low, at_high).sum())
         total = float(size @ np.abs(side) + np.maximum(np.abs(at_low), np.abs(at_high)).sum())
-        total += float(np.abs(g).sum())
+        total += further
         terms = program.rows + program.columns
         reduced_error = relative_error(program.rows + 1) * reach
-        # once for the constant, and once for the sum that it is a part of
-        lost = 2.0 * relative_error(terms) * (total + reduced_error) + reduced_error
+        lost = sums * relative_error(terms) * (total + reduced_error) + reduced_error
         lost += row_error * float(size.sum()) + _TINY * terms
-        return g, float(constant - lost * (1 + 1e-9))
+        proven = float(least - lost * (1 + 1e-9))
+        return proven if proven > -np.inf else -np.inf
 
 
 def safe_lower_bound(
