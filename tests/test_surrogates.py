@@ -87,6 +87,24 @@ def test_a_phase_that_is_fixed_refutes_only_sets_in_the_other(seed: int, tmp_pat
                 assert not _refuted(surrogates, taken)
 
 
+@pytest.mark.parametrize("scale", [1e307, 1e308, 1.7e308])
+def test_multipliers_that_overflow_refute_nothing(scale: float, tmp_path: Path) -> None:
+    overflows, survivors = 0, 0
+    for seed in range(10):
+        parts, rng = _parts(seed, tmp_path)
+        program, sets = grown(parts).build(), of_interest(parts)
+        ends = program.column_lower, program.column_upper
+        y = scale * rng.uniform(-1, 1, program.rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            surrogates = _surrogates(parts, y, program, ends)
+        overflows += int(np.sum(surrogates.constant == -np.inf))
+        for taken in sets:
+            assert np.all(surrogates.matrix @ taken + surrogates.constant <= 0)
+            survivors += 1
+    assert survivors > 30
+    assert (overflows > 10) == (scale > 1e307)
+
+
 def test_each_row_refutes_what_the_sum_does_not(tmp_path: Path) -> None:
     more = 0
     for seed in range(30):

@@ -121,7 +121,8 @@ class SafeBound:
               ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + d_J·v_J + Σ_{j∉J} min(d_j l_j, d_j u_j)
 
         ``row_error`` widens every row on both sides; the rounding of ``g·v_J + h``, summed in any
-        order, is accounted for. ``h`` is -inf where an end or a side is infinite that it needs.
+        order, is accounted for. ``g`` is zero and ``h`` is -inf where a sum overflows, or where an
+        end is infinite.
         """
         y = self.usable(multipliers)
         if not self._bounded:
@@ -132,7 +133,9 @@ class SafeBound:
         reduced[columns] = 0.0
         # one sum is the constant, the other that which it is a part of
         further = float(np.abs(g).sum())
-        return g, self._least(y, reduced, ends, reach, row_error, further=further, sums=2)
+        h = self._least(y, reduced, ends, reach, row_error, further=further, sums=2)
+        # sums of g may have overflowed, too
+        return (g if h > -np.inf else np.zeros(columns.size)), h
 
     def _least(
         self,
