@@ -37,9 +37,7 @@ def bearing(
     return needed - {0}
 
 
-def coupled_parts(
-    parts: Sequence[Part], part_of_rows: IntArray, multipliers: FloatArray
-) -> IntArray:
+def grouped(parts: Sequence[Part], part_of_rows: IntArray, multipliers: FloatArray) -> IntArray:
     """Return a number for each part, the same for scenarios whose twins bear on an optimum."""
     used = set(part_of_rows[multipliers != 0].tolist())
     twins = {n: part for n, part in enumerate(parts) if isinstance(part, Twins) and n in used}

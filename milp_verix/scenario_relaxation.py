@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milp_verix.bearing_parts import bearing, coupled_parts, left_of
+from milp_verix.bearing_parts import bearing, grouped, left_of
 from milp_verix.coupled_parts import alike, coupled
 from milp_verix.part_pool import VIOLATED, PartPool
 from milp_verix.phase_choice import PhaseChoice
@@ -212,7 +212,7 @@ class Relaxation:
         if self._last is None or self._last.multipliers is None:
             return no_surrogates(features)
         part_of_rows, y = self._growing.part_of_rows, self._safe.usable(self._last.multipliers)
-        groups = coupled_parts(self._parts, part_of_rows, y)[part_of_rows]
+        groups = grouped(self._parts, part_of_rows, y)[part_of_rows]
         return surrogates_of(
             self._safe, y, groups, features, row_error=self._error, ends=self._ends(fixings)
         )

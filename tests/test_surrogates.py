@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.bearing_parts import coupled_parts
+from milp_verix.bearing_parts import grouped
 from milp_verix.candidates import candidates
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.live_lp import LiveLp
@@ -46,7 +46,7 @@ def _surrogates(
 ) -> Surrogates:
     part_of_rows = grown(parts).part_of_rows
     safe = SafeBound(program)
-    groups = coupled_parts(parts, part_of_rows, safe.usable(y))[part_of_rows]
+    groups = grouped(parts, part_of_rows, safe.usable(y))[part_of_rows]
     return surrogates_of(safe, y, groups, COUNT, row_error=row_error(parts), ends=ends)
 
 
@@ -151,8 +151,8 @@ def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:
     parts.append(Twins(scenarios[0], scenarios[2], 1, np.array([0]), apart))
     rows = np.arange(len(parts))
     y = np.ones(len(parts))
-    groups = coupled_parts(parts, rows, y)
+    groups = grouped(parts, rows, y)
     assert groups[scenarios[0]] == groups[scenarios[2]] == groups[-1]
     assert np.unique(groups).size == len(parts) - 2
     y[-1] = 0.0
-    assert np.unique(coupled_parts(parts, rows, y)).size == len(parts)
+    assert np.unique(grouped(parts, rows, y)).size == len(parts)
