@@ -5,13 +5,15 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import linprog
 
 from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import make_problem
 from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
 from verix_encodings import crown_bounds
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.program import Program
 from verix_encodings.scenario import (
     Cover,
     Part,
@@ -64,9 +66,20 @@ def of_interest(parts: list[Part]) -> list[FloatArray]:
     return [taken for taken in sets if all(allows(part, taken) for part in parts)]
 
 
-def grown(parts: Sequence[Part]) -> ScenarioProgram:
+def grown(parts: Sequence[Part], features: int = COUNT) -> ScenarioProgram:
     """Return the program of ``parts``."""
-    growing = ScenarioProgram(np.zeros(COUNT), np.ones(COUNT))
+    growing = ScenarioProgram(np.zeros(features), np.ones(features))
     for part in parts:
         growing.add(part)
     return growing
+
+
+def least_cost(program: Program, cost: FloatArray) -> float:
+    """Return the least cost over the relaxation of ``program``, infinite where it has no point."""
+    matrix, low, high = dense(program.matrix), program.row_lower, program.row_upper
+    rows = np.vstack([matrix[high < np.inf], -matrix[low > -np.inf]])
+    sides = np.concatenate([high[high < np.inf], -low[low > -np.inf]])
+    ends = np.column_stack([program.column_lower, program.column_upper])
+    result = linprog(cost, A_ub=rows, b_ub=sides, bounds=ends)
+    assert result.status in (0, 2)
+    return float(result.fun) if result.status == 0 else np.inf
