@@ -60,9 +60,9 @@ def allows(part: Part, taken: FloatArray) -> bool:
     return isinstance(part, Twins) or bool(part.costs @ taken <= part.limit)
 
 
-def of_interest(parts: list[Part]) -> list[FloatArray]:
+def of_interest(parts: list[Part], features: int = COUNT) -> list[FloatArray]:
     """Return the sets that satisfy all ``parts``, by enumeration."""
-    sets = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=COUNT)]
+    sets = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=features)]
     return [taken for taken in sets if all(allows(part, taken) for part in parts)]
 
 

@@ -1,0 +1,398 @@
+"""Scenarios that are coupled cut off no set of interest, and tighten the relaxation."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import coupled_parts, minimum, scenario_choice, scenario_relaxation, scenario_tree
+from milp_verix.bearing_parts import left_of
+from milp_verix.coupled_parts import alike, coupled
+from milp_verix.incumbent import Incumbent
+from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.part_pool import PartPool
+from milp_verix.perturbations import Perturbations
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.tightened_parts import tightened
+from milp_verix.tolerances import Tolerances
+from milp_verix.wishes import make_wishes
+from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
+from tests.onnx_models import FLOAT
+from tests.scenario_parts import COUNT, drawn_perturbations, grown, least_cost, of_interest
+from tests.test_minimum import fewest
+from tests.tiny_cases import case
+from verix_encodings import Affine, Network, crown_bounds
+from verix_encodings.arrays import FloatArray
+from verix_encodings.network import Relu
+from verix_encodings.program import Program
+from verix_encodings.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+from verix_encodings.settled import Settled, SettledPhase
+
+_SLACK = 1e-9
+_NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
+
+
+def _similar(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
+    """Return a cover, and scenarios near one another."""
+    corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
+    parts: list[Part] = [Cover(rng.permutation(count)[:3])]
+    for _ in range(4):
+        less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
+        parts.append(
+            make_scenario(
+                p.margins,
+                p.centre,
+                corner * less,
+                p.feature_of,
+                features=count,
+                method=crown_bounds,
+            )
+        )
+    return parts
+
+
+def _drawn(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator, Perturbations]:
+    rng = np.random.default_rng([seed, 41])
+    p = drawn_perturbations(rng, tmp_path)
+    limit = float(rng.integers(3, COUNT + 1))
+    return [Budget(np.ones(COUNT), limit), *_similar(rng, p)], rng, p
+
+
+def _coupled(
+    parts: list[Part], core: set[int], deadline: float = np.inf, features: int = COUNT
+) -> list[Twins]:
+    lp = LiveLp(1, Tolerances())
+    of_features = partial(grown, features=features)
+    found = coupled(parts, core, alike(parts), of_features, lp, deadline=deadline)
+    lp.close()
+    return found
+
+
+def _arguments(part: Part, node: int, taken: FloatArray) -> FloatArray:
+    """Return what the ReLU ``node`` of a scenario takes at ``taken``."""
+    assert isinstance(part, Scenario)
+    relu = part.network.nodes[node]
+    assert isinstance(relu, Relu)
+    return part.network.values(taken)[relu.source]
+
+
+def _point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatArray:
+    """Return the column values of ``program`` that the networks of ``parts`` have at ``taken``."""
+    blocks = [np.zeros(0)]
+    for prefix, numbers in program.column_labels:
+        kind, _, name = prefix.partition("_")
+        if kind == "A":
+            blocks.append(taken[numbers])
+            continue
+        number, node = map(int, name.split("_"))
+        z = _arguments(parts[number], node, taken)[numbers]
+        blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
+    return np.concatenate(blocks)
+
+
+def _assert_inside(program: Program, point: FloatArray) -> None:
+    reached = program.matrix @ point
+    assert np.all(reached >= program.row_lower - _SLACK)
+    assert np.all(reached <= program.row_upper + _SLACK)
+    assert np.all(point >= program.column_lower - _SLACK)
+    assert np.all(point <= program.column_upper + _SLACK)
+
+
+def _differences(parts: Sequence[Part], twins: Twins, taken: FloatArray) -> FloatArray:
+    one, other = (_arguments(parts[n], twins.node, taken) for n in (twins.of, twins.beside))
+    difference: FloatArray = (one - other)[twins.neurons]
+    return difference
+
+
+def _assert_apart(parts: Sequence[Part], found: list[Twins], sets: list[FloatArray]) -> None:
+    for twins in found:
+        for taken in sets:
+            difference = _differences(parts, twins, taken)
+            assert np.all(difference >= twins.apart.lower - _SLACK)
+            assert np.all(difference <= twins.apart.upper + _SLACK)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) -> None:
+    parts, rng, _ = _drawn(seed, tmp_path)
+    sets = of_interest(parts)
+    for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
+        found = _coupled(parts, core)
+        _assert_apart(parts, found, sets)
+        # they hold with tighter bounds as well, which leave some of their neurons no column
+        lp = LiveLp(1, Tolerances())
+        tight = tightened(parts, core, grown, lp, np.inf)
+        lp.close()
+        for scenarios in (parts, tight):
+            program = grown([*scenarios, *found]).build()
+            for taken in sets:
+                _assert_inside(program, _point(program, scenarios, taken))
+    assert _coupled(parts, {0}, -np.inf) == []
+    assert _coupled(parts[:3], {0}) == []
+
+
+def test_there_are_twins_of_every_kind_and_sets(tmp_path: Path) -> None:
+    kinds, with_sets, deeper = [0, 0, 0], 0, 0
+    for seed in range(40):
+        parts, *_ = _drawn(seed, tmp_path)
+        found = _coupled(parts, {0})
+        for twins in found:
+            kinds[0] += int(np.sum(twins.apart.lower >= 0))
+            kinds[1] += int(np.sum(twins.apart.upper <= 0))
+            kinds[2] += int(np.sum((twins.apart.lower < 0) & (twins.apart.upper > 0)))
+            deeper += twins.node > 1
+        with_sets += bool(found) and len(of_interest(parts)) > 1
+    assert min(kinds) >= 15
+    assert with_sets >= 15
+    assert deeper >= 15
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_the_first_ranges_are_those_of_another_solver(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # everything is useful
+    monkeypatch.setattr(coupled_parts, "_USEFUL", 1e9)
+    parts, *_ = _drawn(seed, tmp_path)
+    core, checked = {0, 1, 2}, 0
+    for twins in _coupled(parts, core):
+        if twins.node != 1:
+            # its program has rows of the layer before
+            continue
+        pair = [twins.of, twins.beside]
+        numbers = [*sorted(core - set(pair)), *pair]
+        growing = grown([parts[n] for n in numbers])
+        program = growing.build()
+        z, other = (growing.arguments[n][0][1] for n in (-2, -1))
+        for i, l, u in zip(twins.neurons, twins.apart.lower, twins.apart.upper, strict=True):
+            mine, its = z.row(i, program.columns), other.row(i, program.columns)
+            for sign, bound in ((1.0, l), (-1.0, -u)):
+                least = least_cost(program, sign * (mine[0] - its[0])) + sign * (mine[1] - its[1])
+                if least == np.inf:
+                    continue
+                assert least - 1e-6 <= bound <= least + 1e-7
+                checked += 1
+    assert checked or not of_interest(parts)
+
+
+def _bound(relaxation: Relaxation, fixed: int | None = None) -> float:
+    """Return the bound, with one neuron of the first scenario inactive if asked."""
+    fixings = _NOTHING if fixed is None else (np.array([fixed]), np.zeros(1))
+    return relaxation.solve(fixings, np.inf, np.inf).bound
+
+
+def test_the_same_perturbation_twice_gives_the_same_activation() -> None:
+    summed = Affine(((0, np.ones((1, 2))),), np.zeros(1))
+    margins = Network((2,), (summed, Relu(1), Affine(((2, np.ones((1, 1))),), np.array([-5.0]))))
+    delta, numbers = np.array([3.0, -2.0]), np.arange(2)
+    parts: list[Part] = [
+        make_scenario(margins, np.zeros(2), delta, numbers, features=2, method=crown_bounds)
+        for _ in range(2)
+    ]
+    found = _coupled(parts, {0, 1}, features=2)
+    assert {(twins.of, twins.beside) for twins in found} == {(0, 1), (1, 0)}
+    results = []
+    for whole in (parts, [*parts, *found]):
+        growing = grown(whole, 2)
+        program, table = growing.build(), growing.phases()
+        cost = np.zeros(program.columns)
+        cost[table.activation] = -1.0, 1.0
+        results.append(-least_cost(program, cost))
+    # z is in [-2, 3]: by itself, a relaxed ReLU is above another by that much at z = 0
+    assert results == pytest.approx([6 / 5, 0.0], abs=1e-8)
+
+
+def test_relaxations_are_tighter_and_never_above_the_minimum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tighter = 0
+    for seed in range(30):
+        parts, _, p = _drawn(seed, tmp_path)
+        enough = float(COUNT) + 0.5
+        costs = [float(taken.sum()) for taken in of_interest(parts[1:])]
+        bounds = []
+        for alone in (True, False):
+            with monkeypatch.context() as patch:
+                if alone:
+                    patch.setattr(scenario_relaxation, "coupled", lambda *_, **__: [])
+                wishes = make_wishes(COUNT, None, (), ())
+                relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+                relaxation.extend(parts[1:])
+                relaxation.tighten(enough, np.inf)
+                # columns of phases come before those that twins would add: there are none
+                phases = relaxation._growing.phases().phase.tolist()
+                bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
+                # the second time, twins of the first stay
+                relaxation.tighten(enough, np.inf)
+            assert _bound(relaxation) <= min(costs, default=np.inf) + 1e-6
+            relaxation.close()
+        without, with_twins = (np.array(found) for found in bounds)
+        assert np.all(with_twins >= without - 1e-6)
+        assert with_twins[0] <= min(costs, default=np.inf) + 1e-6
+        tighter += bool(np.any(with_twins > without + 1e-3))
+    assert tighter >= 5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_left_with_twins_allows_every_completion(seed: int, tmp_path: Path) -> None:
+    _completions(seed, tmp_path)
+
+
+def test_there_are_twins_and_completions_left(tmp_path: Path) -> None:
+    found = [_completions(seed, tmp_path) for seed in range(40)]
+    assert sum(kept > 0 and completions > 1 for kept, completions in found) >= 10
+
+
+def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
+    """Check what is left in a node that some set is in; return how many twins, and how many sets.
+
+    Features, and phases, are settled as in that set.
+    """
+    parts, rng, _ = _drawn(seed, tmp_path)
+    sets = of_interest(parts)
+    if not sets:
+        return 0, 0
+    parts = [*parts, *_coupled(parts, {0})]
+    one = sets[int(rng.integers(len(sets)))]
+    free = np.flatnonzero(rng.random(COUNT) < 0.6)
+    inside = one > 0
+    inside[free] = False
+    settled = Settled(inside, free)
+    phases: dict[int, list[SettledPhase]] = {}
+    for number, part in enumerate(parts):
+        if isinstance(part, Scenario) and rng.random() < 0.5:
+            z = part.network.values(one)[1]
+            neuron = int(rng.integers(z.size))
+            phases[number] = [SettledPhase(1, neuron, bool(z[neuron] > 0))]
+    needed = [n for n, part in enumerate(parts) if not isinstance(part, Twins) and n]
+    without = int(rng.integers(1, len(parts)))
+    needed = [n for n in needed if n != without]
+    left = left_of(parts, range(len(parts)), needed, settled, phases)
+    assert left is not None
+    smaller: list[Part] = [Budget(np.ones(free.size), float(free.size)), *(p for _, p in left)]
+    names = [0, *(name for name, _ in left)]
+    for name, part in zip(names, smaller, strict=True):
+        if isinstance(part, Twins):
+            assert name == -1
+            assert isinstance(smaller[part.of], Scenario)
+            assert without not in (names[part.of], names[part.beside])
+    program, completions = grown(smaller, free.size).build(), 0
+    for taken in sets:
+        if not np.array_equal(taken[settled.position < 0] > 0, inside[settled.position < 0]):
+            continue
+        signs = [
+            (_scenario(parts[number]).network.values(taken)[1][p.neuron] > 0) == p.active
+            for number, mine in phases.items()
+            for p in mine
+        ]
+        if all(signs):
+            completions += 1
+            _assert_inside(program, _point(program, smaller, taken[free]))
+    return sum(isinstance(part, Twins) for part in smaller), completions
+
+
+def _scenario(part: Part) -> Scenario:
+    assert isinstance(part, Scenario)
+    return part
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_other_networks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coupled_parts, "_USEFUL", 2.0)
+    rng = np.random.default_rng([seed, 44])
+    networks = [
+        random_graph(rng, 6, 9),
+        residual(tmp_path, seed).ir,
+        convolutional(tmp_path, seed).ir,
+    ]
+    margins = networks[seed % 3]
+    size = margins.input_size
+    # the first features hold two coordinates each, and some coordinates do not move
+    count = min(6, size)
+    feature_of = np.arange(size) % count
+    span = rng.uniform(0.2, 1.5, size) * (rng.random(size) < 0.9)
+    shift = margins.values(rng.normal(size=size))[-1]
+    margins = margins.then(np.eye(shift.size), -shift - 0.1)
+    p = Perturbations(
+        margins, rng.normal(size=size), -span, span, "linf", float(span.max()), feature_of
+    )
+    parts = [Budget(np.ones(count), count - 1.0), *_similar(rng, p, count)]
+    found = _coupled(parts, {0, 1}, features=count)
+    _assert_apart(parts, found, of_interest(parts, count))
+
+
+def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Leave much to the tree, which tightens often; return how many twins each time."""
+    counts: list[int] = []
+
+    def counted(*asked: Any, **more: Any) -> list[Twins]:
+        found = coupled(*asked, **more)
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(scenario_relaxation, "coupled", counted)
+    monkeypatch.setattr(scenario_tree, "_PERIOD", 2)
+    monkeypatch.setattr(scenario_choice, "_MOST_SETS", 32)
+    monkeypatch.setattr(scenario_relaxation.Relaxation, "loose", lambda *_: True)
+    monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+    monkeypatch.setattr(Incumbent, "improve", lambda *_: None)
+    return counts
+
+
+def _posed(seed: int, tmp_path: Path) -> tuple[OnnxNetwork, FloatArray, float]:
+    rng = np.random.default_rng([seed, 45])
+    layers = random_layers(rng, (8, *((5,) if seed % 2 else (4, 3)), 3), FLOAT)
+    x = rng.random(8).astype(np.float32)
+    return dense_network(layers, tmp_path), x, float(rng.uniform(0.1, 0.5))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_minimum_is_that_of_a_program_without_twins(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, x, epsilon = _posed(seed, tmp_path)
+    reference = minimum(network, x, epsilon=epsilon, master="program")
+    _late(monkeypatch)
+    found = minimum(network, x, epsilon=epsilon, master="tree", time_limit=60)
+    assert reference.proven
+    assert found.proven
+    assert found.size == reference.size
+
+
+def test_searches_use_twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = _late(monkeypatch)
+    searches = 0
+    for seed in range(30):
+        before = sum(counts)
+        network, x, epsilon = _posed(seed, tmp_path)
+        minimum(network, x, epsilon=epsilon, master="tree")
+        searches += sum(counts) > before
+    assert searches >= 8
+
+
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_the_minimum_is_that_of_brute_force(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _late(monkeypatch)
+    problem = case(seed)
+    found = minimum(problem.network(tmp_path), problem.x, master="tree", **problem.options)
+    assert found.proven
+    assert found.size == fewest(problem)
+
+
+def test_no_time_is_no_twins(tmp_path: Path) -> None:
+    parts, _, p = _drawn(3, tmp_path)
+    wishes = make_wishes(COUNT, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+    relaxation.extend(parts[1:])
+    relaxation.tighten(COUNT + 0.5, np.inf)
+    bound = _bound(relaxation)
+    # duals of rows that are gone must not be asked for
+    relaxation.tighten(COUNT + 0.5, -np.inf)
+    assert _bound(relaxation) <= bound + 1e-6
+    relaxation.close()
