@@ -10,7 +10,8 @@ import numpy as np
 
 from milp_verix.bearing_parts import bearing, grouped, left_of
 from milp_verix.coupled_parts import alike, coupled
-from milp_verix.part_pool import VIOLATED, PartPool
+from milp_verix.margin_slopes import margin_slopes
+from milp_verix.part_pool import PartPool
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.relaxed import Fixings, Relaxed, forced_features
 from milp_verix.solvers import SolveStatus
@@ -20,7 +21,6 @@ from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
 from milp_verix.tightened_parts import tightened
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.batch import batch_slopes
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
 from verix_encodings.safe_bound import SafeBound
@@ -227,32 +227,6 @@ class Relaxation:
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
 
-    def _slopes(self, there: list[FloatArray], worst: FloatArray) -> FloatArray | None:
-        """Return the slope of the worst margin in each activation of the table.
-
-        It is zero in a scenario that is survived; None where every one that is held is.
-        """
-        margins = self._pool.perturbations.margins
-        place = np.full(len(self._pool.parts), -1)
-        held = np.isin(self._pool.scenarios, list(self._held))
-        violated = np.flatnonzero(held & (worst > VIOLATED))
-        if not violated.size:
-            return None
-        there = [value[:, violated] for value in there]
-        slopes = batch_slopes(margins, there, np.argmax(there[-1], axis=0))
-        # the place of each part among the scenarios violated
-        place[self._pool.scenarios[violated]] = np.arange(violated.size)
-        numbers = np.array(self._numbers)
-        table, result = self._table, np.zeros(self._table.phase.size)
-        at = place[numbers[table.part]]
-        for node in np.unique(table.node).tolist():
-            mine = np.flatnonzero((table.node == node) & (at >= 0))
-            part = self._parts[int(table.part[0])]
-            assert isinstance(part, Scenario)
-            value = node + 1 - (len(part.network.nodes) - len(margins.nodes))
-            result[mine] = slopes[value][table.neuron[mine], at[mine]]
-        return result
-
     def solve(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
         """Solve with the columns in ``fixings`` fixed, until ``deadline``.
 
@@ -305,7 +279,8 @@ class Relaxation:
             # those that the bound rests on
             penalties = self._costs - self._by_feature @ self._safe.usable(result.multipliers)
         forced = forced_features(penalties, shares, columns, enough - bound)
-        slopes = self._slopes(there, worst)
+        numbers = np.array(self._numbers)[self._table.part]
+        slopes = margin_slopes(self._pool, self._held, there, self._table, numbers)
         phase = None if slopes is None else self._choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None
 

@@ -1,0 +1,42 @@
+"""How the margins that scenarios violate change with the activations of their neurons."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from milp_verix.part_pool import VIOLATED, PartPool
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.batch import batch_slopes
+from verix_encodings.scenario import PhaseTable, Scenario
+
+
+def margin_slopes(
+    pool: PartPool,
+    held: Collection[int],
+    there: Sequence[FloatArray],
+    table: PhaseTable,
+    numbers: IntArray,
+) -> FloatArray | None:
+    """Return the slope of its scenario's worst margin in each activation of ``table``.
+
+    ``there`` is what is reached under each perturbation of the ``pool``, ``held`` are the parts of
+    it that matter, and ``numbers`` has that of the scenario of each activation. The slope is zero
+    in a scenario that is survived; None where every one that is held is.
+    """
+    margins, worst = pool.perturbations.margins, np.max(there[-1], axis=0)
+    violated = np.flatnonzero(np.isin(pool.scenarios, list(held)) & (worst > VIOLATED))
+    if not violated.size:
+        return None
+    there = [value[:, violated] for value in there]
+    slopes = batch_slopes(margins, there, np.argmax(there[-1], axis=0))
+    # the place of each part among the scenarios violated
+    place = np.full(len(pool.parts), -1)
+    place[pool.scenarios[violated]] = np.arange(violated.size)
+    result, at = np.zeros(table.phase.size), place[numbers]
+    for node in np.unique(table.node).tolist():
+        mine = np.flatnonzero((table.node == node) & (at >= 0))
+        scenario = pool.parts[int(numbers[0])]
+        assert isinstance(scenario, Scenario)
+        value = node + 1 - (len(scenario.network.nodes) - len(margins.nodes))
+        result[mine] = slopes[value][table.neuron[mine], at[mine]]
+    return result
