@@ -1,7 +1,7 @@
 """The linear relaxation of a scenario program on one live LP: bounds with proof, and what is open.
 
-A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), and so is
-infeasibility, from a dual ray: neither rests on the solver.
+It grows by parts that an optimum violates, and is tightened for cheaper sets; what is proven is
+proven by row duals (:mod:`milp_verix.relaxed_program`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,19 +12,18 @@ from milp_verix.bearing_parts import bearing, grouped, left_of
 from milp_verix.coupled_parts import alike, coupled
 from milp_verix.margin_slopes import margin_slopes
 from milp_verix.part_pool import PartPool
-from milp_verix.phase_choice import PhaseChoice
 from milp_verix.relaxed import Fixings, Relaxed, forced_features
+from milp_verix.relaxed_program import relaxed_program
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
 from milp_verix.tightened_parts import tightened
 from milp_verix.wishes import Wishes
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.crown import crown_bounds
 from verix_encodings.program import Program
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram, row_error
+from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram
 from verix_encodings.settled import Settled, reduced, settled_phases
 
 _WHOLE = 1e-7
@@ -155,24 +154,18 @@ class Relaxation:
 
     def _optimum(self, deadline: float) -> float:
         """Return the optimum with no column fixed, which :meth:`_needed` is about then."""
-        self._lp.set_bounds(self._program.column_lower, self._program.column_upper)
+        self._lp.set_bounds(*self._now.ends((_NONE, _NOTHING)))
         with deferred_interrupt() as interrupt:
             result = self._lp.solve(np.inf, deadline, interrupt)
         if result.status is not SolveStatus.OPTIMAL or result.point is None:
             return -np.inf
         self._last = result
-        return float(self._cost @ result.point)
+        return float(self._now.cost @ result.point)
 
     def _renew(self, change: Callable[[Program], None]) -> None:
-        self._program, columns = self._growing.build(), self._growing.columns
-        self._cost = np.zeros(self._program.columns)
-        self._cost[columns] = self._costs
-        self._safe, self._error = SafeBound(self._program), row_error(self._parts)
-        change(self._program)
-        self._lp.set_cost(self._cost)
-        self._table = self._growing.phases()
-        self._choice = PhaseChoice(self._program, columns, self._table)
-        self._by_feature = self._program.matrix[:, columns].T.tocsr()
+        self._now = relaxed_program(self._growing, self._parts, self._costs)
+        change(self._now.program)
+        self._lp.set_cost(self._now.cost)
 
     def remaining(self, fixings: Sequence[Fixings]) -> Settled:
         """Return which features are in for sure, and which may be in or out."""
@@ -189,15 +182,16 @@ class Relaxation:
     def _needed(self, fixings: Fixings) -> set[int]:
         """Return the numbers of the parts that bear on the optimum found last, or on a phase."""
         duals = None if self._last is None else self._last.multipliers
-        fixed = self._table.part[np.isin(self._table.phase, fixings[0])]
-        return bearing(self._parts, self._growing.part_of_rows, duals, fixed)
+        table = self._now.table
+        fixed = table.part[np.isin(table.phase, fixings[0])]
+        return bearing(self._parts, self._now.part_of_rows, duals, fixed)
 
     def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
         """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
 
         It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
-        phases = settled_phases(self._table, self._parts, *fixings)
+        phases = settled_phases(self._now.table, self._parts, *fixings)
         left = left_of(self._parts, self._numbers, self._needed(fixings), settled, phases)
         if left is None:
             return None
@@ -208,21 +202,14 @@ class Relaxation:
 
     def surrogates(self, fixings: Fixings) -> Surrogates:
         """Return what each scenario that bears on the optimum found last asks of its node."""
-        features = self._costs.size
+        features, now = self._costs.size, self._now
         if self._last is None or self._last.multipliers is None:
             return no_surrogates(features)
-        part_of_rows, y = self._growing.part_of_rows, self._safe.usable(self._last.multipliers)
-        groups = grouped(self._parts, part_of_rows, y)[part_of_rows]
+        y = now.safe.usable(self._last.multipliers)
+        groups = grouped(self._parts, now.part_of_rows, y)[now.part_of_rows]
         return surrogates_of(
-            self._safe, y, groups, features, row_error=self._error, ends=self._ends(fixings)
+            now.safe, y, groups, features, row_error=now.error, ends=now.ends(fixings)
         )
-
-    def _ends(self, fixings: Fixings) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of all columns, with those in ``fixings`` fixed."""
-        columns, values = fixings
-        low, high = self._program.column_lower.copy(), self._program.column_upper.copy()
-        low[columns] = high[columns] = values
-        return low, high
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
@@ -246,7 +233,8 @@ class Relaxation:
         self, fixings: Fixings, enough: float, deadline: float
     ) -> tuple[Relaxed, int | None]:
         """Return the relaxation by the parts held, and one not held that it violates, if any."""
-        columns, ends = fixings[0], self._ends(fixings)
+        columns, now = fixings[0], self._now
+        ends = now.ends(fixings)
         self._lp.set_bounds(*ends)
         bound = -np.inf
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
@@ -255,14 +243,14 @@ class Relaxation:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True), None
-            bound = self._proven(ends, result)
+            bound = now.proven(ends, result)
             if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
         if bound >= enough:
             return Relaxed(bound), None
         if result.point is None:
             # numerical trouble: smaller boxes have less of it
-            return Relaxed(bound, phase=self._any_free(columns)), None
+            return Relaxed(bound, phase=now.any_free(columns)), None
         count = self._costs.size
         shares = np.clip(result.point[:count], 0.0, 1.0)
         nearest = np.round(shares)
@@ -276,29 +264,12 @@ class Relaxation:
             return Relaxed(bound), missing
         penalties = None
         if result.multipliers is not None and np.isfinite(bound):
-            # those that the bound rests on
-            penalties = self._costs - self._by_feature @ self._safe.usable(result.multipliers)
+            penalties = now.penalties(result.multipliers)
         forced = forced_features(penalties, shares, columns, enough - bound)
-        numbers = np.array(self._numbers)[self._table.part]
-        slopes = margin_slopes(self._pool, self._held, there, self._table, numbers)
-        phase = None if slopes is None else self._choice.worst(result, columns, slopes)
+        numbers = np.array(self._numbers)[now.table.part]
+        slopes = margin_slopes(self._pool, self._held, there, now.table, numbers)
+        phase = None if slopes is None else now.choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None
-
-    def _any_free(self, fixed: IntArray) -> int | None:
-        """Return a column that may be split: a phase, if there is one that is not fixed."""
-        features = np.arange(self._costs.size)
-        free = np.setdiff1d(np.concatenate([self._choice.columns, features]), fixed)
-        return int(free[-1]) if free.size else None
-
-    def _proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
-        if result.multipliers is None:
-            return -np.inf
-        y, error = result.multipliers, self._error
-        if result.status is not SolveStatus.INFEASIBLE:
-            return self._safe.lower(self._cost, y, error, ends)
-        nothing = np.zeros_like(self._cost)
-        proven = max(self._safe.lower(nothing, sign * y, error, ends) for sign in (1.0, -1.0))
-        return np.inf if proven > 0 else -np.inf
 
     def close(self) -> None:
         """Free the linear program."""

@@ -1,0 +1,87 @@
+"""A program of parts as a live LP holds it, and what row duals prove over its relaxation.
+
+A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), and so is
+infeasibility, from a dual ray: neither rests on the solver.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from milp_verix.phase_choice import PhaseChoice
+from milp_verix.relaxed import Fixings
+from milp_verix.solvers import SolveStatus
+from milp_verix.solvers.live_lp import LpResult
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.program import Program
+from verix_encodings.safe_bound import SafeBound
+from verix_encodings.scenario import Part, PhaseTable, ScenarioProgram, row_error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelaxedProgram:
+    """A ``program`` of parts, whose first columns are the features; all columns have a ``cost``.
+
+    ``part_of_rows`` is the number of the part of each row, and ``error`` bounds the rounding in
+    any. ``by_feature`` holds the entries of the features' columns, shape (features, rows).
+    """
+
+    program: Program
+    cost: FloatArray
+    part_of_rows: IntArray
+    table: PhaseTable
+    choice: PhaseChoice
+    safe: SafeBound
+    error: float
+    by_feature: sp.csr_array
+
+    def ends(self, fixings: Fixings) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds of all columns, with those in ``fixings`` fixed."""
+        columns, values = fixings
+        low, high = self.program.column_lower.copy(), self.program.column_upper.copy()
+        low[columns] = high[columns] = values
+        return low, high
+
+    def proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
+        """Return what the duals of ``result`` prove where the columns are between ``ends``."""
+        if result.multipliers is None:
+            return -np.inf
+        y, error = result.multipliers, self.error
+        if result.status is not SolveStatus.INFEASIBLE:
+            return self.safe.lower(self.cost, y, error, ends)
+        nothing = np.zeros_like(self.cost)
+        proven = max(self.safe.lower(nothing, sign * y, error, ends) for sign in (1.0, -1.0))
+        return np.inf if proven > 0 else -np.inf
+
+    def penalties(self, multipliers: FloatArray) -> FloatArray:
+        """Return the reduced costs of the features, by the duals that a bound rests on."""
+        cost = self.cost[: self.by_feature.shape[0]]
+        penalties: FloatArray = cost - self.by_feature @ self.safe.usable(multipliers)
+        return penalties
+
+    def any_free(self, fixed: IntArray) -> int | None:
+        """Return a column that may be split: a phase, if there is one that is not ``fixed``."""
+        features = np.arange(self.by_feature.shape[0])
+        free = np.setdiff1d(np.concatenate([self.choice.columns, features]), fixed)
+        return int(free[-1]) if free.size else None
+
+
+def relaxed_program(
+    growing: ScenarioProgram, parts: Sequence[Part], costs: FloatArray
+) -> RelaxedProgram:
+    """Return the program ``growing`` of ``parts``, with the ``costs`` of the features."""
+    program, columns, table = growing.build(), growing.columns, growing.phases()
+    cost = np.zeros(program.columns)
+    cost[columns] = costs
+    return RelaxedProgram(
+        program,
+        cost,
+        growing.part_of_rows,
+        table,
+        PhaseChoice(program, columns, table),
+        SafeBound(program),
+        row_error(parts),
+        program.matrix[:, columns].T.tocsr(),
+    )
