@@ -112,8 +112,8 @@ class Relaxation:
     def tighten(self, enough: float, deadline: float) -> None:
         """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
 
-        Where no feature is settled, scenarios that are alike are coupled, too. From here on no
-        proof is about dearer sets.
+        Where no feature is settled, scenarios that are alike are coupled, too; where most are, only
+        what bears on the optimum is worth its time. From here on no proof is about dearer sets.
         """
         self._known_scenarios, self.tightened_for = self._scenarios, enough
         lp, before, whole = self._lp.another(), -np.inf, self._settled is None
@@ -125,7 +125,8 @@ class Relaxation:
             before = optimum
             # what was tightened needs no budget
             asked = self._of_interest(enough)
-            self._parts[1:] = tightened(*asked, self._grown, lp, deadline)[1:]
+            others = range(len(self._parts)) if whole else ()
+            self._parts[1:] = tightened(*asked, others, self._grown, lp, deadline=deadline)[1:]
             self._reload()
         if whole and -np.inf < self._optimum(deadline) < enough:
             # what was proven for dearer sets holds for these, too

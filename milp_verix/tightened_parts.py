@@ -5,7 +5,7 @@ a bound for all. Each scenario is bounded over a small program, of a core of par
 which those before it, and its own layers, have their new bounds already.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from milp_verix.enclosing import enclosed, unstable
@@ -18,30 +18,33 @@ from verix_encodings.scenario import Part, Scenario, ScenarioProgram, row_error
 def tightened(
     parts: Sequence[Part],
     core: Collection[int],
+    others: Iterable[int],
     grown: Callable[[Sequence[Part]], ScenarioProgram],
     lp: LiveLp,
+    *,
     deadline: float,
 ) -> list[Part]:
     """Return ``parts`` with bounds that hold wherever all of them are satisfied.
 
-    ``core`` are the numbers of the parts that every bound may rest on: these are tightened first.
-    ``grown`` makes a program, which is loaded into ``lp``. What there is no time for until
-    ``deadline`` stays as it is.
+    ``core`` are the numbers of the parts that every bound may rest on: these are tightened first,
+    and then those among the ``others`` that are none of these. ``grown`` makes a program, which is
+    loaded into ``lp``. What is neither stays as it is, and what there is no time for until
+    ``deadline``.
     """
     # a larger error than that of a program's own parts is one, too
     error = row_error(parts)
     tight, first = list(parts), sorted(core)
     whole: ScenarioProgram | None = None
-    for number in [*first, *(number for number in range(len(parts)) if number not in core)]:
+    for number in [*first, *(number for number in others if number not in core)]:
         part = tight[number]
         if not isinstance(part, Scenario) or not _open(part):
             continue
         if number in core:
-            others = grown([tight[other] for other in first if other != number])
+            base = grown([tight[other] for other in first if other != number])
         else:
-            others = whole = whole or grown([tight[other] for other in first])
+            base = whole = whole or grown([tight[other] for other in first])
         for value in _open(part):
-            program = others.followed_by(part)
+            program = base.followed_by(part)
             part = _bounded(part, value, program, lp, error=error, deadline=deadline)
         tight[number] = part
     return tight

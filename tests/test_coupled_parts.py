@@ -125,7 +125,7 @@ def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) 
         _assert_apart(parts, found, sets)
         # they hold with tighter bounds as well, which leave some of their neurons no column
         lp = LiveLp(1, Tolerances())
-        tight = tightened(parts, core, grown, lp, np.inf)
+        tight = tightened(parts, core, range(len(parts)), grown, lp, deadline=np.inf)
         lp.close()
         for scenarios in (parts, tight):
             program = grown([*scenarios, *found]).build()

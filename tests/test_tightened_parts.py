@@ -57,13 +57,18 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
     sets = of_interest(parts)
     lp = LiveLp(1, Tolerances())
     for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
-        tight = tightened(parts, core, grown, lp, np.inf)
+        tight = tightened(parts, core, range(len(parts)), grown, lp, deadline=np.inf)
         _assert_bounded(tight, sets)
         assert _width(tight) <= _width(parts) + _SLACK
         for before, after in zip(parts, tight, strict=True):
             assert isinstance(before, Scenario) or after is before
-    assert tightened(parts, {0}, grown, lp, -np.inf)[0] is budget
-    assert _width(tightened(parts, {0}, grown, lp, -np.inf)) == _width(parts)
+        alone = tightened(parts, core, (), grown, lp, deadline=np.inf)
+        _assert_bounded(alone, sets)
+        assert all(alone[n] is part for n, part in enumerate(parts) if n not in core)
+    assert tightened(parts, {0}, range(len(parts)), grown, lp, deadline=-np.inf)[0] is budget
+    assert _width(tightened(parts, {0}, range(len(parts)), grown, lp, deadline=-np.inf)) == _width(
+        parts
+    )
     lp.close()
 
 
@@ -76,7 +81,7 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
     growing = grown(parts)
     program = growing.build()
     lp = LiveLp(1, Tolerances())
-    tight = tightened(parts, set(range(len(parts))), grown, lp, np.inf)[first]
+    tight = tightened(parts, set(range(len(parts))), (), grown, lp, deadline=np.inf)[first]
     lp.close()
     before = parts[first]
     assert isinstance(before, Scenario)
@@ -124,7 +129,7 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
         budget = Budget(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
         parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
         lp = LiveLp(1, Tolerances())
-        tight = tightened(parts, {0, 1, 2}, grown, lp, np.inf)
+        tight = tightened(parts, {0, 1, 2}, range(len(parts)), grown, lp, deadline=np.inf)
         lp.close()
         with_sets += bool(of_interest(parts))
         moved += bool(of_interest(parts)) and _width(tight) < 0.95 * _width(parts)
