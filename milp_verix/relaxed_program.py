@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from milp_verix.phase_choice import PhaseChoice
 from milp_verix.relaxed import Fixings
@@ -22,20 +21,20 @@ from verix_encodings.scenario import Part, PhaseTable, ScenarioProgram, row_erro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedProgram:
-    """A ``program`` of parts, whose first columns are the features; all columns have a ``cost``.
+    """A ``program`` of parts, whose first columns are ``features``; all columns have a ``cost``.
 
     ``part_of_rows`` is the number of the part of each row, and ``error`` bounds the rounding in
-    any. ``by_feature`` holds the entries of the features' columns, shape (features, rows).
+    any.
     """
 
     program: Program
+    features: int
     cost: FloatArray
     part_of_rows: IntArray
     table: PhaseTable
     choice: PhaseChoice
     safe: SafeBound
     error: float
-    by_feature: sp.csr_array
 
     def ends(self, fixings: Fixings) -> tuple[FloatArray, FloatArray]:
         """Return the bounds of all columns, with those in ``fixings`` fixed."""
@@ -57,13 +56,11 @@ class RelaxedProgram:
 
     def penalties(self, multipliers: FloatArray) -> FloatArray:
         """Return the reduced costs of the features, by the duals that a bound rests on."""
-        cost = self.cost[: self.by_feature.shape[0]]
-        penalties: FloatArray = cost - self.by_feature @ self.safe.usable(multipliers)
-        return penalties
+        return self.safe.reduced_costs(self.cost, multipliers)[: self.features]
 
     def any_free(self, fixed: IntArray) -> int | None:
         """Return a column that may be split: a phase, if there is one that is not ``fixed``."""
-        features = np.arange(self.by_feature.shape[0])
+        features = np.arange(self.features)
         free = np.setdiff1d(np.concatenate([self.choice.columns, features]), fixed)
         return int(free[-1]) if free.size else None
 
@@ -77,11 +74,11 @@ def relaxed_program(
     cost[columns] = costs
     return RelaxedProgram(
         program,
+        columns.size,
         cost,
         growing.part_of_rows,
         table,
         PhaseChoice(program, columns, table),
         SafeBound(program),
         row_error(parts),
-        program.matrix[:, columns].T.tocsr(),
     )

@@ -221,6 +221,7 @@ class ProgramBuilder:
     _indicators: list[Indicator] = field(default_factory=list)
     _sos1: list[Sos1] = field(default_factory=list)
     _blocks: dict[str, tuple[IntArray, int]] = field(default_factory=dict)
+    _built: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
     _column_count: int = 0
     _row_count: int = 0
 
@@ -325,13 +326,7 @@ class ProgramBuilder:
 
     def build(self) -> Program:
         """Return what was added as a :class:`Program`."""
-        empty = np.zeros(0, dtype=np.intp)
-        rows = np.concatenate([empty, *(r for r, _, _ in self._entries)])
-        columns = np.concatenate([empty, *(c for _, c, _ in self._entries)])
-        data = np.concatenate([np.zeros(0), *(d for _, _, d in self._entries)])
-        matrix = sp.csr_array((data, (rows, columns)), shape=(self._row_count, self._column_count))
-        matrix.eliminate_zeros()
-        matrix.sort_indices()
+        matrix = self._matrix()
         return Program(
             matrix=matrix,
             row_lower=_joined([lower for _, _, lower, _ in self._rows]),
@@ -350,6 +345,29 @@ class ProgramBuilder:
             indicators=tuple(self._indicators),
             sos1=tuple(self._sos1),
         )
+
+    def _matrix(self) -> sp.csr_array:
+        """Return the matrix of all rows: those that were built before are only followed by others.
+
+        A program that grows part by part is built after each.
+        """
+        built = self._built
+        empty, first = np.zeros(0, dtype=np.intp), built.shape[0]
+        rows = np.concatenate([empty, *(r for r, _, _ in self._entries)]) - first
+        columns = np.concatenate([empty, *(c for _, c, _ in self._entries)])
+        data = np.concatenate([np.zeros(0), *(d for _, _, d in self._entries)])
+        shape = self._row_count - first, self._column_count
+        further = sp.csr_array((data, (rows, columns)), shape=shape)
+        further.eliminate_zeros()
+        further.sort_indices()
+        joined = (
+            np.concatenate([built.data, further.data]),
+            np.concatenate([built.indices, further.indices]),
+            np.concatenate([built.indptr, built.indptr[-1] + further.indptr[1:]]),
+        )
+        self._built = sp.csr_array(joined, shape=(self._row_count, self._column_count))
+        self._entries.clear()
+        return self._built
 
 
 def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:

@@ -76,6 +76,11 @@ class SafeBound:
         used: FloatArray = y * np.where(y > 0, has_low, has_high)
         return used
 
+    def reduced_costs(self, cost: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Return ``c − Aᵀ y`` for the multipliers that :meth:`lower` uses, as computed."""
+        reduced: FloatArray = cost - self._transposed @ self.usable(multipliers)
+        return reduced
+
     def lower(
         self,
         cost: FloatArray,

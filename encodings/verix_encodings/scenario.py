@@ -168,6 +168,8 @@ class ScenarioProgram:
         self._parts: list[Part] = []
         self.arguments: list[list[tuple[int, Expressions]]] = []
         self._rows: list[int] = []
+        # what there is of parts that a table was asked of
+        self._phases: list[list[list[IntArray]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
 
@@ -186,7 +188,7 @@ class ScenarioProgram:
         further = copy(self)
         further._builder = self._builder.copy()
         further._parts, further._rows = [*self._parts], [*self._rows]
-        further.arguments = [*self.arguments]
+        further.arguments, further._phases = [*self.arguments], [*self._phases]
         further.add(part)
         return further
 
@@ -247,14 +249,20 @@ class ScenarioProgram:
 
     def phases(self) -> PhaseTable:
         """Return the phases of the ReLUs, in the order of their columns."""
-        found: list[list[IntArray]] = []
-        for number, part in enumerate(self._parts):
-            for index, node in enumerate(part.network.nodes if isinstance(part, Scenario) else ()):
-                if isinstance(node, Relu):
-                    label = f"{number}_{index}"
-                    neurons, _ = self._builder.column_blocks[f"d_{label}"]
-                    z, a, d = relu_columns(self._builder, label, neurons)
-                    belongs = np.full(neurons.size, number), np.full(neurons.size, index)
-                    found.append([d, *belongs, neurons, z, a])
+        for number in range(len(self._phases), len(self._parts)):
+            self._phases.append(self._phases_of(number))
         nothing = [np.zeros(0, dtype=np.intp)] * 6
+        found = [phases for part in self._phases for phases in part]
         return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))
+
+    def _phases_of(self, number: int) -> list[list[IntArray]]:
+        """Return what a table has of the part ``number``: a list for each ReLU."""
+        part, found = self._parts[number], []
+        for index, node in enumerate(part.network.nodes if isinstance(part, Scenario) else ()):
+            if isinstance(node, Relu):
+                label = f"{number}_{index}"
+                neurons, _ = self._builder.column_blocks[f"d_{label}"]
+                z, a, d = relu_columns(self._builder, label, neurons)
+                belongs = np.full(neurons.size, number), np.full(neurons.size, index)
+                found.append([d, *belongs, neurons, z, a])
+        return found
