@@ -12,12 +12,14 @@ feature by feature, and what completes one is a few slices of that list.
 import numpy as np
 
 from milp_verix.candidate_sets import CandidateSets
+from milp_verix.frontier import Frontier
 from verix_encodings.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-9
 _PROVEN = 1e-6
 _MOST_SECOND = 1024
 _MOST_COSTS = 64
+_STEPS = 100
 
 
 def candidates(
@@ -41,10 +43,10 @@ def candidates(
     start = np.array([[limit], [budget + tolerance - bound], [to_all]])
     # a first half has more than one second half for each of its features, as a rule
     fewer = most // max(order.size - here, 1)
-    found = _few_ways(costs, penalties, order[:here], start, fewer)
-    if found is None:
+    frontier = _few_ways(costs, penalties, order[:here], start, fewer)
+    if frontier is None:
         return None
-    steps, left = found
+    left = frontier.left
     left[2] -= costs[order[here:]].sum()
     of_first, begin, count = _slices(left, paid, lost)
     total = int(count.sum())
@@ -56,11 +58,27 @@ def candidates(
     return CandidateSets(
         order[:here],
         order[here:],
-        _traced(steps, used),
+        frontier.chosen(used),
         second,
         np.repeat(of_first, count),
         np.arange(total) + np.repeat(offset, count),
     )
+
+
+def count_of_ways(penalties: FloatArray, slack: float) -> float:
+    """Return about how many sets lose ``slack`` at most, whatever they cost.
+
+    What a penalty is rounded down by lets some more in.
+    """
+    if not (np.isfinite(penalties).all() and slack > 0.0):
+        return np.inf
+    lost = np.minimum(np.abs(penalties) * (_STEPS / slack), _STEPS + 1.0).astype(np.intp)
+    # how many ways lose each number of steps, of the features so far
+    ways = np.zeros(_STEPS + 1)
+    ways[0] = 1.0
+    for steps in lost[lost <= _STEPS].tolist():
+        ways[steps:] += ways[: _STEPS + 1 - steps].copy()
+    return float(ways.sum())
 
 
 def _choices(cost: float, penalty: float) -> tuple[bool, ...]:
@@ -93,29 +111,23 @@ def _all_ways(
 
 def _few_ways(
     costs: FloatArray, penalties: FloatArray, features: IntArray, start: FloatArray, most: int
-) -> tuple[list[tuple[IntArray, int]], FloatArray] | None:
+) -> Frontier | None:
     """Choose ``features`` one after the other in all ways that leave nothing of ``start`` negative.
 
     What is left is, for each way, what may be paid yet, what may be lost if all of the budget is
-    paid, and what may be lost if all features to come are in. Returns for each feature the ways
-    that it goes on from and how many of them, the first, have it; and what is left at the end.
+    paid, and what may be lost if all features to come are in.
     """
-    left, steps = start, []
+    frontier = Frontier(start)
     for feature in features:
         cost, penalty = costs[feature], penalties[feature]
-        places, rest, inside = [], [], 0
+        sides = []
         for side in _choices(cost, penalty):
             loss = max(penalty if side else -penalty, 0.0)
-            takes = np.array([[cost], [loss], [loss]] if side else [[0.0], [loss], [cost + loss]])
-            may = np.flatnonzero(np.all(left >= takes, axis=0))
-            places.append(may)
-            rest.append(left.take(may, axis=1) - takes)
-            inside += may.size * side
-        left = np.concatenate(rest, axis=1)
-        if left.shape[1] > most:
+            sides.append((side, np.array([cost, loss, loss] if side else [0.0, loss, cost + loss])))
+        frontier.choose(sides)
+        if frontier.ways > most:
             return None
-        steps.append((np.concatenate(places), inside))
-    return steps, left
+    return frontier
 
 
 def _slices(
@@ -140,12 +152,3 @@ def _slices(
         found.append((may[some], np.full(np.count_nonzero(some), begin), count[some]))
     of_first, begins, counts = map(np.concatenate, zip(*found, strict=True))
     return of_first, begins, counts
-
-
-def _traced(steps: list[tuple[IntArray, int]], places: IntArray) -> FloatArray:
-    """Return the ways that end at ``places`` as columns, a row for each of the ``steps``."""
-    ways = np.empty((len(steps), places.size))
-    for row, (parents, inside) in zip(ways[::-1], steps[::-1], strict=True):
-        row[:] = places < inside
-        places = parents[places]
-    return ways

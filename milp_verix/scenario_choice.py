@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from milp_verix.candidates import candidates
+from milp_verix.candidate_sets import CandidateSets
+from milp_verix.candidates import candidates, count_of_ways
 from milp_verix.completions import Completions, refuting_margins
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
-from milp_verix.surrogates import Surrogates
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network import Affine
@@ -30,10 +30,12 @@ _PERIOD = 4
 _FIRST_IMPROVEMENT = 1.0
 _SHARE_OF_IMPROVEMENT = 0.15
 _LEAST_HARM = 1e-6
-_MOST_SETS = 1000000
-_MOST_WORK = 1e9
-_MANY = 0.2
 _MOST_FREE = 200
+_MOST_WAYS = 1e8
+_MOST_SETS = 200_000
+_MOST_WORK = 2e8
+_MOST_BEGINNINGS = 30_000
+_WAYS_PER_SET = 20
 
 
 class Choice(Protocol):
@@ -54,8 +56,9 @@ class Rest:
     """The sets that are left in a node: those with the features inside and some of the free ones.
 
     They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
-    that where a feature is in, if positive, or out, if negative. ``shares`` are near them. They
-    satisfy the ``surrogates``, which are made when they are asked for.
+    that where a feature is in, if positive, or out, if negative. ``shares`` are near them.
+    ``surviving`` returns those that each scenario leaves, if that can be found out by looking at
+    not more beginnings at a time than given.
     """
 
     settled: Settled
@@ -63,7 +66,7 @@ class Rest:
     penalties: FloatArray
     bound: float
     budget: float
-    surrogates: Callable[[], Surrogates]
+    surviving: Callable[[int], CandidateSets | None]
 
     def within(self, outer: Settled, spent: float) -> "Rest":
         """Return the same among all features, where these are the free ones of ``outer``."""
@@ -75,7 +78,8 @@ class Rest:
             penalties,
             self.bound + spent,
             self.budget + spent,
-            lambda: self.surrogates().within(outer),
+            # the free features are the same, in the same order
+            self.surviving,
         )
 
 
@@ -134,23 +138,9 @@ class ScenarioChoice:
         settled, shares, free = rest.settled, rest.shares, rest.settled.free
         if free.size > _MOST_FREE or self._undecided:
             return None
-        work = self._entries + self._folded * free.size
-        costs = self._incumbent.costs
-        spent = float(costs[settled.inside].sum())
-        most = int(min(_MOST_SETS, _MOST_WORK / max(work, 1)))
-        sets = candidates(
-            costs[free],
-            rest.penalties[free],
-            rest.bound - spent,
-            rest.budget - spent,
-            most,
-        )
+        sets = self._left(rest)
         if sets is None:
             return None
-        # surrogates tell nothing of a set but that it is in another node, if any: the network may
-        # tell that it is an explanation, and does so where that costs little
-        if len(sets) > _MANY * most:
-            sets = rest.surrogates().left(sets, settled)
         p = self._perturbations
         try:
             left = Completions(p, settled, sets, self._refuting_margins)
@@ -169,6 +159,24 @@ class ScenarioChoice:
                 return None
             found.append(self._scenario(delta))
         return found
+
+    def _left(self, rest: Rest) -> CandidateSets | None:
+        """Return the sets that are left, if these are few: by the bound alone, or by all rows."""
+        free, costs = rest.settled.free, self._incumbent.costs
+        spent = float(costs[rest.settled.inside].sum())
+        penalties = rest.penalties[free]
+        ways = count_of_ways(penalties, rest.budget - rest.bound)
+        if ways > _MOST_WAYS:
+            return None
+        work = self._entries + self._folded * free.size
+        most = int(min(_MOST_SETS, _MOST_WORK / max(work, 1)))
+        # rows tell nothing of a set but that it is in another node, if any: the network may tell
+        # that it is an explanation, and does so where that costs little
+        sets = None
+        if ways <= _WAYS_PER_SET * most:
+            bounds = rest.bound - spent, rest.budget - spent
+            sets = candidates(costs[free], penalties, *bounds, most)
+        return rest.surviving(_MOST_BEGINNINGS) if sets is None else sets
 
     @cached_property
     def _refuting_margins(self) -> FloatArray:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milp_verix.bearing_parts import bearing, grouped, left_of
+from milp_verix.candidate_sets import CandidateSets
 from milp_verix.coupled_parts import alike, coupled
 from milp_verix.margin_slopes import margin_slopes
 from milp_verix.part_pool import PartPool
@@ -18,6 +19,7 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
 from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
+from milp_verix.surviving_sets import surviving
 from milp_verix.tightened_parts import tightened
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -201,7 +203,21 @@ class Relaxation:
         within = settled.within(self._settled)
         return Relaxation(self._lp.another(), self._pool, wishes, within, left)
 
-    def surrogates(self, fixings: Fixings) -> Surrogates:
+    def surviving(
+        self, fixings: Fixings, settled: Settled, enough: float, most: int
+    ) -> CandidateSets | None:
+        """Return the sets of a node, by the free features of ``settled``, that may be of interest.
+
+        They cost ``enough`` at most, and satisfy what each scenario that bears on the optimum found
+        last asks of them. None where that is too much to find out, by ``most`` as in
+        :func:`~milp_verix.surviving_sets.surviving`.
+        """
+        asked = self._surrogates(fixings).on(settled)
+        limit = enough + _BEYOND * (1.0 + abs(enough)) - self.cost(settled.inside)
+        matrix = np.concatenate([asked.matrix, self._costs[None, settled.free]])
+        return surviving(matrix, np.append(asked.constant, -limit), most, self._lp.another)
+
+    def _surrogates(self, fixings: Fixings) -> Surrogates:
         """Return what each scenario that bears on the optimum found last asks of its node."""
         features, now = self._costs.size, self._now
         if self._last is None or self._last.multipliers is None:

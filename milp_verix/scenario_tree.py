@@ -164,7 +164,9 @@ class ScenarioTree:
                 relaxed.penalties,
                 relaxed.bound,
                 self._enough(),
-                lambda: self._relaxation.surrogates(node.fixings),
+                lambda most: self._relaxation.surviving(
+                    node.fixings, settled, self._enough(), most
+                ),
             )
             found = self._choice.exhaust(rest)
         if found is not None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.candidate_sets import CandidateSets
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.safe_bound import SafeBound
 from verix_encodings.settled import Settled
@@ -27,19 +26,10 @@ class Surrogates:
     matrix: FloatArray
     constant: FloatArray
 
-    def within(self, outer: Settled) -> "Surrogates":
-        """Return the same among all features, where these are the free ones of ``outer``."""
-        matrix = np.zeros((self.constant.size, outer.inside.size))
-        matrix[:, outer.free] = self.matrix
-        return Surrogates(matrix, self.constant)
-
-    def left(self, sets: CandidateSets, settled: Settled) -> CandidateSets:
-        """Return those of ``sets``, of the free features of ``settled``, that satisfy every row."""
-        constant = self.constant + self.matrix[:, settled.inside].sum(axis=1)
-        for g, h in zip(self.matrix[:, settled.free], constant, strict=True):
-            one, two = sets.halves(g[None, :], np.array([h]))
-            sets = sets.kept(one[sets.of_first, 0] + two[sets.of_second, 0] <= 0.0)
-        return sets
+    def on(self, settled: Settled) -> "Surrogates":
+        """Return the same of the free features of ``settled`` alone."""
+        inside = self.matrix[:, settled.inside].sum(axis=1)
+        return Surrogates(self.matrix[:, settled.free], self.constant + inside)
 
 
 def no_surrogates(features: int) -> Surrogates:

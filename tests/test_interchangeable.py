@@ -194,7 +194,7 @@ def test_copies_are_not_tried_one_after_the_other(
 
     monkeypatch.setattr(search_module, "ScenarioTree", noted)
     # all of them at once are soon refuted
-    monkeypatch.setattr(scenario_choice, "_MOST_SETS", 0)
+    monkeypatch.setattr(scenario_choice, "_MOST_WAYS", 0.0)
     rng = np.random.default_rng(9)
     (first, bias), last = random_layers(rng, (5, 6, 3), FLOAT)
     network = dense_network(((np.repeat(first, 8, axis=1) / 8, bias), last), tmp_path)

@@ -163,7 +163,7 @@ def _apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         sizes.append(settled.free.size)
         return whole(self, settled, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scenario_choice, "_MOST_SETS", 0)
+    monkeypatch.setattr(scenario_choice, "_MOST_WAYS", 0.0)
     monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.8)
     monkeypatch.setattr(scenario_tree, "_FIRST_TIGHTENING_INSIDE", 1)
     monkeypatch.setattr(Relaxation, "reduced", counted)
