@@ -27,6 +27,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.program import ProgramBuilder
 
 _ROUNDING = 1e-9
+_TINY = float(np.finfo(np.float64).tiny)
+_LARGEST = 1e100
 _WORTH = 1000
 _EVERY = 3
 _SAMPLES = 4
@@ -37,15 +39,17 @@ def surviving(
 ) -> CandidateSets | None:
     """Return the sets of features with ``G A + h ≤ 0``, and such as rounding cannot tell from them.
 
-    ``matrix`` is ``G``, shape (rows, features); ``constant`` is ``h``. None where more than
-    ``most`` beginnings are to be looked at, at some feature. ``another`` makes an empty linear
-    program.
+    ``matrix`` is ``G``, shape (rows, features); ``constant`` is ``h``. Rows whose sums may overflow
+    rule out nothing. None where more than ``most`` beginnings are to be looked at, at some feature.
+    ``another`` makes an empty linear program.
     """
+    size = np.abs(constant) + np.abs(matrix).sum(axis=1)
+    useful = size < _LARGEST
+    matrix, constant, size = matrix[useful], constant[useful], size[useful]
     order = np.argsort(-np.abs(matrix.sum(axis=0)), kind="stable")
-    useful = np.isfinite(constant)
-    matrix, constant = matrix[useful][:, order], constant[useful]
+    matrix = matrix[:, order]
     # far above what sums in any order can be off by
-    constant = constant - _ROUNDING * (np.abs(constant) + np.abs(matrix).sum(axis=1))
+    constant = constant - _ROUNDING * size
     multipliers = np.concatenate([np.ones((1, constant.size)), np.eye(constant.size)])
     rows = multipliers @ matrix
     frontier = Frontier(-(multipliers @ constant + np.minimum(rows, 0.0).sum(axis=1))[:, None])
@@ -84,13 +88,21 @@ def _ruled_out(
         if not alive.size:
             break
         some = alive[(2 * sample + 1) * alive.size // (2 * _SAMPLES)]
-        y = multiplier_lp.at(frontier.chosen(np.array([some]))[:, 0])
+        y = _usable(multiplier_lp.at(frontier.chosen(np.array([some]))[:, 0]))
         rows.append(y @ matrix)
         least = np.minimum(rows[-1][frontier.features :], 0.0).sum()
-        left.append(-(y @ reached + least))
+        # products may underflow
+        left.append(_TINY - (y @ reached + least))
         alive = alive[left[-1][alive] >= 0.0]
     frontier.account(np.array(left))
     return np.array(rows)
+
+
+def _usable(multipliers: FloatArray) -> FloatArray:
+    """Return the multipliers as shares of the largest; zero for what is negative or no number."""
+    y = np.where((multipliers > 0.0) & (multipliers < np.inf), multipliers, 0.0)
+    largest = float(np.max(y, initial=0.0))
+    return y / largest if largest > 0.0 else y
 
 
 class _MultiplierLp:
@@ -102,7 +114,7 @@ class _MultiplierLp:
         self._size = np.where(largest > 0.0, largest, 1.0)
         rows, features = matrix.shape
         scaled, known = matrix / self._size[:, None], constant / self._size
-        farthest = float(np.max(np.abs(known) + np.abs(scaled).sum(axis=1)))
+        farthest = float(np.max(np.abs(known) + np.abs(scaled).sum(axis=1), initial=0.0))
         builder = ProgramBuilder()
         shares = builder.add_columns("A", np.arange(features), 0.0, 1.0)
         t = builder.add_columns("t", np.arange(1), -farthest, farthest)
@@ -113,7 +125,7 @@ class _MultiplierLp:
         lp.set_cost(np.append(np.zeros(features), 1.0))
 
     def at(self, beginning: FloatArray) -> FloatArray:
-        """Return the multipliers for the first features being as in ``beginning``."""
+        """Return the LP's multipliers for the first features being as in ``beginning``."""
         lower, upper = self._program.column_lower.copy(), self._program.column_upper.copy()
         lower[: beginning.size] = upper[: beginning.size] = beginning
         self._lp.set_bounds(lower, upper)
@@ -122,7 +134,7 @@ class _MultiplierLp:
         if result.multipliers is None:
             return np.ones(self._size.size)
         # those of rows that are bounded from above are negative
-        multipliers: FloatArray = np.maximum(-result.multipliers, 0.0) / self._size
+        multipliers: FloatArray = -result.multipliers / self._size
         return multipliers
 
     def close(self) -> None:
