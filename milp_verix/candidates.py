@@ -68,15 +68,17 @@ def candidates(
 def count_of_ways(penalties: FloatArray, slack: float) -> float:
     """Return about how many sets lose ``slack`` at most, whatever they cost.
 
-    What a penalty is rounded down by lets some more in.
+    What a penalty is rounded down by lets some more in. Infinite where a penalty is no number or
+    ``slack`` is not above zero.
     """
     if not (np.isfinite(penalties).all() and slack > 0.0):
         return np.inf
-    lost = np.minimum(np.abs(penalties) * (_STEPS / slack), _STEPS + 1.0).astype(np.intp)
+    sizes = np.abs(penalties)
+    lost = (sizes[sizes <= slack] / slack * _STEPS).astype(np.intp)
     # how many ways lose each number of steps, of the features so far
     ways = np.zeros(_STEPS + 1)
     ways[0] = 1.0
-    for steps in lost[lost <= _STEPS].tolist():
+    for steps in lost.tolist():
         ways[steps:] += ways[: _STEPS + 1 - steps].copy()
     return float(ways.sum())
 
