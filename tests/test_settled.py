@@ -19,7 +19,6 @@ from milp_verix.scenario_choice import Rest, ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.scenario_tree import ScenarioTree
 from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.surrogates import no_surrogates
 from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
 from tests.digits import images, network
@@ -288,14 +287,8 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         choice = ScenarioChoice(perturbations, incumbent, np.inf)
 
         def rest(size: int) -> Rest:
-            return Rest(
-                settled,
-                shares,
-                np.zeros(64),
-                float(size - 1),
-                float(size),
-                lambda: no_surrogates(64),
-            )
+            bounds = float(size - 1), float(size)
+            return Rest(settled, shares, np.zeros(64), *bounds, lambda _most: None)
 
         assert choice.exhaust(rest(best.size)) is None
         # the set itself was met on the way, and proven

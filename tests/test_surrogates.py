@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from milp_verix.bearing_parts import grouped
-from milp_verix.candidates import candidates
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.surrogates import Surrogates, surrogates_of
+from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
 from verix_encodings.arrays import FloatArray
@@ -124,24 +123,20 @@ def test_each_row_refutes_what_the_sum_does_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_sets_are_left_as_by_each_row(seed: int) -> None:
+def test_rows_on_what_is_free_are_those_of_all_features(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    outer = Settled(rng.random(20) < 0.3, np.sort(rng.permutation(20)[:14]))
-    outer = Settled(outer.inside & ~np.isin(np.arange(20), outer.free), outer.free)
-    own = Surrogates(rng.normal(size=(3, 14)), rng.normal(size=3) - 3.0)
-    surrogates = own.within(outer)
-    part = rng.permutation(outer.free)
-    inside = outer.inside.copy()
-    inside[part[:2]] = True
-    settled = Settled(inside, np.sort(part[2:12]))
-    sets = candidates(np.ones(10), np.zeros(10), 0.0, 5.0, 2000)
-    assert sets is not None
-    chosen = np.array([settled.all_shares(row.astype(float)) for row in sets.rows()])
-    values = chosen[:, outer.free] @ own.matrix.T + own.constant
-    survive = np.all(values <= 0, axis=1)
-    assert 0 < np.count_nonzero(survive) < len(sets)
-    left = surrogates.left(sets, settled)
-    assert np.array_equal(left.rows(), sets.rows()[survive])
+    # in, free, or out
+    kind = rng.integers(3, size=12)
+    settled = Settled(kind == 0, np.flatnonzero(kind == 1))
+    own = Surrogates(rng.normal(size=(3, 12)), rng.normal(size=3))
+    on = own.on(settled)
+    assert on.matrix.shape == (3, settled.free.size)
+    for bits in product((0.0, 1.0), repeat=settled.free.size):
+        taken = np.array(bits)
+        values = own.matrix @ settled.all_shares(taken) + own.constant
+        np.testing.assert_allclose(on.matrix @ taken + on.constant, values, atol=1e-12)
+    nothing = no_surrogates(12).on(settled)
+    assert (nothing.matrix.shape, nothing.constant.shape) == ((0, settled.free.size), (0,))
 
 
 def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:
