@@ -151,8 +151,6 @@ class Relaxation:
 
     def _reload(self) -> None:
         self._growing = self._grown(self._parts)
-        # its duals are about other rows
-        self._last = None
         self._renew(self._lp.load)
 
     def _optimum(self, deadline: float) -> float:
@@ -166,6 +164,8 @@ class Relaxation:
         return float(self._now.cost @ result.point)
 
     def _renew(self, change: Callable[[Program], None]) -> None:
+        # its duals are about other rows
+        self._last = None
         self._now = relaxed_program(self._growing, self._parts, self._costs)
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
