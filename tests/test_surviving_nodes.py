@@ -1,0 +1,281 @@
+"""The sets that all rows of a node leave: none of interest is missing, and they prove minima."""
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import minimum, scenario_choice, scenario_tree, surviving_sets
+from milp_verix.candidate_sets import CandidateSets
+from milp_verix.incumbent import Incumbent
+from milp_verix.part_pool import PartPool
+from milp_verix.relaxed import Fixings
+from milp_verix.scenario_choice import Rest, ScenarioChoice
+from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.tolerances import Tolerances
+from milp_verix.wishes import make_wishes
+from tests.networks import dense_network, random_layers
+from tests.onnx_models import FLOAT
+from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, of_interest
+from tests.test_minimum import fewest
+from tests.test_minimum_wishes import cheapest
+from tests.tiny_cases import case
+from verix_encodings.arrays import FloatArray
+from verix_encodings.scenario import Part, Scenario
+from verix_encodings.settled import Settled
+
+_KINDS = 3
+_NEAR = 1e-6
+
+
+def _eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for multipliers from the first beginnings on."""
+    monkeypatch.setattr(surviving_sets, "_WORTH", 2)
+    monkeypatch.setattr(surviving_sets, "_EVERY", 1)
+
+
+def _costs(rng: np.random.Generator, kind: int) -> FloatArray:
+    """Return costs that are equal, whole or fractional."""
+    kinds = np.ones(COUNT), rng.integers(0, 5, COUNT).astype(float), rng.random(COUNT)
+    return kinds[kind]
+
+
+def _relaxation(
+    seed: int, tmp_path: Path
+) -> tuple[Relaxation, list[Part], float, np.random.Generator]:
+    """Return a relaxation of scenarios, a cover and an order, and what sets may cost."""
+    rng = np.random.default_rng([seed, 61])
+    p = drawn_perturbations(rng, tmp_path)
+    parts = drawn_parts(rng, p)
+    costs = _costs(rng, seed % _KINDS)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), make_wishes(COUNT, costs, (), ()))
+    relaxation.extend(parts)
+    enough = float(rng.uniform(0.4, 1.0) * costs.sum())
+    if seed % 2:
+        relaxation.tighten(enough, np.inf)
+    return relaxation, parts, enough, rng
+
+
+def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
+    """Return some phases and features at either end."""
+    phases, features = relaxation._now.table.phase, np.arange(relaxation._costs.size)
+    count = min(int(rng.integers(0, 3)), phases.size), min(int(rng.integers(0, 3)), features.size)
+    columns = np.concatenate(
+        [rng.permutation(phases)[: count[0]], rng.permutation(features)[: count[1]]]
+    )
+    return columns, rng.integers(0, 2, columns.size).astype(float)
+
+
+def _settled(rng: np.random.Generator, relaxation: Relaxation, fixings: Fixings) -> Settled:
+    """Return what is fixed, and up to two features that are settled for another reason."""
+    settled = relaxation.remaining([fixings])
+    others = rng.permutation(settled.free)[: int(rng.integers(0, 3))]
+    return relaxation.remaining([fixings, (others, rng.integers(0, 2, others.size).astype(float))])
+
+
+def _in_node(relaxation: Relaxation, fixings: Fixings, settled: Settled, taken: FloatArray) -> bool:
+    """Return whether a set is in the node, beyond doubt."""
+    if not np.array_equal(settled.all_shares(taken[settled.free]), taken):
+        return False
+    table = relaxation._now.table
+    for column, value in zip(*fixings, strict=True):
+        for place in np.flatnonzero(table.phase == column):
+            part = relaxation._parts[int(table.part[place])]
+            assert isinstance(part, Scenario)
+            source = part.network.nodes[int(table.node[place])].sources[0]
+            z = part.network.values(taken)[source][int(table.neuron[place])]
+            if (z > -_NEAR) if value == 0.0 else (z < _NEAR):
+                return False
+    return True
+
+
+@dataclass
+class _Seen:
+    """How many sets there were in nodes, of interest there, and found."""
+
+    affordable: int = 0
+    of_interest: int = 0
+    found: int = 0
+    phases: int = 0
+
+
+def _assert_none_is_missing(
+    relaxation: Relaxation,
+    fixings: Fixings,
+    settled: Settled,
+    enough: float,
+    interesting: list[FloatArray],
+    seen: _Seen,
+) -> None:
+    sets = relaxation.surviving(fixings, settled, enough, 10**6)
+    assert sets is not None
+    found = {tuple(row) for row in sets.rows().tolist()}
+    assert len(found) == len(sets)
+    mine = [taken for taken in interesting if _in_node(relaxation, fixings, settled, taken)]
+    for taken in mine:
+        assert tuple((taken[settled.free] > 0).tolist()) in found
+    asked = relaxation._surrogates(fixings)
+    for row in found:
+        taken = settled.all_shares(np.array(row, dtype=float))
+        assert relaxation.cost(taken > 0) <= enough + 1e-5
+        sizes = np.abs(asked.matrix).sum(axis=1) + 1.0
+        assert np.all(asked.matrix @ taken + asked.constant <= 1e-6 * sizes)
+    count = settled.free.size
+    all_ = [
+        settled.all_shares(np.array(bits, dtype=float)) for bits in product((0, 1), repeat=count)
+    ]
+    seen.affordable += sum(relaxation.cost(taken > 0) <= enough for taken in all_)
+    seen.of_interest += len(mine)
+    seen.found += len(found)
+    seen.phases += bool(np.isin(relaxation._now.table.phase, fixings[0]).any())
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_no_set_of_interest_is_missing(
+    eager: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if eager:
+        _eager(monkeypatch)
+    whole, inner = _Seen(), _Seen()
+    for seed in range(20):
+        relaxation, parts, enough, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(parts) if relaxation.cost(s > 0) <= enough]
+        for _ in range(5):
+            fixings = _node(rng, relaxation)
+            settled = _settled(rng, relaxation, fixings)
+            # by duals of another node, or none
+            _assert_none_is_missing(relaxation, fixings, settled, enough, sets, _Seen())
+            relaxation.solve(fixings, np.inf, np.inf)
+            _assert_none_is_missing(relaxation, fixings, settled, enough, sets, whole)
+            smaller = relaxation.reduced(settled, fixings)
+            mine = [s[settled.free] for s in sets if _in_node(relaxation, fixings, settled, s)]
+            if smaller is None:
+                assert not mine
+                continue
+            further = _node(rng, smaller)
+            within = _settled(rng, smaller, further)
+            left = enough - relaxation.cost(settled.inside)
+            smaller.solve(further, np.inf, np.inf)
+            _assert_none_is_missing(smaller, further, within, left, mine, inner)
+            smaller.close()
+        relaxation.close()
+    for seen in (whole, inner):
+        assert seen.of_interest > 100
+        assert seen.phases > 30
+        # and many of the others are not found
+        assert seen.found - seen.of_interest < 0.6 * (seen.affordable - seen.of_interest)
+
+
+def test_what_is_not_known_to_be_violated_is_left(tmp_path: Path) -> None:
+    relaxation, _, enough, _ = _relaxation(2, tmp_path)
+    nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+    settled = relaxation.remaining([nothing])
+    every = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=COUNT)]
+    affordable = {tuple(taken.tolist()) for taken in every if relaxation.cost(taken) <= enough}
+    found = relaxation.surviving(nothing, settled, enough, 200)
+    assert found is not None
+    assert {tuple(row) for row in found.rows().tolist()} == affordable
+    assert relaxation.surviving(nothing, settled, enough, 20) is None
+    relaxation.solve(nothing, np.inf, np.inf)
+    fewer = relaxation.surviving(nothing, settled, enough, 200)
+    assert fewer is not None
+    assert len(fewer) < len(found)
+    relaxation.close()
+
+
+@dataclass
+class _Closed:
+    """How often sets were asked for, nodes closed, and how many sets found, some inside a tree."""
+
+    asked: int = 0
+    nodes: int = 0
+    found: int = 0
+    inside: int = 0
+
+
+def _by_rows_alone(monkeypatch: pytest.MonkeyPatch, beginnings: int) -> _Closed:
+    """Refute the sets of nodes by rows, where ``beginnings`` suffice; return what comes of it."""
+    closed, exhaust, surviving = _Closed(), ScenarioChoice.exhaust, Relaxation.surviving
+
+    def exhausted(self: ScenarioChoice, rest: Rest) -> list[Part] | None:
+        found = exhaust(self, rest)
+        closed.nodes += found is not None
+        return found
+
+    def counted(self: Relaxation, *asked: Any) -> CandidateSets | None:
+        found = surviving(self, *asked)
+        closed.asked += 1
+        closed.found += 0 if found is None else len(found)
+        closed.inside += found is not None and self._settled is not None
+        return found
+
+    monkeypatch.setattr(ScenarioChoice, "exhaust", exhausted)
+    monkeypatch.setattr(Relaxation, "surviving", counted)
+    monkeypatch.setattr(scenario_choice, "candidates", lambda *_: None)
+    monkeypatch.setattr(scenario_choice, "_MOST_WAYS", np.inf)
+    monkeypatch.setattr(scenario_choice, "_MOST_BEGINNINGS", beginnings)
+    monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.9)
+    monkeypatch.setattr(scenario_tree, "_FIRST_TIGHTENING_INSIDE", 1)
+    # a first explanation would often be a minimum already, and leave little to search
+    monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+    monkeypatch.setattr(Incumbent, "improve", lambda *_: None)
+    _eager(monkeypatch)
+    return closed
+
+
+@pytest.mark.parametrize("beginnings", [3, 1000])
+def test_minima_by_rows_alone_are_those_of_brute_force(
+    beginnings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = _by_rows_alone(monkeypatch, beginnings)
+    for seed in range(300, 322):
+        problem = case(seed)
+        options = {**problem.options, "master": "tree", "time_limit": 60}
+        found = minimum(problem.network(tmp_path), problem.x, **options)
+        assert found.proven, seed
+        assert found.size == fewest(problem), seed
+        assert problem.brute.holds(found.irrelevant), seed
+    assert closed.asked >= 20
+    assert closed.nodes
+
+
+def test_minima_by_rows_alone_keep_costs_and_wishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = _by_rows_alone(monkeypatch, 6)
+    for seed in range(330, 345):
+        problem = case(seed)
+        count, rng = len(problem.groups), np.random.default_rng([seed, 62])
+        costs = rng.integers(0, 6, count) + (rng.random(count).round(3) if seed % 2 else 0.0)
+        must = set(rng.permutation(count)[: seed % 3 // 2].tolist())
+        least = cheapest(problem, costs.tolist(), must, set())
+        options = {**problem.options, "costs": costs, "must": sorted(must), "master": "tree"}
+        found = minimum(problem.network(tmp_path), problem.x, **options)
+        assert found.proven, seed
+        assert found.cost == pytest.approx(least), seed
+    assert closed.nodes >= 4
+
+
+def test_minima_by_rows_alone_agree_with_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    posed = []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 63])
+        layers = random_layers(rng, (9, *((5,) if seed % 2 else (4, 3)), 3), FLOAT)
+        net, x = dense_network(layers, tmp_path), rng.random(9).astype(np.float32)
+        options: dict[str, Any] = {"epsilon": float(rng.uniform(0.1, 0.5))}
+        posed.append((net, x, options, minimum(net, x, master="program", **options)))
+    closed = _by_rows_alone(monkeypatch, 12)
+    for net, x, options, reference in posed:
+        found = minimum(net, x, master="tree", time_limit=60, **options)
+        assert reference.proven
+        assert found.proven
+        assert found.size == reference.size
+    assert closed.nodes >= 10
+    assert closed.found >= 20
+    assert closed.inside >= 5
