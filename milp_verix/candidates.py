@@ -79,7 +79,7 @@ def count_of_ways(penalties: FloatArray, slack: float) -> float:
     ways = np.zeros(_STEPS + 1)
     ways[0] = 1.0
     for steps in lost.tolist():
-        ways[steps:] += ways[: _STEPS + 1 - steps].copy()
+        ways[steps:] += ways[: _STEPS + 1 - steps]
     return float(ways.sum())
 
 
