@@ -9,13 +9,14 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from milp_verix import surviving_sets
 from milp_verix.frontier import Frontier
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.live_lp import LiveLp, LpResult
-from milp_verix.surviving_sets import surviving
+from milp_verix.surviving_sets import _MultiplierLp, surviving
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -153,20 +154,41 @@ def test_no_multipliers_lose_a_set(kind: str, monkeypatch: pytest.MonkeyPatch) -
     assert asked > 300
 
 
-@pytest.mark.parametrize("scale", [1e99, 1e150, 1e307, 1.7e308, 1e-310, 5e-324])
+def test_products_that_underflow_lose_no_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    multipliers = -np.array([1.0, 5e-324])
+
+    def solved(*_: object) -> LpResult:
+        return LpResult(SolveStatus.OPTIMAL, None, multipliers, 0, "tiny")
+
+    monkeypatch.setattr(LiveLp, "solve", solved)
+    monkeypatch.setattr(surviving_sets, "_WORTH", 0)
+    matrix = np.array([[0.0, 0.0, 0.0], [-1.0, -0.4, -0.4]])
+    # 1.75 - 1 - 0.4 - 0.4 < 0, but rounded to whole numbers these are 2 - 1 - 0 - 0
+    assert _found(matrix, np.array([0.0, 1.75])) == {(True, True, True)}
+
+
+@pytest.mark.parametrize("scale", [1e99, 1e101, 1e300, 1e308, 1.7e308])
 @pytest.mark.parametrize("seed", range(10))
-def test_huge_and_tiny_rows_lose_no_set(
-    seed: int, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_huge_rows_lose_no_set(seed: int, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng([seed, 2])
     _eager(monkeypatch, rng)
     matrix, constant = _rows(rng, 7)
-    scales = np.where(np.arange(constant.size) % 2, 1.0, scale)[:, None]
+    sizes = np.maximum(np.abs(matrix).sum(axis=1) + np.abs(constant), 1)
+    # each is a number yet, their sum is none
+    found = _found(matrix * (scale / sizes)[:, None], constant * (scale / sizes))
+    assert found >= _satisfying(matrix, constant)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 5e-324])
+@pytest.mark.parametrize("seed", range(10))
+def test_tiny_rows_lose_no_set(seed: int, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng([seed, 2])
+    _eager(monkeypatch, rng)
+    matrix, constant = _rows(rng, 7)
+    scales = np.where(np.arange(constant.size) % 2, 1.0, scale)
     with np.errstate(all="ignore"):
-        values = np.concatenate([matrix, constant[:, None]], axis=1) * scales
-        # what overflows is said by no row
-        values[~np.isfinite(values).all(axis=1)] = [*[0.0] * 7, -np.inf]
-        assert _found(values[:, :7], values[:, 7]) >= _satisfying(matrix, constant)
+        found = _found(matrix * scales[:, None], constant * scales)
+    assert found >= _satisfying(matrix, constant)
 
 
 @pytest.mark.parametrize("worth", [0, 10**6])
@@ -220,10 +242,71 @@ def _contradicting(features: int) -> tuple[FloatArray, FloatArray]:
     return np.array([weights, -3.0 * weights]), np.array([-half, 3.0 * (half + 0.01)])
 
 
+def _least(matrix: FloatArray, constant: FloatArray) -> float:
+    """Return the least ``t`` with ``G A + h ≤ t`` for some shares."""
+    rows, features = matrix.shape
+    result = linprog(
+        np.append(np.zeros(features), 1.0),
+        A_ub=np.column_stack([matrix, -np.ones(rows)]),
+        b_ub=-constant,
+        bounds=[*[(0.0, 1.0)] * features, (None, None)],
+    )
+    assert result.status == 0
+    return float(result.fun)
+
+
+def test_a_beginning_that_no_shares_save_is_ruled_out_once_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at, account = _MultiplierLp.at, Frontier.account
+    asked: list[FloatArray] = []
+    saved, lost = 0, 0
+
+    def noted(self: _MultiplierLp, beginning: FloatArray) -> FloatArray:
+        asked.append(beginning)
+        return at(self, beginning)
+
+    def checked(self: Frontier, left: FloatArray) -> None:
+        nonlocal saved, lost
+        account(self, left)
+        ways = {tuple(way) for way in self.chosen(np.arange(self.ways)).T.tolist()}
+        first, rest = order[: self.features], order[self.features :]
+        for beginning in asked:
+            least = _least(matrix[:, rest], constant + matrix[:, first] @ beginning)
+            if abs(least) > 1e-6:
+                assert (tuple(beginning) in ways) == (least < 0)
+            saved += least < -1e-6
+            lost += least > 1e-6
+        asked.clear()
+
+    monkeypatch.setattr(_MultiplierLp, "at", noted)
+    monkeypatch.setattr(Frontier, "account", checked)
+    monkeypatch.setattr(surviving_sets, "_WORTH", 0)
+    monkeypatch.setattr(surviving_sets, "_EVERY", 1)
+    for seed in range(25):
+        rng = np.random.default_rng([seed, 6])
+        matrix = rng.normal(size=(4, 8)) * 10.0 ** rng.integers(-2, 3, (4, 1))
+        constant = -matrix @ (rng.random(8) < 0.5) + 0.05 * np.abs(matrix).sum(axis=1)
+        order = np.argsort(-np.abs(matrix.sum(axis=0)))
+        _found(matrix, constant)
+    assert saved > 50
+    assert lost > 20
+
+
 def test_multipliers_rule_out_what_no_row_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    at, asked = _MultiplierLp.at, 0
+
+    def counted(self: _MultiplierLp, beginning: FloatArray) -> FloatArray:
+        nonlocal asked
+        asked += 1
+        return at(self, beginning)
+
+    monkeypatch.setattr(_MultiplierLp, "at", counted)
     monkeypatch.setattr(surviving_sets, "_WORTH", 10)
     matrix, constant = _contradicting(14)
     assert _found(matrix, constant, 50) == set()
+    # what rules out the first rules out all
+    assert asked == 1
     monkeypatch.setattr(surviving_sets, "_WORTH", 10**6)
     assert surviving(matrix, constant, 500, _lp) is None
     assert _found(matrix, constant) == set()
