@@ -132,33 +132,15 @@ class ScenarioChoice:
     def exhaust(self, rest: Rest) -> list[Part] | None:
         """Refute all sets that are left, where these are few.
 
-        Returns the scenarios that were not known; None where the sets are too many for the time
-        that the network takes, one is an explanation, or one cannot be refuted.
+        Returns the scenarios that were not known; None where the sets are too many, one is an
+        explanation, or one cannot be refuted.
         """
-        settled, shares, free = rest.settled, rest.shares, rest.settled.free
-        if free.size > _MOST_FREE or self._undecided:
+        if rest.settled.free.size > _MOST_FREE or self._undecided:
             return None
         sets = self._left(rest)
         if sets is None:
             return None
-        p = self._perturbations
-        try:
-            left = Completions(p, settled, sets, self._refuting_margins)
-        except OverflowError:
-            self._undecided = True
-            return None
-        known = self._incumbent.newest
-        harm = np.max(p.reached(p.weight(shares), known), axis=0)
-        left.refute_all(known[:, np.argsort(-harm, kind="stable")], self._deadline)
-        found: list[Part] = []
-        while len(left.sets):
-            if time.monotonic() >= self._deadline:
-                return None
-            delta = self._against(left)
-            if delta is None:
-                return None
-            found.append(self._scenario(delta))
-        return found
+        return self._refute(rest, sets) if len(sets) else []
 
     def _left(self, rest: Rest) -> CandidateSets | None:
         """Return the sets that are left, if these are few: by the bound alone, or by all rows."""
@@ -177,6 +159,27 @@ class ScenarioChoice:
             bounds = rest.bound - spent, rest.budget - spent
             sets = candidates(costs[free], penalties, *bounds, most)
         return rest.surviving(_MOST_BEGINNINGS) if sets is None else sets
+
+    def _refute(self, rest: Rest, sets: CandidateSets) -> list[Part] | None:
+        """Return what is new in refuting all of ``sets``; None where some are not refuted."""
+        p, shares = self._perturbations, rest.shares
+        try:
+            left = Completions(p, rest.settled, sets, self._refuting_margins)
+        except OverflowError:
+            self._undecided = True
+            return None
+        known = self._incumbent.newest
+        harm = np.max(p.reached(p.weight(shares), known), axis=0)
+        left.refute_all(known[:, np.argsort(-harm, kind="stable")], self._deadline)
+        found: list[Part] = []
+        while len(left.sets):
+            if time.monotonic() >= self._deadline:
+                return None
+            delta = self._against(left)
+            if delta is None:
+                return None
+            found.append(self._scenario(delta))
+        return found
 
     @cached_property
     def _refuting_margins(self) -> FloatArray:

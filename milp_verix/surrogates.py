@@ -3,8 +3,9 @@
 The row duals of an optimum aggregate all rows of a program to its bound. Those of one scenario's
 rows alone aggregate these to a surrogate ``g·A + h ≤ 0``, with every other column where it asks
 least (:meth:`~verix_encodings.safe_bound.SafeBound.surrogate`). The bound and its penalties say
-what the sum of these says: of a million sets that satisfy the sum, hardly one satisfies each. They
-cost a multiplication by two numbers for each set, where the network costs hundreds.
+what the sum of these says: of a million sets that satisfy the sum, hardly one satisfies each. All
+together they rule out most sets before these are chosen to the end
+(:mod:`~milp_verix.surviving_sets`).
 """
 
 from dataclasses import dataclass
