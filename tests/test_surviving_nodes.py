@@ -10,14 +10,19 @@ import pytest
 
 from milp_verix import minimum, scenario_choice, scenario_tree, surviving_sets
 from milp_verix.candidate_sets import CandidateSets
+from milp_verix.candidates import candidates
 from milp_verix.incumbent import Incumbent
+from milp_verix.oracle import Oracle
 from milp_verix.part_pool import PartPool
+from milp_verix.perturbations import perturbations_of
+from milp_verix.problem import make_problem
 from milp_verix.relaxed import Fixings
 from milp_verix.scenario_choice import Rest, ScenarioChoice
 from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
+from tests.digits import images, network
 from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, of_interest
@@ -279,3 +284,47 @@ def test_minima_by_rows_alone_agree_with_a_program(
     assert closed.nodes >= 10
     assert closed.found >= 20
     assert closed.inside >= 5
+
+
+def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net, x = network(), images()[15]
+    problem = make_problem(net, x, epsilon=0.1)
+    settled = Settled(np.arange(64) < 40, np.arange(40, 60))
+    by_rows = candidates(np.ones(20), np.zeros(20), 0.0, 0.0, 1)
+    asked: list[int] = []
+
+    def surviving(most: int) -> CandidateSets | None:
+        asked.append(most)
+        return by_rows
+
+    def listed(budget: float) -> CandidateSets | None:
+        asked.clear()
+        rest = Rest(settled, np.zeros(64), np.ones(64), 40.0, budget, surviving)
+        return choice._left(rest)
+
+    with Oracle(problem, "phase") as oracle:
+        perturbations = perturbations_of(problem)
+        incumbent = Incumbent(oracle, perturbations, make_wishes(64, None, (), ()), 60.0)
+        choice = ScenarioChoice(perturbations, incumbent, np.inf)
+        # two of the free features at most, or one
+        two, one = 1 + 20 + 190, 1 + 20
+        assert len(listed(42.5) or ()) == two
+        assert not asked
+        assert len(listed(41.5) or ()) == one
+        assert not asked
+        # counted as few, but more than may be listed
+        monkeypatch.setattr(scenario_choice, "_MOST_SETS", two - 1)
+        assert listed(42.5) is by_rows
+        assert asked == [scenario_choice._MOST_BEGINNINGS]
+        assert len(listed(41.5) or ()) == one
+        assert not asked
+        # counted as more than are worth listing, and as too many at all
+        monkeypatch.setattr(scenario_choice, "_MOST_SETS", 10_000)
+        monkeypatch.setattr(scenario_choice, "_WAYS_PER_SET", 1e-3)
+        assert listed(41.5) is by_rows
+        assert asked
+        monkeypatch.setattr(scenario_choice, "_MOST_WAYS", one - 1)
+        assert listed(41.5) is None
+        assert not asked
