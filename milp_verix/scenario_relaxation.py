@@ -88,9 +88,22 @@ class Relaxation:
             # it is held, too, where it asks nothing of what is free
             self._held.add(number)
             self._take([(number, mine) for mine in left or []])
+        if self._settled is None and np.isfinite(self.tightened_for):
+            self._tighten_from(before)
         for part in self._parts[before:]:
             self._growing.add(part)
         self._renew(self._lp.extend)
+
+    def _tighten_from(self, first: int) -> None:
+        """Bound what is new over the sets that all other bounds are about."""
+        parts, core = self._of_interest(self.tightened_for)
+        lp = self._lp.another()
+        which = range(first, len(parts))
+        tight = tightened(parts, core, which, self._grown, lp, deadline=np.inf)
+        lp.close()
+        self._parts[first:] = tight[first:]
+        for number, part in zip(self._numbers[first:], self._parts[first:], strict=True):
+            self._pool.parts[number] = part
 
     def _take(self, parts: Sequence[tuple[int, Part]]) -> None:
         for number, part in parts:
@@ -126,9 +139,9 @@ class Relaxation:
                 break
             before = optimum
             # what was tightened needs no budget
-            asked = self._of_interest(enough)
-            others = range(len(self._parts)) if whole else ()
-            self._parts[1:] = tightened(*asked, others, self._grown, lp, deadline=deadline)[1:]
+            parts, core = self._of_interest(enough)
+            which = range(len(parts)) if whole else core
+            self._parts[1:] = tightened(parts, core, which, self._grown, lp, deadline=deadline)[1:]
             self._reload()
         if whole and -np.inf < self._optimum(deadline) < enough:
             # what was proven for dearer sets holds for these, too

@@ -18,7 +18,7 @@ from verix_encodings.scenario import Part, Scenario, ScenarioProgram, row_error
 def tightened(
     parts: Sequence[Part],
     core: Collection[int],
-    others: Iterable[int],
+    which: Iterable[int],
     grown: Callable[[Sequence[Part]], ScenarioProgram],
     lp: LiveLp,
     *,
@@ -26,16 +26,15 @@ def tightened(
 ) -> list[Part]:
     """Return ``parts`` with bounds that hold wherever all of them are satisfied.
 
-    ``core`` are the numbers of the parts that every bound may rest on: these are tightened first,
-    and then those among the ``others`` that are none of these. ``grown`` makes a program, which is
-    loaded into ``lp``. What is neither stays as it is, and what there is no time for until
-    ``deadline``.
+    ``which`` are the numbers of those to tighten, and ``core`` of the parts that every bound may
+    rest on: what is both comes first. ``grown`` makes a program, which is loaded into ``lp``. What
+    there is no time for until ``deadline`` stays as it is.
     """
     # a larger error than that of a program's own parts is one, too
     error = row_error(parts)
     tight, first = list(parts), sorted(core)
     whole: ScenarioProgram | None = None
-    for number in [*first, *(number for number in others if number not in core)]:
+    for number in sorted(which, key=lambda number: number not in core):
         part = tight[number]
         if not isinstance(part, Scenario) or not _open(part):
             continue

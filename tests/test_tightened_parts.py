@@ -62,7 +62,7 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
         assert _width(tight) <= _width(parts) + _SLACK
         for before, after in zip(parts, tight, strict=True):
             assert isinstance(before, Scenario) or after is before
-        alone = tightened(parts, core, (), grown, lp, deadline=np.inf)
+        alone = tightened(parts, core, core, grown, lp, deadline=np.inf)
         _assert_bounded(alone, sets)
         assert all(alone[n] is part for n, part in enumerate(parts) if n not in core)
     assert tightened(parts, {0}, range(len(parts)), grown, lp, deadline=-np.inf)[0] is budget
@@ -81,7 +81,9 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
     growing = grown(parts)
     program = growing.build()
     lp = LiveLp(1, Tolerances())
-    tight = tightened(parts, set(range(len(parts))), (), grown, lp, deadline=np.inf)[first]
+    tight = tightened(parts, set(range(len(parts))), range(len(parts)), grown, lp, deadline=np.inf)[
+        first
+    ]
     lp.close()
     before = parts[first]
     assert isinstance(before, Scenario)
