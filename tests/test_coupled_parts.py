@@ -336,7 +336,8 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(scenario_relaxation, "coupled", counted)
     monkeypatch.setattr(scenario_tree, "_PERIOD", 2)
-    monkeypatch.setattr(scenario_choice, "_MOST_WAYS", 32.0)
+    monkeypatch.setattr(scenario_choice, "_MOST_SETS", 32)
+    monkeypatch.setattr(scenario_choice, "_MOST_BEGINNINGS", 0)
     monkeypatch.setattr(scenario_relaxation.Relaxation, "loose", lambda *_: True)
     monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
     monkeypatch.setattr(Incumbent, "improve", lambda *_: None)

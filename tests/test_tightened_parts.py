@@ -137,3 +137,24 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
         moved += bool(of_interest(parts)) and _width(tight) < 0.95 * _width(parts)
     assert with_sets >= 15
     assert moved >= 8
+
+
+def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -> None:
+    before, after = 0.0, 0.0
+    for seed in range(30):
+        rng = np.random.default_rng([seed, 34])
+        p = drawn_perturbations(rng, tmp_path)
+        *first, last = [part for part in drawn_parts(rng, p) if isinstance(part, Scenario)]
+        budget = float(rng.integers(2, COUNT))
+        pool = PartPool(p)
+        relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
+        relaxation.extend(first)
+        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+        relaxation.tighten(budget, np.inf)
+        relaxation.solve(nothing, budget, np.inf)
+        relaxation.extend([last])
+        relaxation.close()
+        sets = of_interest([Budget(np.ones(COUNT), budget), *first, last])
+        _assert_bounded(pool.parts, sets)
+        before, after = before + _width([last]), after + _width(pool.parts[-1:])
+    assert after < 0.9 * before
