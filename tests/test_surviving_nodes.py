@@ -202,8 +202,14 @@ class _Closed:
     inside: int = 0
 
 
-def _by_rows_alone(monkeypatch: pytest.MonkeyPatch, beginnings: int) -> _Closed:
-    """Refute the sets of nodes by rows, where ``beginnings`` suffice; return what comes of it."""
+def _by_rows_alone(
+    monkeypatch: pytest.MonkeyPatch, beginnings: int, *, explained: bool = False
+) -> _Closed:
+    """Refute the sets of nodes by rows, where ``beginnings`` suffice; return what comes of it.
+
+    Unless ``explained`` there is no explanation at first: it would often be a minimum already, and
+    leave little to search.
+    """
     closed, exhaust, surviving = _Closed(), ScenarioChoice.exhaust, Relaxation.surviving
 
     def exhausted(self: ScenarioChoice, rest: Rest) -> list[Part] | None:
@@ -225,8 +231,8 @@ def _by_rows_alone(monkeypatch: pytest.MonkeyPatch, beginnings: int) -> _Closed:
     monkeypatch.setattr(scenario_choice, "_MOST_BEGINNINGS", beginnings)
     monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.9)
     monkeypatch.setattr(scenario_tree, "_FIRST_TIGHTENING_INSIDE", 1)
-    # a first explanation would often be a minimum already, and leave little to search
-    monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+    if not explained:
+        monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
     monkeypatch.setattr(Incumbent, "improve", lambda *_: None)
     _eager(monkeypatch)
     return closed
@@ -275,15 +281,19 @@ def test_minima_by_rows_alone_agree_with_a_program(
         net, x = dense_network(layers, tmp_path), rng.random(9).astype(np.float32)
         options: dict[str, Any] = {"epsilon": float(rng.uniform(0.1, 0.5))}
         posed.append((net, x, options, minimum(net, x, master="program", **options)))
-    closed = _by_rows_alone(monkeypatch, 12)
-    for net, x, options, reference in posed:
-        found = minimum(net, x, master="tree", time_limit=60, **options)
-        assert reference.proven
-        assert found.proven
-        assert found.size == reference.size
-    assert closed.nodes >= 10
-    assert closed.found >= 20
-    assert closed.inside >= 5
+    # with an explanation few sets are left in most nodes, and without there are more nodes
+    counts = []
+    for explained in (False, True):
+        with monkeypatch.context() as patched:
+            counts.append(_by_rows_alone(patched, 12, explained=explained))
+            for net, x, options, reference in posed:
+                found = minimum(net, x, master="tree", time_limit=60, **options)
+                assert reference.proven
+                assert found.proven
+                assert found.size == reference.size
+    assert sum(closed.nodes for closed in counts) >= 10
+    assert sum(closed.found for closed in counts) >= 20
+    assert sum(closed.inside for closed in counts) >= 5
 
 
 def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
