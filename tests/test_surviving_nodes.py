@@ -338,3 +338,15 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
         monkeypatch.setattr(scenario_choice, "_MOST_WAYS", one - 1)
         assert listed(41.5) is None
         assert not asked
+
+
+def test_the_rest_of_an_inner_search_is_one_of_all_features() -> None:
+    outer = Settled(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
+    inner = Settled(np.array([False, True, False]), np.array([0, 2]))
+    shares, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
+    rest = Rest(inner, shares, penalties, 1.5, 2.0, lambda _: None).within(outer, 3.0)
+    assert rest.settled.inside.tolist() == [True, False, False, True, False]
+    assert rest.settled.free.tolist() == [1, 4]
+    assert rest.shares.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
+    assert rest.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
+    assert (rest.bound, rest.budget) == (4.5, 5.0)
