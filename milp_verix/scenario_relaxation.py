@@ -69,15 +69,15 @@ class Relaxation:
         self._growing = self._grown(self._parts)
         self._renew(self._lp.extend)
 
-    def extend(self, parts: Sequence[Part]) -> None:
-        """Add ``parts`` to the pool, and hold them."""
-        self._hold(self._pool.add(parts))
+    def extend(self, parts: Sequence[Part], deadline: float = np.inf) -> None:
+        """Add ``parts`` to the pool, and hold them, as tight as there is time for."""
+        self._hold(self._pool.add(parts), deadline)
 
     def know(self, parts: Sequence[Part]) -> None:
         """Add ``parts`` to the pool."""
         self._pool.add(parts)
 
-    def _hold(self, numbers: Sequence[int]) -> None:
+    def _hold(self, numbers: Sequence[int], deadline: float) -> None:
         before = len(self._parts)
         for number in numbers:
             part = self._pool.parts[number]
@@ -89,21 +89,26 @@ class Relaxation:
             self._held.add(number)
             self._take([(number, mine) for mine in left or []])
         if self._settled is None and np.isfinite(self.tightened_for):
-            self._tighten_from(before)
+            self._tighten_from(before, deadline)
         for part in self._parts[before:]:
             self._growing.add(part)
         self._renew(self._lp.extend)
 
-    def _tighten_from(self, first: int) -> None:
+    def _tighten_from(self, first: int, deadline: float) -> None:
         """Bound what is new over the sets that all other bounds are about."""
         parts, core = self._of_interest(self.tightened_for)
         lp = self._lp.another()
         which = range(first, len(parts))
-        tight = tightened(parts, core, which, self._grown, lp, deadline=np.inf)
+        tight = tightened(parts, core, which, self._grown, lp, deadline=deadline)
         lp.close()
         self._parts[first:] = tight[first:]
+        self._tell_pool(first)
+
+    def _tell_pool(self, first: int) -> None:
+        """Replace parts in the pool by what they are here, from the part ``first`` on."""
         for number, part in zip(self._numbers[first:], self._parts[first:], strict=True):
-            self._pool.parts[number] = part
+            if number >= 0:
+                self._pool.parts[number] = part
 
     def _take(self, parts: Sequence[tuple[int, Part]]) -> None:
         for number, part in parts:
@@ -153,9 +158,7 @@ class Relaxation:
             self._reload()
         lp.close()
         if whole:
-            for number, part in zip(self._numbers, self._parts, strict=True):
-                if number >= 0:
-                    self._pool.parts[number] = part
+            self._tell_pool(0)
 
     def _of_interest(self, enough: float) -> tuple[list[Part], set[int]]:
         """Return all parts for sets that cost ``enough`` at most, and those that bear on most."""
@@ -251,12 +254,13 @@ class Relaxation:
         """
         # where everything is free everything is held, and tightened from time to time
         if self._settled is None and len(self._held) < len(self._pool.parts):
-            self._hold([n for n in range(len(self._pool.parts)) if n not in self._held])
+            missed = [n for n in range(len(self._pool.parts)) if n not in self._held]
+            self._hold(missed, deadline)
         while not self._impossible:
             relaxed, missing = self._solved(fixings, enough, deadline)
             if missing is None:
                 return relaxed
-            self._hold([missing])
+            self._hold([missing], deadline)
         return Relaxed(np.inf)
 
     def _solved(

@@ -145,7 +145,7 @@ class ScenarioTree:
             if relaxed.phase is not None:
                 self._split(node, bound, relaxed.phase, relaxed.forced)
             else:
-                self._advance(node, bound, relaxed)
+                self._advance(node, bound, relaxed, deadline)
 
     def _settle(self, node: _Node, bound: float, relaxed: Relaxed) -> bool:
         """Close a node by refuting the sets that are left in it, or make it a tree of its own.
@@ -219,12 +219,12 @@ class ScenarioTree:
         self._next = self.nodes + self._period
         self._period *= 2
 
-    def _advance(self, node: _Node, bound: float, relaxed: Relaxed) -> None:
+    def _advance(self, node: _Node, bound: float, relaxed: Relaxed, deadline: float) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""
         assert relaxed.shares is not None
         parts = self._choice.separate(relaxed.shares, node.asked)
         if parts:
-            self._relaxation.extend(parts)
+            self._relaxation.extend(parts, deadline)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
             heapq.heappush(self._open, again)
         elif bound >= self._enough() or relaxed.whole:

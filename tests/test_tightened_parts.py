@@ -158,3 +158,16 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         _assert_bounded(pool.parts, sets)
         before, after = before + _width([last]), after + _width(pool.parts[-1:])
     assert after < 0.9 * before
+
+
+def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
+    rng = np.random.default_rng([0, 35])
+    p = drawn_perturbations(rng, tmp_path)
+    *first, last = [part for part in drawn_parts(rng, p) if isinstance(part, Scenario)]
+    pool = PartPool(p)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
+    relaxation.extend(first)
+    relaxation.tighten(3.0, np.inf)
+    relaxation.extend([last], -np.inf)
+    relaxation.close()
+    assert _width(pool.parts[-1:]) == _width([last]) > 0
