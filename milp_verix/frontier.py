@@ -40,7 +40,7 @@ class Frontier:
         """
         parents, left, inside = [], [], 0
         for is_in, takes in sides:
-            # the first account is the one that most fail by
+            # one account alone first: where most ways fail by it, little is left to be copied
             may = np.flatnonzero(self.left[0] >= takes[0])
             rest = self.left.take(may, axis=1) - takes[:, None]
             lasting = np.all(rest >= 0.0, axis=0)
