@@ -12,13 +12,15 @@ counterfactuals of the rest, are found at the end.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation
 from milp_verix.influence import adaptive
+from milp_verix.local_minimum import local_minimum
 from milp_verix.oracle import Oracle
 from milp_verix.order import Order
 from milp_verix.perturbations import Perturbations
@@ -27,11 +29,13 @@ from milp_verix.strategies import galloping
 from milp_verix.traversal import INTERRUPTED, Traversal, Walk, traverse
 from milp_verix.verdict import Verdict
 from milp_verix.wishes import Wishes
+from milp_verix.worst_case import WorstCase
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _REPAIRS = 200
 _PROPOSALS = 20
 _FREE = 1e-9
+_HARMLESS = 1e-6
 _KEPT = 10
 _NEWEST = 300
 _CLIMBS = 3
@@ -56,6 +60,7 @@ class Incumbent:
         self._perturbations = perturbations
         self._wishes = wishes
         self._check_seconds = check_seconds
+        self._worst_case = WorstCase(perturbations, oracle.another_session)
         self._failed = -np.inf
         self.pool = np.zeros((perturbations.centre.size, 0))
         self.chosen: BoolArray = ~wishes.must_not
@@ -106,13 +111,39 @@ class Incumbent:
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation, of a cost from ``bound`` on."""
-        started = time.monotonic()
-        try:
+        with self._counted():
             if not self.found:
                 self._repair(shares, deadline)
             else:
                 while bound < self.cost and self._propose(shares, bound, deadline):
                     pass
+
+    def descend(self, deadline: float) -> None:
+        """Look for cheaper explanations near the local minimum that is near the best one."""
+        with self._counted():
+            while self.found and time.monotonic() < deadline:
+                least = local_minimum(
+                    self._perturbations,
+                    self._wishes,
+                    self.chosen.astype(np.float64),
+                    lambda: self.newest,
+                    lambda shares: self._attack(shares, deadline),
+                )
+                if least is None:
+                    return
+                bound = self._wishes.rounded(float(self._wishes.costs @ least))
+                before = self.cost, self._failed
+                while bound < self.cost and self._propose(least, bound, deadline):
+                    pass
+                if (self.cost, self._failed) == before:
+                    return
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Add the time that it takes to ``seconds``."""
+        started = time.monotonic()
+        try:
+            yield
         finally:
             self.seconds += time.monotonic() - started
 
@@ -130,16 +161,22 @@ class Incumbent:
         if verdict.holds:
             self.take(chosen)
         elif verdict.witness is not None:
-            self._know_worse(chosen, verdict.witness)
+            self._know_worse(chosen, verdict.witness, deadline)
         return verdict
 
-    def _know_worse(self, chosen: BoolArray, witness: FloatArray) -> None:
-        """Add what a search makes of a counterfactual: a check takes any, however near."""
+    def _know_worse(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> None:
+        """Add what a search makes of a counterfactual: a check takes any, however near.
+
+        The worst one that there is comes last.
+        """
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
         start = np.clip(moved, p.lower, p.upper)[:, None]
         deltas, values = p.worst(p.weight(chosen), start, 1)
         self.know(deltas[:, values > 0] if np.any(values > 0) else start)
+        delta, value = self.worst(chosen.astype(np.float64), deadline)
+        if value > 0:
+            self.know(delta)
 
     def know(self, deltas: FloatArray) -> None:
         """Add perturbations, shape (d,) or (d, N), to the pool."""
@@ -160,6 +197,33 @@ class Incumbent:
             deltas = np.where(better, found[0], deltas)
             values = np.maximum(values, found[1])
         return deltas, values
+
+    def worst(self, shares: FloatArray, deadline: float) -> tuple[FloatArray, float]:
+        """Return the worst perturbation for any margin, shape (d,), and its value.
+
+        It is the worst there is where that can be found out soon, and the worst found elsewhere.
+        """
+        deltas, values = self.attacked(shares)
+        least = max(float(np.max(values)), 0.0) + _HARMLESS
+        worse = self._worst_case.against(shares, least, deadline)
+        if worse is not None:
+            # where nothing is felt it hurts nothing yet
+            p = self._perturbations
+            deltas, values = p.worst(p.weight(shares), worse[:, None], 1)
+        margin = int(np.argmax(values))
+        return deltas[:, margin], float(values[margin])
+
+    def _attack(self, shares: FloatArray, deadline: float) -> float:
+        """Add what ``shares`` do not survive; return the largest margin, zero if there is none."""
+        deltas, values = self.attacked(shares)
+        if np.any(values > _HARMLESS):
+            self.know(deltas[:, values > _HARMLESS])
+            return float(np.max(values))
+        delta, value = self.worst(shares, deadline)
+        if value <= _HARMLESS:
+            return 0.0
+        self.know(delta)
+        return value
 
     def _propose(self, shares: FloatArray, bound: float, deadline: float) -> bool:
         """Propose sets that cost half of what lies between the best and what failed, or the bound.

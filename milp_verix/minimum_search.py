@@ -29,6 +29,7 @@ _LEAST_RESERVED = 1.0
 _MOST_RESERVED = 5.0
 _MOST_SHARE = 0.25
 _PATIENCE = 1.0
+_DESCENT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,10 @@ class MinimumSearch:
             )
 
     def start(self) -> None:
-        """Find a first explanation and a first bound."""
+        """Find a first explanation, a better one near it, and a first bound."""
         self._incumbent.explain(self._search_until)
+        now = time.monotonic()
+        self._incumbent.descend(min(now + _DESCENT, self._search_until))
         self._lower_bound = self._wishes.cost(self._wishes.must)
 
     def find_scenario(self) -> bool:

@@ -1,10 +1,7 @@
 """A whole set of features of a given cost that survives the perturbations known, as well as it can.
 
-Near a set, each margin under each perturbation is linear in the shares ``A`` of the features:
-
-    m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
-
-The shares with the largest distance from all margins, ``min_A max_r m_r(A)``, ``c·A ≤ budget``,
+Near a set, each margin under each perturbation is linear in the shares ``A`` of the features
+(:mod:`~milp_verix.linear_margins`). The shares with the largest distance from all margins, ``min_A max_r m_r(A)``, ``c·A ≤ budget``,
 are a linear program, solved anew around its solution until this survives. They are rounded, and
 then features are swapped, in against out, as long as the largest margin sinks; where that is not
 enough, a program looks for whole features first. Nothing is proven here: the set is a proposal.
@@ -14,38 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from milp_verix.errors import SolverError
+from milp_verix.linear_margins import LinearMargins, largest_margin, linear_margins, minimised
 from milp_verix.perturbations import Perturbations
 from milp_verix.solvers import Targets, highs, open_session
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.batch import batch_gradients, batch_values
 from verix_encodings.program import ProgramBuilder
 
 _SWAPS = 60
 _SHORT_LIST = 60
 _STEPS = 6
 _PROGRESS = 1e-6
-_ROWS = 150
-_FIRST_ROWS = 20
 _FREE = 60
 _SECONDS = 0.2
 _SPARE = 1e-9
 _PARTS = 10.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """``h`` and ``G``."""
-
-    constant: FloatArray
-    matrix: FloatArray
-
-    def at(self, shares: FloatArray) -> FloatArray:
-        values: FloatArray = self.constant + self.matrix @ shares
-        return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +74,9 @@ def _chosen(
 ) -> BoolArray | None:
     """Round ``shares`` and swap features; return the set if it survives ``deltas``."""
     chosen = _rounded(shares, wishes, budget)
-    near = _linear(perturbations, deltas, chosen.astype(np.float64))
+    near = linear_margins(perturbations, deltas, chosen.astype(np.float64))
     chosen = _swapped(near, wishes, chosen, budget)
-    survived = _largest(perturbations, deltas, chosen.astype(np.float64)) <= 0
+    survived = largest_margin(perturbations, deltas, chosen.astype(np.float64)) <= 0
     return chosen if survived else None
 
 
@@ -104,19 +86,19 @@ def _survivors(
     deltas: FloatArray,
     shares: FloatArray,
     budget: float,
-) -> tuple[_Rows, _Centre] | None:
+) -> tuple[LinearMargins, _Centre] | None:
     """Return shares that survive ``deltas``, and the margins around the shares before them.
 
     What is linear near some shares is not elsewhere: each step starts where the last one ended.
     """
     largest = np.inf
     for _ in range(_STEPS):
-        rows = _linear(perturbations, deltas, shares)
+        rows = linear_margins(perturbations, deltas, shares)
         centre = _centred(rows, wishes, budget)
         if centre is None:
             return None
         shares, before = centre.shares, largest
-        largest = _largest(perturbations, deltas, shares)
+        largest = largest_margin(perturbations, deltas, shares)
         if largest <= 0:
             return rows, centre
         if largest > before - _PROGRESS:
@@ -124,57 +106,23 @@ def _survivors(
     return None
 
 
-def _largest(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> float:
-    """Return the largest margin under any of ``deltas``."""
-    return float(np.max(perturbations.reached(perturbations.weight(shares), deltas)))
-
-
-def _linear(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> _Rows:
-    """Return the margins that come closest, as linear forms that are exact near ``shares``."""
-    margins = perturbations.margins
-    weight = perturbations.weight(shares)
-    inputs = perturbations.centre[:, None] + weight[:, None] * deltas
-    reached = batch_values(margins, inputs)[-1]
-    nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
-    outputs, columns = np.unravel_index(nearest, reached.shape)
-    values = batch_values(margins, inputs[:, columns])
-    slopes = batch_gradients(margins, values, outputs) * deltas[:, columns]
-    matrix = np.zeros((outputs.size, shares.size))
-    np.subtract.at(matrix.T, perturbations.feature_of, slopes)
-    found = reached[outputs, columns]
-    return _Rows(found - matrix @ shares, matrix)
-
-
-def _centred(rows: _Rows, wishes: Wishes, budget: float) -> _Centre | None:
-    """Return the shares farthest from all margins, if there are any for the budget.
-
-    Few margins decide: the nearest ones are taken first, then those that turn out larger.
-    """
+def _centred(rows: LinearMargins, wishes: Wishes, budget: float) -> _Centre | None:
+    """Return the shares farthest from all margins, if there are any for the budget."""
     count = wishes.costs.size
     cost = np.append(np.zeros(count), 1.0)
-    paid = np.append(wishes.costs, 0.0)[None, :]
-    bounds = [*zip(wishes.least, wishes.most, strict=True), (None, None)]
-    held = np.arange(rows.constant.size) < _FIRST_ROWS
-    while True:
-        margins = np.hstack([rows.matrix[held], np.full((np.count_nonzero(held), 1), -1.0)])
-        found = linprog(
-            cost,
-            A_ub=np.vstack([margins, paid]),
-            b_ub=np.append(-rows.constant[held], budget),
-            bounds=bounds,
-            method="highs-ds",
-        )
-        if found.x is None:
-            return None
-        larger = ~held & (rows.at(found.x[:count]) > found.fun + _PROGRESS)
-        if not larger.any():
-            break
-        held |= larger
+    paid = np.append(wishes.costs, 0.0)[None, :], np.array([budget])
+    bounds = np.append(wishes.least, -np.inf), np.append(wishes.most, np.inf)
+    below = np.hstack([rows.matrix, np.full((rows.constant.size, 1), -1.0)])
+    found = minimised(cost, (below, -rows.constant), bounds, paid)
+    if found.x is None:
+        return None
     worth = np.abs(found.lower.marginals[:count]) + np.abs(found.upper.marginals[:count])
     return _Centre(np.clip(found.x[:count], 0.0, 1.0), worth, found.fun)
 
 
-def _whole(rows: _Rows, wishes: Wishes, budget: float, centre: _Centre) -> FloatArray | None:
+def _whole(
+    rows: LinearMargins, wishes: Wishes, budget: float, centre: _Centre
+) -> FloatArray | None:
     """Return whole shares near the ``centre`` that survive the margins, if some are found soon."""
     if highs.unavailable() is not None or centre.largest >= 0:
         return None
@@ -221,7 +169,7 @@ def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
     return chosen
 
 
-def _swapped(rows: _Rows, wishes: Wishes, chosen: BoolArray, budget: float) -> BoolArray:
+def _swapped(rows: LinearMargins, wishes: Wishes, chosen: BoolArray, budget: float) -> BoolArray:
     """Swap a feature in against one out while the largest margin sinks."""
     chosen, costs = chosen.copy(), wishes.costs
     values = rows.at(chosen.astype(np.float64))

@@ -120,13 +120,11 @@ class ScenarioChoice:
         """
         whole = bool(np.all((shares == 0) | (shares == 1)))
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
-            deltas, values = self._incumbent.attacked(shares)
-            worst = int(np.argmax(values))
-            harm = float(values[worst])
+            delta, harm = self._incumbent.worst(shares, self._deadline)
             self._harm = max(self._harm, harm)
             least = _LEAST_HARM if whole else max(_WORTH * self._harm, _LEAST_HARM)
             if harm > least:
-                return self._parts(shares, deltas[:, worst], whole=whole)
+                return self._parts(shares, delta, whole=whole)
         return self._decided(shares) if whole else []
 
     def exhaust(self, rest: Rest) -> list[Part] | None:

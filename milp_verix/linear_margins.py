@@ -1,0 +1,87 @@
+"""Margins under perturbations as linear forms in the shares of features, exact near some shares.
+
+    m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
+
+for the margin and the perturbation ``δ`` of each row ``r``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult, linprog
+
+from milp_verix.perturbations import Perturbations
+from verix_encodings.arrays import FloatArray
+from verix_encodings.batch import batch_gradients, batch_values
+
+_ROWS = 150
+_FIRST_ROWS = 20
+_PROGRESS = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearMargins:
+    """``h`` and ``G``."""
+
+    constant: FloatArray
+    matrix: FloatArray
+
+    def at(self, shares: FloatArray) -> FloatArray:
+        """Return all margins at ``shares``."""
+        values: FloatArray = self.constant + self.matrix @ shares
+        return values
+
+
+def linear_margins(
+    perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
+) -> LinearMargins:
+    """Return the margins under ``deltas``, shape (d, N), that come closest to zero at ``shares``.
+
+    The largest comes first.
+    """
+    margins = perturbations.margins
+    weight = perturbations.weight(shares)
+    inputs = perturbations.centre[:, None] + weight[:, None] * deltas
+    reached = batch_values(margins, inputs)[-1]
+    nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
+    outputs, columns = np.unravel_index(nearest, reached.shape)
+    values = batch_values(margins, inputs[:, columns])
+    slopes = batch_gradients(margins, values, outputs) * deltas[:, columns]
+    matrix = np.zeros((outputs.size, shares.size))
+    np.subtract.at(matrix.T, perturbations.feature_of, slopes)
+    found = reached[outputs, columns]
+    return LinearMargins(found - matrix @ shares, matrix)
+
+
+def largest_margin(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> float:
+    """Return the largest margin under any of ``deltas``."""
+    return float(np.max(perturbations.reached(perturbations.weight(shares), deltas)))
+
+
+def minimised(
+    cost: FloatArray,
+    rows: tuple[FloatArray, FloatArray],
+    bounds: tuple[FloatArray, FloatArray],
+    always: tuple[FloatArray, FloatArray] | None = None,
+) -> OptimizeResult:
+    """Minimise ``cost·v`` where ``G v ≤ g`` for ``rows`` and for those of ``always``.
+
+    Few of the ``rows`` decide: the first ones are taken, then those that turn out violated.
+    """
+    matrix, upper = rows
+    last = (np.zeros((0, cost.size)), np.zeros(0)) if always is None else always
+    held = np.arange(upper.size) < _FIRST_ROWS
+    while True:
+        found = linprog(
+            cost,
+            A_ub=np.vstack([matrix[held], last[0]]),
+            b_ub=np.append(upper[held], last[1]),
+            bounds=np.column_stack(bounds),
+            method="highs-ds",
+        )
+        if found.x is None:
+            return found
+        violated = ~held & (matrix @ found.x > upper + _PROGRESS)
+        if not violated.any():
+            return found
+        held |= violated
