@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from milp_verix.adversary import Adversary
 from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation
 from milp_verix.influence import adaptive
@@ -35,18 +36,14 @@ from verix_encodings.arrays import BoolArray, FloatArray
 _REPAIRS = 200
 _PROPOSALS = 20
 _FREE = 1e-9
-_HARMLESS = 1e-6
 _KEPT = 10
-_NEWEST = 300
-_CLIMBS = 3
-_MORE_CLIMBS = 16
 _REQUIRED = "it must be in the explanation, as asked"
 
 
 class Incumbent:
     """The explanation of least cost known; at first all features but those that must not be in.
 
-    ``pool`` are perturbations known, shape (d, N).
+    ``adversary`` knows what other sets do not survive.
     """
 
     def __init__(
@@ -60,9 +57,8 @@ class Incumbent:
         self._perturbations = perturbations
         self._wishes = wishes
         self._check_seconds = check_seconds
-        self._worst_case = WorstCase(perturbations, oracle.another_session)
+        self.adversary = Adversary(perturbations, WorstCase(perturbations, oracle.another_session))
         self._failed = -np.inf
-        self.pool = np.zeros((perturbations.centre.size, 0))
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
         self.seconds = 0.0
@@ -77,11 +73,6 @@ class Incumbent:
     def costs(self) -> FloatArray:
         """The cost of each feature."""
         return self._wishes.costs
-
-    @property
-    def newest(self) -> FloatArray:
-        """The perturbations found last, shape (d, N)."""
-        return self.pool[:, -_NEWEST:]
 
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
@@ -106,8 +97,8 @@ class Incumbent:
             raise KeyboardInterrupt
         points = [v.witness for v in traversal.violated.values() if v.witness is not None]
         for point in points[-_KEPT:]:
-            self.know(point.reshape(-1) - self._perturbations.centre)
-        self.know(self.attacked(self.chosen.astype(np.float64))[0])
+            self.adversary.know(point.reshape(-1) - self._perturbations.centre)
+        self.adversary.know(self.adversary.attacked(self.chosen.astype(np.float64))[0])
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation, of a cost from ``bound`` on."""
@@ -126,8 +117,8 @@ class Incumbent:
                     self._perturbations,
                     self._wishes,
                     self.chosen.astype(np.float64),
-                    lambda: self.newest,
-                    lambda shares: self._attack(shares, deadline),
+                    lambda: self.adversary.newest,
+                    lambda shares: self.adversary.learn(shares, deadline),
                 )
                 if least is None:
                     return
@@ -161,69 +152,8 @@ class Incumbent:
         if verdict.holds:
             self.take(chosen)
         elif verdict.witness is not None:
-            self._know_worse(chosen, verdict.witness, deadline)
+            self.adversary.know_worse(chosen, verdict.witness, deadline)
         return verdict
-
-    def _know_worse(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> None:
-        """Add what a search makes of a counterfactual: a check takes any, however near.
-
-        The worst one that there is comes last.
-        """
-        p = self._perturbations
-        moved = witness.reshape(-1).astype(np.float64) - p.centre
-        start = np.clip(moved, p.lower, p.upper)[:, None]
-        deltas, values = p.worst(p.weight(chosen), start, 1)
-        self.know(deltas[:, values > 0] if np.any(values > 0) else start)
-        delta, value = self.worst(chosen.astype(np.float64), deadline)
-        if value > 0:
-            self.know(delta)
-
-    def know(self, deltas: FloatArray) -> None:
-        """Add perturbations, shape (d,) or (d, N), to the pool."""
-        new = deltas.reshape(self.pool.shape[0], -1)
-        self.pool = np.concatenate([self.pool, new], axis=1)
-
-    def attacked(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
-        zero = np.zeros((self.pool.shape[0], 1))
-        starts = np.concatenate([zero, self.newest], axis=1)
-        weight = self._perturbations.weight(shares)
-        deltas, values = self._perturbations.worst(weight, starts, _CLIMBS)
-        whole = bool(np.all((shares == 0) | (shares == 1)))
-        if whole and np.max(values) <= 0:
-            # a check costs much more than another look
-            found = self._perturbations.worst(weight, starts, _MORE_CLIMBS)
-            better = found[1] > values
-            deltas = np.where(better, found[0], deltas)
-            values = np.maximum(values, found[1])
-        return deltas, values
-
-    def worst(self, shares: FloatArray, deadline: float) -> tuple[FloatArray, float]:
-        """Return the worst perturbation for any margin, shape (d,), and its value.
-
-        It is the worst there is where that can be found out soon, and the worst found elsewhere.
-        """
-        deltas, values = self.attacked(shares)
-        least = max(float(np.max(values)), 0.0) + _HARMLESS
-        worse = self._worst_case.against(shares, least, deadline)
-        if worse is not None:
-            # where nothing is felt it hurts nothing yet
-            p = self._perturbations
-            deltas, values = p.worst(p.weight(shares), worse[:, None], 1)
-        margin = int(np.argmax(values))
-        return deltas[:, margin], float(values[margin])
-
-    def _attack(self, shares: FloatArray, deadline: float) -> float:
-        """Add what ``shares`` do not survive; return the largest margin, zero if there is none."""
-        deltas, values = self.attacked(shares)
-        if np.any(values > _HARMLESS):
-            self.know(deltas[:, values > _HARMLESS])
-            return float(np.max(values))
-        delta, value = self.worst(shares, deadline)
-        if value <= _HARMLESS:
-            return 0.0
-        self.know(delta)
-        return value
 
     def _propose(self, shares: FloatArray, bound: float, deadline: float) -> bool:
         """Propose sets that cost half of what lies between the best and what failed, or the bound.
@@ -252,13 +182,15 @@ class Incumbent:
         for _ in range(_PROPOSALS):
             if time.monotonic() >= deadline:
                 return False
-            chosen = polished(self._perturbations, self._wishes, self.newest, shares, budget)
+            chosen = polished(
+                self._perturbations, self._wishes, self.adversary.newest, shares, budget
+            )
             if chosen is None:
                 return False
             shares = chosen.astype(np.float64)
-            deltas, values = self.attacked(shares)
+            deltas, values = self.adversary.attacked(shares)
             if np.any(values > 0):
-                self.know(deltas[:, values > 0])
+                self.adversary.know(deltas[:, values > 0])
                 continue
             verdict = self.decide(chosen, deadline)
             if verdict.witness is None:
@@ -271,17 +203,17 @@ class Incumbent:
         for _ in range(_REPAIRS):
             if time.monotonic() >= deadline:
                 return
-            deltas, values = self.attacked(chosen.astype(np.float64))
+            deltas, values = self.adversary.attacked(chosen.astype(np.float64))
             margin = int(np.argmax(values))
             delta = deltas[:, margin]
             if values[margin] <= 0:
                 verdict = self.decide(chosen, deadline)
                 if verdict.witness is None:
                     return
-                delta = self.pool[:, -1]
+                delta = self.adversary.pool[:, -1]
                 margin = int(np.argmax(self._reached(chosen, delta)))
             else:
-                self.know(delta)
+                self.adversary.know(delta)
             self._join(chosen, delta, margin)
 
     def _join(self, chosen: BoolArray, delta: FloatArray, margin: int) -> None:
@@ -321,7 +253,9 @@ class Incumbent:
         walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
         # the worst points known, moved by one more feature, are counterfactuals of most
         weight = self._perturbations.weight(chosen)
-        deltas = np.concatenate([self.pool, self.attacked(chosen.astype(np.float64))[0]], axis=1)
+        deltas = np.concatenate(
+            [self.adversary.pool, self.adversary.attacked(chosen.astype(np.float64))[0]], axis=1
+        )
         inputs = self._perturbations.centre[:, None] + weight[:, None] * deltas
         self._oracle.suppose(self._perturbations.free(chosen), inputs)
         traverse(walk, _points_first)

@@ -1,10 +1,11 @@
 """A whole set of features of a given cost that survives the perturbations known, as well as it can.
 
 Near a set, each margin under each perturbation is linear in the shares ``A`` of the features
-(:mod:`~milp_verix.linear_margins`). The shares with the largest distance from all margins, ``min_A max_r m_r(A)``, ``c·A ≤ budget``,
-are a linear program, solved anew around its solution until this survives. They are rounded, and
-then features are swapped, in against out, as long as the largest margin sinks; where that is not
-enough, a program looks for whole features first. Nothing is proven here: the set is a proposal.
+(:mod:`~milp_verix.linear_margins`). The shares with the largest distance from all margins,
+``min_A max_r m_r(A)``, ``c·A ≤ budget``, are a linear program, solved anew around its solution
+until this survives. They are rounded, and then features are swapped, in against out, as long as the
+largest margin sinks; where that is not enough, a program looks for whole features first. Nothing is
+proven here: the set is a proposal.
 """
 
 from dataclasses import dataclass

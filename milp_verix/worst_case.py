@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from milp_verix.errors import SolverError
 from milp_verix.perturbations import Perturbations
 from milp_verix.solvers import Session, Targets
-from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
+from verix_encodings import Interval, NormBall, Region, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray
 
 _FIRST_SECONDS = 2.0
@@ -66,8 +66,8 @@ class WorstCase:
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
         # what is not felt is no column
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
-        region = box
-        if p.norm != "linf":
+        region: Region = box
+        if p.norm == "l1":
             region = NormBall(box, np.zeros(weight.size), p.radius, 1)
         bounds = crown_bounds(network, region)
         encoding = encode(network, bounds, ball=ball_encoding(region))
@@ -93,6 +93,6 @@ class WorstCase:
         """Return ``delta`` in the ball, where a solver's tolerance left it outside."""
         delta = np.clip(delta, box.lower, box.upper)
         length = float(np.abs(delta).sum())
-        if self._perturbations.norm != "linf" and length > self._perturbations.radius:
+        if self._perturbations.norm == "l1" and length > self._perturbations.radius:
             delta *= self._perturbations.radius / length * _INSIDE
         return delta

@@ -100,12 +100,12 @@ def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
     weight = perturbations.weight(chosen)
     start = verdict.witness.reshape(-1, 1).astype(np.float64) - perturbations.centre[:, None]
     at_witness = np.max(perturbations.reached(weight, start))
-    kept = np.max(perturbations.reached(weight, incumbent.pool), axis=0)
+    kept = np.max(perturbations.reached(weight, incumbent.adversary.pool), axis=0)
     assert kept.size
     assert kept.min() > 0
     assert kept.max() > at_witness + 0.1
-    assert np.all(incumbent.pool <= perturbations.upper[:, None])
-    assert np.all(incumbent.pool >= perturbations.lower[:, None])
+    assert np.all(incumbent.adversary.pool <= perturbations.upper[:, None])
+    assert np.all(incumbent.adversary.pool >= perturbations.lower[:, None])
 
 
 def test_budgets_halve_what_is_left_until_the_dearest_fails(

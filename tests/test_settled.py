@@ -300,7 +300,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         subsets = candidates(np.ones(count), np.zeros(count), 0.0, 2.0, 1000)
         assert subsets is not None
         left = Completions(perturbations, settled, subsets, refuting_margins(perturbations))
-        for delta in incumbent.pool.T:
+        for delta in incumbent.adversary.pool.T:
             sets = left.sets.rows()
             left.refute(delta)
             for row in sets:
