@@ -17,6 +17,7 @@ from milp_verix.wishes import Wishes
 from verix_encodings.arrays import FloatArray
 
 _STEPS = 20
+_HALVINGS = 6
 _LITTLE = 0.02
 _SURVIVED = 1e-6
 
@@ -24,29 +25,45 @@ _SURVIVED = 1e-6
 def local_minimum(
     perturbations: Perturbations,
     wishes: Wishes,
-    shares: FloatArray,
+    start: FloatArray,
     known: Callable[[], FloatArray],
     attack: Callable[[FloatArray], float],
 ) -> FloatArray | None:
-    """Return shares of features near ``shares``, which survive what is ``known``, shape (d, N).
+    """Return shares of features near those of an explanation, ``start``.
 
-    ``attack`` adds to that what shares do not survive, and returns the largest margin, at most zero
-    where there is nothing to add. None where no shares survive.
+    They survive what is ``known``, shape (d, N), before the last attack. ``attack`` adds to that
+    what shares do not survive, and returns the largest margin, at most zero where there is nothing
+    to add. None where no shares are found.
     """
-    most, found = 0.0, None
+    around, most, found, again = start, 0.0, None, False
     for _ in range(_STEPS):
         deltas = known()
-        rows = linear_margins(perturbations, deltas, shares)
+        rows = linear_margins(perturbations, deltas, around)
         below = rows.matrix, -rows.constant - _SURVIVED
         cheapest = minimised(wishes.costs, below, (wishes.least, wishes.most))
         if cheapest.x is None:
-            break
-        shares = np.clip(cheapest.x, 0.0, 1.0)
-        # what is linear near some shares is not elsewhere
-        if largest_margin(perturbations, deltas, shares) > _SURVIVED:
+            around = (around + start) / 2.0
             continue
-        found, harm = shares, attack(shares)
+        around = np.clip(cheapest.x, 0.0, 1.0)
+        # what is linear near some shares is not elsewhere
+        if not again and largest_margin(perturbations, deltas, around) > _SURVIVED:
+            again = True
+            continue
+        again = False
+        around = found = _retreated(perturbations, deltas, around, start)
+        harm = attack(found)
         most = max(most, harm)
         if harm <= _LITTLE * most:
             break
     return found
+
+
+def _retreated(
+    perturbations: Perturbations, deltas: FloatArray, shares: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return shares between both that survive ``deltas``, as ``start`` does."""
+    for _ in range(_HALVINGS):
+        if largest_margin(perturbations, deltas, shares) <= _SURVIVED:
+            return shares
+        shares = (shares + start) / 2.0
+    return start

@@ -1,0 +1,146 @@
+"""Shares at a local minimum survive what is known, and cost what they must; descents find sets."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from milp_verix import local_minimum as module
+from milp_verix.adversary import Adversary
+from milp_verix.incumbent import Incumbent
+from milp_verix.linear_margins import largest_margin, minimised
+from milp_verix.local_minimum import local_minimum
+from milp_verix.oracle import Oracle
+from milp_verix.perturbations import Perturbations, perturbations_of
+from milp_verix.problem import make_problem
+from milp_verix.solvers import open_session
+from milp_verix.wishes import make_wishes
+from milp_verix.worst_case import WorstCase
+from tests.digits import images, network
+from verix_encodings import Affine, Network
+from verix_encodings.arrays import FloatArray, dense
+
+_COUNT = 12
+_NEAR = 1e-5
+
+
+def _adversary(p: Perturbations) -> Adversary:
+    return Adversary(p, WorstCase(p, lambda: open_session("phase")))
+
+
+def _linear(rng: np.random.Generator) -> Perturbations:
+    """Return three linear margins that are above zero at worst, and below it at the centre."""
+    slopes = rng.normal(size=(3, _COUNT))
+    lower, upper = -rng.random(_COUNT), rng.random(_COUNT)
+    most = np.maximum(slopes * lower, slopes * upper).sum(axis=1)
+    margins = Network((_COUNT,), (Affine(((0, slopes),), -rng.uniform(0.2, 0.8, 3) * most),))
+    numbers = np.arange(_COUNT)
+    return Perturbations(margins, np.zeros(_COUNT), lower, upper, "linf", 1.0, numbers)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng([seed, 83])
+    p = _linear(rng)
+    costs = rng.integers(1, 4, _COUNT).astype(float)
+    wishes = make_wishes(_COUNT, costs, must=[2], must_not=[])
+    node = p.margins.nodes[0]
+    assert isinstance(node, Affine)
+    slopes = dense(node.terms[0][1])
+    # what each feature adds at worst, unless it is fixed
+    parts = np.maximum(slopes * p.lower, slopes * p.upper)
+    bounds = [(1 if f == 2 else 0, 1) for f in range(_COUNT)]
+    exact = linprog(costs, A_ub=-parts, b_ub=-(parts.sum(axis=1) + node.bias), bounds=bounds)
+    assert exact.status == 0
+    adversary = _adversary(p)
+    adversary.learn(np.zeros(_COUNT), np.inf)
+    monkeypatch.setattr(module, "_LITTLE", 0.0)
+    shares = local_minimum(
+        p,
+        wishes,
+        np.ones(_COUNT),
+        lambda: adversary.newest,
+        lambda shares: adversary.learn(shares, np.inf),
+    )
+    assert shares is not None
+    assert shares[2] == 1
+    assert costs @ shares == pytest.approx(exact.fun, abs=_NEAR)
+
+
+@pytest.mark.parametrize("index", [1, 15, 16, 17])
+def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
+    problem = make_problem(network(), images()[index], epsilon=0.2)
+    p, wishes = perturbations_of(problem), make_wishes(64, None, must=[3], must_not=[])
+    with Oracle(problem, "phase") as oracle:
+        incumbent = Incumbent(oracle, p, wishes, 60.0)
+        incumbent.explain(np.inf)
+    adversary, harms = incumbent.adversary, []
+
+    def attack(shares: FloatArray) -> float:
+        # it survives what was known until then
+        assert largest_margin(p, adversary.newest, shares) <= _NEAR
+        harms.append(adversary.learn(shares, np.inf))
+        return harms[-1]
+
+    start = incumbent.chosen.astype(np.float64)
+    shares = local_minimum(p, wishes, start, lambda: adversary.newest, attack)
+    assert shares is not None
+    assert np.all((shares >= wishes.least) & (shares <= wishes.most))
+    assert shares.sum() <= incumbent.cost
+    assert harms[-1] <= 0.02 * max(harms)
+
+
+def test_there_is_none_where_no_shares_survive() -> None:
+    p = perturbations_of(make_problem(network(), images()[15], epsilon=0.2))
+    adversary = _adversary(p)
+    adversary.learn(np.zeros(64), np.inf)
+    wishes = make_wishes(64, None, must=[], must_not=range(64))
+    assert local_minimum(p, wishes, np.ones(64), lambda: adversary.newest, lambda _: 0.0) is None
+
+
+def test_descents_find_cheaper_explanations() -> None:
+    cheaper = 0
+    for index in range(20):
+        problem = make_problem(network(), images()[index], epsilon=0.2)
+        wishes = make_wishes(64, None, must=[], must_not=[])
+        with Oracle(problem, "phase") as oracle, Oracle(problem, "highs", reuse=False) as other:
+            p = perturbations_of(problem)
+            incumbent = Incumbent(oracle, p, wishes, 60.0)
+            incumbent.explain(np.inf)
+            before = incumbent.cost
+            incumbent.descend(np.inf)
+            assert incumbent.cost <= before
+            if incumbent.cost < before:
+                cheaper += 1
+                assert other.check(p.free(incumbent.chosen)).holds
+    assert cheaper >= 3
+
+
+def test_a_descent_without_time_changes_nothing() -> None:
+    problem = make_problem(network(), images()[15], epsilon=0.2)
+    with Oracle(problem, "phase") as oracle:
+        p = perturbations_of(problem)
+        incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+        incumbent.explain(np.inf)
+        chosen, known = incumbent.chosen.copy(), incumbent.adversary.pool.shape
+        incumbent.descend(-np.inf)
+        assert np.array_equal(incumbent.chosen, chosen)
+        assert incumbent.adversary.pool.shape == known
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_that_come_when_violated_change_no_minimum(seed: int) -> None:
+    rng = np.random.default_rng([seed, 89])
+    cost = rng.normal(size=8)
+    rows = rng.normal(size=(60, 8)), rng.random(60)
+    always = np.ones((1, 8)), np.array([3.0])
+    bounds = np.full(8, -1.0), np.full(8, 1.0)
+    found = minimised(cost, rows, bounds, always)
+    exact = linprog(
+        cost,
+        A_ub=np.vstack([rows[0], always[0]]),
+        b_ub=np.append(rows[1], always[1]),
+        bounds=np.column_stack(bounds),
+    )
+    assert found.fun == pytest.approx(exact.fun, abs=_NEAR)
+    assert np.max(rows[0] @ found.x - rows[1]) <= _NEAR
+    assert found.x.sum() <= 3.0 + _NEAR
