@@ -12,8 +12,7 @@ counterfactuals of the rest, are found at the end.
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -102,41 +101,34 @@ class Incumbent:
 
     def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation, of a cost from ``bound`` on."""
-        with self._counted():
+        started = time.monotonic()
+        try:
             if not self.found:
                 self._repair(shares, deadline)
             else:
                 while bound < self.cost and self._propose(shares, bound, deadline):
                     pass
+        finally:
+            self.seconds += time.monotonic() - started
 
     def descend(self, deadline: float) -> None:
         """Look for cheaper explanations near the local minimum that is near the best one."""
-        with self._counted():
-            while self.found and time.monotonic() < deadline:
-                least = local_minimum(
-                    self._perturbations,
-                    self._wishes,
-                    self.chosen.astype(np.float64),
-                    lambda: self.adversary.newest,
-                    lambda shares: self.adversary.learn(shares, deadline),
-                )
-                if least is None:
-                    return
-                bound = self._wishes.rounded(float(self._wishes.costs @ least))
-                before = self.cost, self._failed
-                while bound < self.cost and self._propose(least, bound, deadline):
-                    pass
-                if (self.cost, self._failed) == before:
-                    return
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Add the time that it takes to ``seconds``."""
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds += time.monotonic() - started
+        while self.found and time.monotonic() < deadline:
+            least = local_minimum(
+                self._perturbations,
+                self._wishes,
+                self.chosen.astype(np.float64),
+                lambda: self.adversary.newest,
+                lambda shares: self.adversary.learn(shares, deadline),
+            )
+            if least is None:
+                return
+            bound = self._wishes.rounded(float(self._wishes.costs @ least))
+            before = self.cost, self._failed
+            while bound < self.cost and self._propose(least, bound, deadline):
+                pass
+            if (self.cost, self._failed) == before:
+                return
 
     def take(self, chosen: BoolArray) -> bool:
         """Keep a set that is proven, if it is cheaper; return whether it is."""

@@ -29,7 +29,8 @@ _LEAST_RESERVED = 1.0
 _MOST_RESERVED = 5.0
 _MOST_SHARE = 0.25
 _PATIENCE = 1.0
-_DESCENT = 2.0
+_MOST_DESCENT = 4.0
+_SHARE_OF_DESCENT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,8 @@ class MinimumSearch:
     def start(self) -> None:
         """Find a first explanation, a better one near it, and a first bound."""
         self._incumbent.explain(self._search_until)
-        now = time.monotonic()
-        self._incumbent.descend(min(now + _DESCENT, self._search_until))
+        seconds = min(_MOST_DESCENT, _SHARE_OF_DESCENT * self._seconds())
+        self._incumbent.descend(time.monotonic() + seconds)
         self._lower_bound = self._wishes.cost(self._wishes.must)
 
     def find_scenario(self) -> bool:
