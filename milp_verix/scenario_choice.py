@@ -92,6 +92,7 @@ class ScenarioChoice:
         self._deadline = deadline
         self._started = time.monotonic()
         self._harm = 0.0
+        self._made = 0
         self._refuted: set[bytes] = set()
         self._undecided = False
         # what evaluates a set: the first affine maps are folded to as many columns as are free
@@ -122,10 +123,20 @@ class ScenarioChoice:
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
             delta, harm = self._incumbent.adversary.worst(shares, self._deadline)
             self._harm = max(self._harm, harm)
-            least = _LEAST_HARM if whole else max(_WORTH * self._harm, _LEAST_HARM)
+            least = _LEAST_HARM if whole else max(self._worth * self._harm, _LEAST_HARM)
             if harm > least:
+                self._made += 1
                 return self._parts(shares, delta, whole=whole)
         return self._decided(shares) if whole else []
+
+    @property
+    def _worth(self) -> float:
+        """How much a perturbation must hurt, by the one that hurt most.
+
+        Worst cases are ever nearer to one another, and each brings phases to split: where there are
+        more than features, it is sooner done to split these.
+        """
+        return _WORTH * max(1.0, (self._made / self._incumbent.costs.size) ** 2)
 
     def exhaust(self, rest: Rest) -> list[Part] | None:
         """Refute all sets that are left, where these are few.
