@@ -4,11 +4,12 @@ The first one is locally minimal, by the loop of :mod:`~milp_verix.explain` in t
 ``adaptive``, and is the answer, counterfactuals and all, until there is a cheaper one. Where time
 ends it early, *repair* goes on: shares are rounded up, and while a perturbation is found that
 changes the prediction, the features that it rests on most join the set. Later ones are proposals of
-:mod:`~milp_verix.polish` at a cost that is near the bound: sets near the best explanation, or near
-the shares that the relaxation gives to features, which survive the perturbations known. What such a
-set does not survive is added to these, made as bad as a search can make it, and the next proposal
-survives it. A set counts once the check proves it; what else can be freed of it, and the
-counterfactuals of the rest, are found at the end.
+:mod:`~milp_verix.polish` at a cost that is near the bound: sets near the best explanation, near the
+local minimum that it leads to (:mod:`~milp_verix.local_minimum`), or near the shares that the
+relaxation gives to features, which survive the perturbations known. What such a set does not
+survive is added to these, with the worst case there is, and the next proposal survives it. A set
+counts once the check proves it; what else can be freed of it, and the counterfactuals of the rest,
+are found at the end.
 """
 
 import time
@@ -56,7 +57,7 @@ class Incumbent:
         self._perturbations = perturbations
         self._wishes = wishes
         self._check_seconds = check_seconds
-        self.adversary = Adversary(perturbations, WorstCase(perturbations, oracle.another_session))
+        self.adversary = Adversary(perturbations, WorstCase(perturbations))
         self._failed = -np.inf
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False

@@ -82,7 +82,7 @@ class Oracle:
         self._reuse = reuse
         self.memory: Memory | None = None
         self.forget()
-        self._session: Session | None = self.another_session()
+        self._session: Session | None = self._open()
         self.solver = self._session.name
         self.solver_version = self._session.version
         if full is not None:
@@ -130,15 +130,6 @@ class Oracle:
             self._earlier_notes = self._solver_notes
             self._session.close()
             self._session = None
-
-    def another_session(self) -> Session:
-        """Open a further session of the same solver, which is the caller's to close."""
-        return open_session(
-            self._solver,
-            threads=self._threads,
-            tolerances=self.tolerances,
-            needed=self.formulation.features,
-        )
 
     def forget(self) -> None:
         """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
@@ -212,6 +203,14 @@ class Oracle:
             verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
         return replace(verdict, effort=verdict.effort + watch.read())
 
+    def _open(self) -> Session:
+        return open_session(
+            self._solver,
+            threads=self._threads,
+            tolerances=self.tolerances,
+            needed=self.formulation.features,
+        )
+
     def _drop_harmless_margins(self) -> Bounds | None:
         """Drop the margins that cannot reach zero anywhere in the full ball, for good.
 
@@ -283,7 +282,7 @@ class Oracle:
         self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: float
     ) -> Claim:
         if self._session is None:
-            self._session = self.another_session()
+            self._session = self._open()
         return Claim(
             self.problem,
             self._margins,

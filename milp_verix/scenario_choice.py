@@ -1,8 +1,9 @@
 """Which scenario to add: the perturbation that hurts a proposed set of features the most.
 
-A set that survives every scenario known is attacked: first by a search, then, if it is whole, by
-the check, whose counterfactual the search makes worse. Where the check finds one, but the scenario
-does not rule the set out (an enclosure is wider than the network), a cover does.
+A set that survives every scenario known is attacked: by a search, by programs that look for worse,
+and, if it is whole, by the check, whose counterfactual is made worse, too. Where the check finds
+one, but the scenario does not rule the set out (an enclosure is wider than the network), a cover
+does.
 """
 
 import time

@@ -8,7 +8,9 @@ is reached: a check of the network ``δ ↦ m(x + w ∘ δ)``. A search by gradi
 nearby, and nearly always there is worse. A relaxation needs several times as many scenarios of that
 kind, each with phases of its own to split.
 
-The ball in the L2 norm is left to the search: programs enclose it by tangents, and take seconds.
+Nothing is proven by that, whatever solver proves bounds: the programs are solved by the branch and
+bound that checks take by default. The ball in the L2 norm is left
+to the search: programs enclose it by tangents, and take seconds.
 """
 
 import time
@@ -20,7 +22,7 @@ import scipy.sparse as sp
 
 from milp_verix.errors import SolverError
 from milp_verix.perturbations import Perturbations
-from milp_verix.solvers import Session, Targets
+from milp_verix.solvers import Session, Targets, highs, open_session
 from verix_encodings import Interval, NormBall, Region, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray
 
@@ -29,18 +31,24 @@ _SHARE = 0.25
 _INSIDE = 1.0 - 1e-12
 
 
+def _session() -> Session:
+    return open_session("phase")
+
+
 class WorstCase:
     """Looks for the worst perturbations, for a quarter of the time since it was made.
 
     ``another`` opens a session.
     """
 
-    def __init__(self, perturbations: Perturbations, another: Callable[[], Session]) -> None:
+    def __init__(
+        self, perturbations: Perturbations, another: Callable[[], Session] = _session
+    ) -> None:
         self._perturbations = perturbations
         self._another = another
         self._started = time.monotonic()
         self._spent = 0.0
-        self._able = perturbations.norm != "l2"
+        self._able = perturbations.norm != "l2" and highs.unavailable() is None
 
     def against(self, shares: FloatArray, least: float, deadline: float) -> FloatArray | None:
         """Return the perturbation under which the largest margin is larger than ``least``, if any.

@@ -12,7 +12,6 @@ from milp_verix.local_minimum import local_minimum
 from milp_verix.oracle import Oracle
 from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import make_problem
-from milp_verix.solvers import open_session
 from milp_verix.wishes import make_wishes
 from milp_verix.worst_case import WorstCase
 from tests.digits import images, network
@@ -24,7 +23,7 @@ _NEAR = 1e-5
 
 
 def _adversary(p: Perturbations) -> Adversary:
-    return Adversary(p, WorstCase(p, lambda: open_session("phase")))
+    return Adversary(p, WorstCase(p))
 
 
 def _linear(rng: np.random.Generator) -> Perturbations:
