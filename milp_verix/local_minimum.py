@@ -17,7 +17,7 @@ from milp_verix.wishes import Wishes
 from verix_encodings.arrays import FloatArray
 
 _STEPS = 20
-_HALVINGS = 6
+_HALVINGS = 5
 _LITTLE = 0.02
 _SURVIVED = 1e-6
 
@@ -46,11 +46,12 @@ def local_minimum(
             continue
         around = np.clip(cheapest.x, 0.0, 1.0)
         # what is linear near some shares is not elsewhere
-        if not again and largest_margin(perturbations, deltas, around) > _SURVIVED:
-            again = True
-            continue
-        again = False
-        around = found = _retreated(perturbations, deltas, around, start)
+        if largest_margin(perturbations, deltas, around) > _SURVIVED:
+            again = not again
+            if again:
+                continue
+            around = _retreated(perturbations, deltas, around, start)
+        again, found = False, around
         harm = attack(found)
         most = max(most, harm)
         if harm <= _LITTLE * most:
@@ -63,7 +64,7 @@ def _retreated(
 ) -> FloatArray:
     """Return shares between both that survive ``deltas``, as ``start`` does."""
     for _ in range(_HALVINGS):
+        shares = (shares + start) / 2.0
         if largest_margin(perturbations, deltas, shares) <= _SURVIVED:
             return shares
-        shares = (shares + start) / 2.0
     return start

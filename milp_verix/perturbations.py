@@ -24,7 +24,8 @@ _SHARES = (1.0, 0.5, 0.2, 0.05)
 _UNFELT = 1e-6
 _WIDEST = 20.0
 _BISECTIONS = 40
-_INSIDE = 1.0 - 1e-12
+INSIDE = 1.0 - 1e-12
+"""What a point that a norm scales into the ball is multiplied by: rounding keeps it there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +126,7 @@ class Perturbations:
             np.put_along_axis(length, order, left, axis=0)
         else:
             length = self._scaled(size, room)
-        return np.sign(ends) * length * _INSIDE
+        return np.sign(ends) * length * INSIDE
 
     def _scaled(self, size: FloatArray, room: FloatArray) -> FloatArray:
         """Return ``min(s |g|, room)``, ``s`` as large as the L2 ball allows, by bisection."""

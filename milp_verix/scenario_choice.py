@@ -90,6 +90,7 @@ class ScenarioChoice:
     def __init__(self, perturbations: Perturbations, incumbent: Incumbent, deadline: float) -> None:
         self._perturbations = perturbations
         self._incumbent = incumbent
+        self._adversary = incumbent.adversary
         self._deadline = deadline
         self._started = time.monotonic()
         self._harm = 0.0
@@ -122,7 +123,7 @@ class ScenarioChoice:
         """
         whole = bool(np.all((shares == 0) | (shares == 1)))
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
-            delta, harm = self._incumbent.adversary.worst(shares, self._deadline)
+            delta, harm = self._adversary.worst(shares, self._deadline)
             self._harm = max(self._harm, harm)
             least = _LEAST_HARM if whole else max(self._worth * self._harm, _LEAST_HARM)
             if harm > least:
@@ -178,7 +179,7 @@ class ScenarioChoice:
         except OverflowError:
             self._undecided = True
             return None
-        known = self._incumbent.adversary.newest
+        known = self._adversary.newest
         harm = np.max(p.reached(p.weight(shares), known), axis=0)
         left.refute_all(known[:, np.argsort(-harm, kind="stable")], self._deadline)
         found: list[Part] = []
@@ -198,16 +199,16 @@ class ScenarioChoice:
     def _against(self, left: Completions) -> FloatArray | None:
         """Return a perturbation that refutes one more of the sets that are left, if there is."""
         chosen = left.first
-        deltas, values = self._incumbent.adversary.attacked(chosen.astype(np.float64))
+        deltas, values = self._adversary.attacked(chosen.astype(np.float64))
         delta = deltas[:, int(np.argmax(values))]
         if left.refute(delta):
-            self._incumbent.adversary.know(delta)
+            self._adversary.know(delta)
             return delta
         verdict = self._incumbent.decide(chosen, self._deadline)
         if verdict.holds:
             return None
         if verdict.witness is not None:
-            delta = self._incumbent.adversary.pool[:, -1]
+            delta = self._adversary.pool[:, -1]
             if left.refute(delta):
                 return delta
         # what cannot be decided once is not asked for again and again
@@ -225,12 +226,12 @@ class ScenarioChoice:
         verdict = self._incumbent.decide(shares > 0.5, self._deadline)
         if verdict.witness is None:
             return []
-        deltas, values = self._incumbent.adversary.attacked(shares)
+        deltas, values = self._adversary.attacked(shares)
         return self._parts(shares, deltas[:, int(np.argmax(values))], whole=True)
 
     def _parts(self, shares: FloatArray, delta: FloatArray, *, whole: bool) -> list[Part]:
         """Return the scenario of ``delta``, and a cover against a whole set that comes again."""
-        self._incumbent.adversary.know(delta)
+        self._adversary.know(delta)
         if whole:
             chosen = shares > 0.5
             key = np.packbits(chosen).tobytes()

@@ -9,8 +9,8 @@ nearby, and nearly always there is worse. A relaxation needs several times as ma
 kind, each with phases of its own to split.
 
 Nothing is proven by that, whatever solver proves bounds: the programs are solved by the branch and
-bound that checks take by default. The ball in the L2 norm is left
-to the search: programs enclose it by tangents, and take seconds.
+bound that checks take by default. The ball in the L2 norm is left to the search: programs enclose
+it by tangents, and take seconds.
 """
 
 import time
@@ -20,15 +20,15 @@ from contextlib import closing
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.ascent import pulled_in
 from milp_verix.errors import SolverError
-from milp_verix.perturbations import Perturbations
-from milp_verix.solvers import Session, Targets, highs, open_session
-from verix_encodings import Interval, NormBall, Region, ball_encoding, crown_bounds, encode
+from milp_verix.perturbations import INSIDE, Perturbations
+from milp_verix.solvers import Session, Targets, open_session
+from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray
 
 _FIRST_SECONDS = 2.0
 _SHARE = 0.25
-_INSIDE = 1.0 - 1e-12
 
 
 def _session() -> Session:
@@ -48,7 +48,7 @@ class WorstCase:
         self._another = another
         self._started = time.monotonic()
         self._spent = 0.0
-        self._able = perturbations.norm != "l2" and highs.unavailable() is None
+        self._able = perturbations.norm != "l2"
 
     def against(self, shares: FloatArray, least: float, deadline: float) -> FloatArray | None:
         """Return the perturbation under which the largest margin is larger than ``least``, if any.
@@ -74,9 +74,10 @@ class WorstCase:
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
         # what is not felt is no column
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
-        region: Region = box
+        region: Interval | NormBall = box
+        inside = 1.0
         if p.norm == "l1":
-            region = NormBall(box, np.zeros(weight.size), p.radius, 1)
+            region, inside = NormBall(box, np.zeros(weight.size), p.radius, 1), INSIDE
         bounds = crown_bounds(network, region)
         encoding = encode(network, bounds, ball=ball_encoding(region))
         upper = bounds[-1].upper
@@ -91,16 +92,9 @@ class WorstCase:
                 point = session.minimise(-cost, targets).point
                 if point is None:
                     continue
-                delta = self._inside(encoding.input.at(point), box)
+                # a solver's tolerance may have left it outside
+                delta = inside * pulled_in(region, encoding.input.at(point))
                 reached = float(np.max(p.reached(weight, delta[:, None])))
                 if reached > least:
                     least, found = reached, delta
         return found
-
-    def _inside(self, delta: FloatArray, box: Interval) -> FloatArray:
-        """Return ``delta`` in the ball, where a solver's tolerance left it outside."""
-        delta = np.clip(delta, box.lower, box.upper)
-        length = float(np.abs(delta).sum())
-        if self._perturbations.norm == "l1" and length > self._perturbations.radius:
-            delta *= self._perturbations.radius / length * _INSIDE
-        return delta
