@@ -14,6 +14,7 @@ _NEWEST = 300
 _CLIMBS = 3
 _MORE_CLIMBS = 16
 _HARMLESS = 1e-6
+_JUST = 1e-4
 
 
 class Adversary:
@@ -28,6 +29,12 @@ class Adversary:
     def newest(self) -> FloatArray:
         """The perturbations found last, shape (d, N)."""
         return self.pool[:, -_NEWEST:]
+
+    def just_survived(self, shares: FloatArray) -> FloatArray:
+        """Return the newest perturbations that ``shares`` just survive, or do not, shape (d, k)."""
+        p, known = self._perturbations, self.newest
+        margins = np.max(p.reached(p.weight(shares), known), axis=0)
+        return known[:, margins > -_JUST]
 
     def know(self, deltas: FloatArray) -> None:
         """Add perturbations, shape (d,) or (d, N), to the pool."""

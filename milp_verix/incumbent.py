@@ -43,7 +43,9 @@ _REQUIRED = "it must be in the explanation, as asked"
 class Incumbent:
     """The explanation of least cost known; at first all features but those that must not be in.
 
-    ``adversary`` knows what other sets do not survive.
+    ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
+    local minimum found last rests on, shape (d, k). ``failures`` counts the proposals since the
+    explanation was found.
     """
 
     def __init__(
@@ -62,6 +64,9 @@ class Incumbent:
         self.chosen: BoolArray = ~wishes.must_not
         self.found = False
         self.seconds = 0.0
+        self.failures = 0
+        self.deciding = np.zeros((perturbations.centre.size, 0))
+        self.failures = 0
         self._answer: Traversal | None = None
 
     @property
@@ -124,6 +129,7 @@ class Incumbent:
             )
             if least is None:
                 return
+            self.deciding = self.adversary.just_survived(least)
             bound = self._wishes.rounded(float(self._wishes.costs @ least))
             before = self.cost, self._failed
             while bound < self.cost and self._propose(least, bound, deadline):
@@ -136,6 +142,8 @@ class Incumbent:
         cheaper = not self.found or self._wishes.cost(chosen) < self.cost
         if cheaper:
             self.found, self.chosen, self._answer = True, chosen.copy(), None
+            self.failures = 0
+            self.failures = 0
         return cheaper
 
     def decide(self, chosen: BoolArray, deadline: float) -> Verdict:
@@ -168,6 +176,7 @@ class Incumbent:
                     self._failed = -np.inf
                 return True
         self._failed = max(self._failed, budget)
+        self.failures += 1
         return False
 
     def _chase(self, shares: FloatArray, budget: float, deadline: float) -> bool:

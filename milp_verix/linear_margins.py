@@ -31,6 +31,16 @@ class LinearMargins:
         values: FloatArray = self.constant + self.matrix @ shares
         return values
 
+    def satisfied_at(self, shares: FloatArray) -> "LinearMargins":
+        """Return the rows that are not above zero at ``shares``."""
+        kept = self.at(shares) <= 0.0
+        return LinearMargins(self.constant[kept], self.matrix[kept])
+
+    def joined(self, others: "LinearMargins") -> "LinearMargins":
+        """Return the rows of both."""
+        constant = np.concatenate([self.constant, others.constant])
+        return LinearMargins(constant, np.concatenate([self.matrix, others.matrix]))
+
 
 def linear_margins(
     perturbations: Perturbations, deltas: FloatArray, shares: FloatArray

@@ -2,9 +2,10 @@
 
 Near some shares each margin under each perturbation is linear in them
 (:mod:`~milp_verix.linear_margins`). The cheapest shares that survive all perturbations known are a
-linear program then. What they do not survive is found by the search for the worst case, and so on,
-until that hurts little. That is a local minimum of the continuous problem, and no bound; whole sets
-near it are good proposals.
+linear program then. Where no step survives, however small, the margins bend at those shares: the
+rows of a step too far join, too. What the cheapest shares do not survive is found by the search for
+the worst case, and so on, until that hurts little. That is a local minimum of the continuous
+problem, and no bound; whole sets near it are good proposals.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from verix_encodings.arrays import FloatArray
 
 _STEPS = 20
 _HALVINGS = 5
+_KINKS = 10
+_KINKS = 10
 _LITTLE = 0.02
 _SURVIVED = 1e-6
 
@@ -36,9 +39,13 @@ def local_minimum(
     to add. None where no shares are found.
     """
     around, most, found, again = start, 0.0, None, False
+    kinks: list[FloatArray] = []
     for _ in range(_STEPS):
         deltas = known()
         rows = linear_margins(perturbations, deltas, around)
+        for kink in kinks:
+            # a row that those shares do not satisfy, at which all is survived, is of another piece
+            rows = rows.joined(linear_margins(perturbations, deltas, kink).satisfied_at(around))
         below = rows.matrix, -rows.constant - _SURVIVED
         cheapest = minimised(wishes.costs, below, (wishes.least, wishes.most))
         if cheapest.x is None:
@@ -50,8 +57,13 @@ def local_minimum(
             again = not again
             if again:
                 continue
-            around = _retreated(perturbations, deltas, around, start)
-        again, found = False, around
+            around, beyond = _retreated(perturbations, deltas, around, start)
+            if around is start and len(kinks) < _KINKS:
+                # the margins bend right here: the next step is to survive on both sides
+                kinks.append(beyond)
+                again = True
+                continue
+        again, found, kinks = False, around, []
         harm = attack(found)
         most = max(most, harm)
         if harm <= _LITTLE * most:
@@ -61,10 +73,10 @@ def local_minimum(
 
 def _retreated(
     perturbations: Perturbations, deltas: FloatArray, shares: FloatArray, start: FloatArray
-) -> FloatArray:
-    """Return shares between both that survive ``deltas``, as ``start`` does."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return shares between both that survive ``deltas``, as ``start`` does, and some farther."""
     for _ in range(_HALVINGS):
-        shares = (shares + start) / 2.0
+        farther, shares = shares, (shares + start) / 2.0
         if largest_margin(perturbations, deltas, shares) <= _SURVIVED:
-            return shares
-    return start
+            return shares, farther
+    return start, shares

@@ -26,13 +26,15 @@ from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
 from verix_encodings.settled import Settled
 
 _WORTH = 1e-3
+_LEAST_FIRST = 2
+_MOST_FIRST = 12
 _MOST_ASKED = 2
 _PERIOD = 4
-_FIRST_IMPROVEMENT = 1.0
+_FAILURES = 50
 _SHARE_OF_IMPROVEMENT = 0.15
 _LEAST_HARM = 1e-6
 _MOST_FREE = 200
-_MOST_WAYS = 1e8
+_MOST_WAYS = 3e6
 _MOST_SETS = 200_000
 _MOST_WORK = 2e8
 _MOST_BEGINNINGS = 30_000
@@ -113,7 +115,8 @@ class ScenarioChoice:
         ``bound`` is proven for the cost of all.
         """
         spent = time.monotonic() - self._started
-        if self._incumbent.seconds <= _FIRST_IMPROVEMENT + _SHARE_OF_IMPROVEMENT * spent:
+        share = _SHARE_OF_IMPROVEMENT / (1.0 + self._incumbent.failures / _FAILURES)
+        if self._incumbent.seconds <= share * spent:
             self._incumbent.improve(shares, bound, self._deadline)
 
     def separate(self, shares: FloatArray, asked: int) -> list[Part]:
@@ -139,6 +142,13 @@ class ScenarioChoice:
         more than features, it is sooner done to split these.
         """
         return _WORTH * max(1.0, (self._made / self._incumbent.costs.size) ** 2)
+
+    def first(self) -> list[Part]:
+        """Return the scenarios that a local minimum rests on, if these are some, but few."""
+        deciding = self._incumbent.deciding
+        if not _LEAST_FIRST <= deciding.shape[1] <= _MOST_FIRST:
+            return []
+        return [self._scenario(delta) for delta in deciding.T]
 
     def exhaust(self, rest: Rest) -> list[Part] | None:
         """Refute all sets that are left, where these are few.

@@ -1,7 +1,8 @@
 """One linear program kept alive in HiGHS: bounds and costs change, the simplex basis stays.
 
 The dual simplex goes on from the last basis, which stays dual feasible when bounds change. Presolve
-would lose it, and scaling costs more iterations here than it saves.
+would lose it, and scaling costs more iterations here than it saves, as do old factors of the basis
+where new ones can be had.
 """
 
 import time
@@ -17,6 +18,8 @@ from milp_verix.solvers.session import SolveStatus
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
+
+_OPTIONS = {"simplex_scale_strategy": 0, "no_unnecessary_rebuild_refactor": False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +53,7 @@ class LiveLp:
         self._deadline = np.inf
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
-        options = {**highs_options(threads, tolerances), "simplex_scale_strategy": 0}
-        highs.set_options(self._highs, options)
+        highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
         self._highs.cbSimplexInterrupt += self._on_simplex
 
     def another(self) -> "LiveLp":
