@@ -66,7 +66,6 @@ class Incumbent:
         self.seconds = 0.0
         self.failures = 0
         self.deciding = np.zeros((perturbations.centre.size, 0))
-        self.failures = 0
         self._answer: Traversal | None = None
 
     @property
@@ -142,7 +141,6 @@ class Incumbent:
         cheaper = not self.found or self._wishes.cost(chosen) < self.cost
         if cheaper:
             self.found, self.chosen, self._answer = True, chosen.copy(), None
-            self.failures = 0
             self.failures = 0
         return cheaper
 

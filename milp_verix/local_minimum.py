@@ -20,7 +20,6 @@ from verix_encodings.arrays import FloatArray
 _STEPS = 20
 _HALVINGS = 5
 _KINKS = 10
-_KINKS = 10
 _LITTLE = 0.02
 _SURVIVED = 1e-6
 
@@ -44,7 +43,7 @@ def local_minimum(
         deltas = known()
         rows = linear_margins(perturbations, deltas, around)
         for kink in kinks:
-            # a row that those shares do not satisfy, at which all is survived, is of another piece
+            # a row that shares do not satisfy which survive all is of a piece that is not theirs
             rows = rows.joined(linear_margins(perturbations, deltas, kink).satisfied_at(around))
         below = rows.matrix, -rows.constant - _SURVIVED
         cheapest = minimised(wishes.costs, below, (wishes.least, wishes.most))

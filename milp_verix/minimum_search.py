@@ -24,7 +24,7 @@ from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from milp_verix.wishes import Wishes
 from verix_encodings.scenario import Part
 
-_RESERVED = 0.05
+_RESERVED = 0.025
 _LEAST_RESERVED = 1.0
 _MOST_RESERVED = 5.0
 _MOST_SHARE = 0.25

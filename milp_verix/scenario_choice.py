@@ -30,8 +30,8 @@ _LEAST_FIRST = 2
 _MOST_FIRST = 12
 _MOST_ASKED = 2
 _PERIOD = 4
-_FAILURES = 50
 _SHARE_OF_IMPROVEMENT = 0.15
+_MANY_FAILURES = 50
 _LEAST_HARM = 1e-6
 _MOST_FREE = 200
 _MOST_WAYS = 3e6
@@ -112,10 +112,10 @@ class ScenarioChoice:
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
 
-        ``bound`` is proven for the cost of all.
+        ``bound`` is proven for the cost of all. The more often there was none, the less time.
         """
         spent = time.monotonic() - self._started
-        share = _SHARE_OF_IMPROVEMENT / (1.0 + self._incumbent.failures / _FAILURES)
+        share = _SHARE_OF_IMPROVEMENT / (1.0 + self._incumbent.failures / _MANY_FAILURES)
         if self._incumbent.seconds <= share * spent:
             self._incumbent.improve(shares, bound, self._deadline)
 

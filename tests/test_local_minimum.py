@@ -1,5 +1,7 @@
 """Shares at a local minimum survive what is known, and cost what they must; descents find sets."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -12,11 +14,13 @@ from milp_verix.local_minimum import local_minimum
 from milp_verix.oracle import Oracle
 from milp_verix.perturbations import Perturbations, perturbations_of
 from milp_verix.problem import make_problem
+from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.wishes import make_wishes
 from milp_verix.worst_case import WorstCase
 from tests.digits import images, network
 from verix_encodings import Affine, Network
 from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.scenario import Scenario
 
 _COUNT = 12
 _NEAR = 1e-5
@@ -88,6 +92,34 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     assert harms[-1] <= 0.02 * max(harms)
 
 
+def test_steps_get_past_where_margins_bend(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(network(), images()[12], epsilon=0.2)
+    p, wishes = perturbations_of(problem), make_wishes(64, None, must=[], must_not=[])
+    costs = []
+    for kinks in (0, 10):
+        monkeypatch.setattr(module, "_KINKS", kinks)
+        with Oracle(problem, "phase") as oracle:
+            incumbent = Incumbent(oracle, p, wishes, 60.0)
+            incumbent.explain(np.inf)
+        adversary, known = incumbent.adversary, [np.zeros((64, 0))]
+
+        def attack(
+            shares: FloatArray,
+            adversary: Adversary = adversary,
+            known: list[FloatArray] = known,
+        ) -> float:
+            known[0] = adversary.newest
+            return adversary.learn(shares, np.inf)
+
+        start = incumbent.chosen.astype(np.float64)
+        shares = local_minimum(p, wishes, start, lambda a=adversary: a.newest, attack)
+        assert shares is not None
+        assert largest_margin(p, known[0], shares) <= _NEAR
+        costs.append(float(shares.sum()))
+    assert costs[0] == start.sum()
+    assert costs[1] < costs[0] - 0.1
+
+
 def test_there_is_none_where_no_shares_survive() -> None:
     p = perturbations_of(make_problem(network(), images()[15], epsilon=0.2))
     adversary = _adversary(p)
@@ -112,6 +144,63 @@ def test_descents_find_cheaper_explanations() -> None:
                 cheaper += 1
                 assert other.check(p.free(incumbent.chosen)).holds
     assert cheaper >= 3
+
+
+def test_a_search_begins_with_what_a_local_minimum_rests_on() -> None:
+    begun = 0
+    for index in range(8):
+        problem = make_problem(network(), images()[index], epsilon=0.2)
+        with Oracle(problem, "phase") as oracle:
+            p = perturbations_of(problem)
+            incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+            choice = ScenarioChoice(p, incumbent, np.inf)
+            assert choice.first() == []
+            incumbent.explain(np.inf)
+            incumbent.descend(np.inf)
+        deciding = incumbent.deciding
+        known = {delta.tobytes() for delta in incumbent.adversary.pool.T}
+        assert {delta.tobytes() for delta in deciding.T} <= known
+        parts = choice.first()
+        if 2 <= deciding.shape[1] <= 12:
+            begun += 1
+            for part, delta in zip(parts, deciding.T, strict=True):
+                assert isinstance(part, Scenario)
+                assert np.array_equal(part.delta, delta)
+        else:
+            assert parts == []
+    assert begun >= 2
+
+
+def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(network(), images()[1], epsilon=0.2)
+    with Oracle(problem, "phase") as oracle:
+        p = perturbations_of(problem)
+        incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+        choice = ScenarioChoice(p, incumbent, np.inf)
+    asked: list[int] = []
+    monkeypatch.setattr(incumbent, "improve", lambda *_: asked.append(incumbent.failures))
+    choice._started = time.monotonic() - 100.0
+    incumbent.seconds = 10.0
+    for incumbent.failures in (0, 20, 50, 200):
+        choice.show(np.zeros(64), 0.0)
+    assert asked == [0, 20]
+
+
+def test_what_shares_just_survive_is_near_zero() -> None:
+    p = _linear(np.random.default_rng(97))
+    adversary = _adversary(p)
+    adversary.know(np.random.default_rng(98).uniform(p.lower[:, None], p.upper[:, None], (12, 9)))
+    # as far as the first is survived
+    ends, middle = [0.0, 1.0], 0.5
+    for _ in range(60):
+        middle = sum(ends) / 2.0
+        harmed = largest_margin(p, adversary.pool, np.full(12, middle)) > 0
+        ends = [middle, ends[1]] if harmed else [ends[0], middle]
+    shares = np.full(12, ends[1])
+    found = adversary.just_survived(shares)
+    margins = np.max(p.reached(p.weight(shares), adversary.pool), axis=0)
+    assert np.array_equal(found, adversary.pool[:, np.abs(margins) < 1e-4])
+    assert 0 < found.shape[1] < 9
 
 
 def test_a_descent_without_time_changes_nothing() -> None:
