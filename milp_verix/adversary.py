@@ -32,9 +32,13 @@ class Adversary:
 
     def just_survived(self, shares: FloatArray) -> FloatArray:
         """Return the newest perturbations that ``shares`` just survive, or do not, shape (d, k)."""
-        p, known = self._perturbations, self.newest
-        margins = np.max(p.reached(p.weight(shares), known), axis=0)
-        return known[:, margins > -_JUST]
+        return self.newest[:, self.harm(shares) > -_JUST]
+
+    def harm(self, shares: FloatArray) -> FloatArray:
+        """Return the largest margin under each of the newest perturbations, shape (N,)."""
+        p = self._perturbations
+        worst: FloatArray = np.max(p.reached(p.weight(shares), self.newest), axis=0)
+        return worst
 
     def know(self, deltas: FloatArray) -> None:
         """Add perturbations, shape (d,) or (d, N), to the pool."""

@@ -44,8 +44,8 @@ class Incumbent:
     """The explanation of least cost known; at first all features but those that must not be in.
 
     ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
-    local minimum found last rests on, shape (d, k). ``failures`` counts the proposals since the
-    explanation was found.
+    local minimum found last rests on, shape (d, k). ``failures`` counts the proposals that came to
+    nothing since the explanation was found.
     """
 
     def __init__(

@@ -36,10 +36,11 @@ class LinearMargins:
         kept = self.at(shares) <= 0.0
         return LinearMargins(self.constant[kept], self.matrix[kept])
 
-    def joined(self, others: "LinearMargins") -> "LinearMargins":
-        """Return the rows of both."""
-        constant = np.concatenate([self.constant, others.constant])
-        return LinearMargins(constant, np.concatenate([self.matrix, others.matrix]))
+    def joined(self, *others: "LinearMargins") -> "LinearMargins":
+        """Return the rows of all."""
+        rows = [self, *others]
+        constant = np.concatenate([margins.constant for margins in rows])
+        return LinearMargins(constant, np.concatenate([margins.matrix for margins in rows]))
 
 
 def linear_margins(

@@ -12,7 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from milp_verix.linear_margins import largest_margin, linear_margins, minimised
+from milp_verix.linear_margins import (
+    LinearMargins,
+    largest_margin,
+    linear_margins,
+    minimised,
+)
 from milp_verix.perturbations import Perturbations
 from milp_verix.wishes import Wishes
 from verix_encodings.arrays import FloatArray
@@ -38,13 +43,10 @@ def local_minimum(
     to add. None where no shares are found.
     """
     around, most, found, again = start, 0.0, None, False
-    kinks: list[FloatArray] = []
+    kinks: list[LinearMargins] = []
     for _ in range(_STEPS):
         deltas = known()
-        rows = linear_margins(perturbations, deltas, around)
-        for kink in kinks:
-            # a row that shares do not satisfy which survive all is of a piece that is not theirs
-            rows = rows.joined(linear_margins(perturbations, deltas, kink).satisfied_at(around))
+        rows = linear_margins(perturbations, deltas, around).joined(*kinks)
         below = rows.matrix, -rows.constant - _SURVIVED
         cheapest = minimised(wishes.costs, below, (wishes.least, wishes.most))
         if cheapest.x is None:
@@ -58,8 +60,9 @@ def local_minimum(
                 continue
             around, beyond = _retreated(perturbations, deltas, around, start)
             if around is start and len(kinks) < _KINKS:
-                # the margins bend right here: the next step is to survive on both sides
-                kinks.append(beyond)
+                # the margins bend right here: the next step is to survive on both sides, but a row
+                # that the start does not satisfy, which survives all, is of a piece further on
+                kinks.append(linear_margins(perturbations, deltas, beyond).satisfied_at(start))
                 again = True
                 continue
         again, found, kinks = False, around, []

@@ -183,15 +183,13 @@ class ScenarioChoice:
 
     def _refute(self, rest: Rest, sets: CandidateSets) -> list[Part] | None:
         """Return what is new in refuting all of ``sets``; None where some are not refuted."""
-        p, shares = self._perturbations, rest.shares
         try:
-            left = Completions(p, rest.settled, sets, self._refuting_margins)
+            left = Completions(self._perturbations, rest.settled, sets, self._refuting_margins)
         except OverflowError:
             self._undecided = True
             return None
-        known = self._adversary.newest
-        harm = np.max(p.reached(p.weight(shares), known), axis=0)
-        left.refute_all(known[:, np.argsort(-harm, kind="stable")], self._deadline)
+        worst_first = np.argsort(-self._adversary.harm(rest.shares), kind="stable")
+        left.refute_all(self._adversary.newest[:, worst_first], self._deadline)
         found: list[Part] = []
         while len(left.sets):
             if time.monotonic() >= self._deadline:
