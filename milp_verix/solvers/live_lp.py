@@ -19,6 +19,8 @@ from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
+_SHORT = 500
+_UNLIMITED = 2**31 - 1
 _OPTIONS = {"simplex_scale_strategy": 0, "no_unnecessary_rebuild_refactor": False}
 
 
@@ -54,7 +56,6 @@ class LiveLp:
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
         highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
-        self._highs.cbSimplexInterrupt += self._on_simplex
 
     def another(self) -> "LiveLp":
         """Return an empty one with the same threads and tolerances."""
@@ -122,10 +123,7 @@ class LiveLp:
         model = self._highs
         model.setOptionValue("objective_bound", enough)
         self._deadline, self._interrupt = deadline, interrupt
-        if model.run() == self._highspy.HighsStatus.kError:
-            # another session of this process had another number of threads, and left them
-            model.resetGlobalScheduler(True)
-            model.run()
+        iterations = self._run()
         native, status_of = model.getModelStatus(), self._highspy.HighsModelStatus
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,
@@ -146,8 +144,28 @@ class LiveLp:
             multipliers = np.array(solution.row_dual, dtype=np.float64)
         if info.primal_solution_status == feasible:
             point = np.array(solution.col_value, dtype=np.float64)
-        iterations = max(int(info.simplex_iteration_count), 0)
         return LpResult(status, point, multipliers, iterations, model.modelStatusToString(native))
+
+    def _run(self) -> int:
+        """Solve, and return the number of iterations.
+
+        To be asked after each of them whether to stop costs a tenth of a short solve: that is for
+        what turns out long.
+        """
+        model = self._highs
+        model.setOptionValue("simplex_iteration_limit", _SHORT)
+        if model.run() == self._highspy.HighsStatus.kError:
+            # another session of this process had another number of threads, and left them
+            model.resetGlobalScheduler(True)
+            model.run()
+        iterations = max(int(model.getInfo().simplex_iteration_count), 0)
+        if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:
+            model.setOptionValue("simplex_iteration_limit", _UNLIMITED)
+            model.cbSimplexInterrupt += self._on_simplex
+            model.run()
+            model.cbSimplexInterrupt -= self._on_simplex
+            iterations += max(int(model.getInfo().simplex_iteration_count), 0)
+        return iterations
 
     def close(self) -> None:
         """Free the model."""
