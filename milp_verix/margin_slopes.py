@@ -1,6 +1,6 @@
 """How the margins that scenarios violate change with the activations of their neurons."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from verix_encodings.scenario import PhaseTable, Scenario
 
 def margin_slopes(
     pool: PartPool,
-    held: Collection[int],
+    held: Set[int],
     there: Sequence[FloatArray],
     table: PhaseTable,
     numbers: IntArray,
@@ -24,19 +24,25 @@ def margin_slopes(
     in a scenario that is survived; None where every one that is held is.
     """
     margins, worst = pool.perturbations.margins, np.max(there[-1], axis=0)
-    violated = np.flatnonzero(np.isin(pool.scenarios, list(held)) & (worst > VIOLATED))
+    matters = [number in held for number in pool.scenarios.tolist()]
+    violated = np.flatnonzero(matters & (worst > VIOLATED))
     if not violated.size:
         return None
     there = [value[:, violated] for value in there]
-    slopes = batch_slopes(margins, there, np.argmax(there[-1], axis=0))
+    # nothing is asked about the first value, which is large
+    slopes = batch_slopes(margins, there, np.argmax(there[-1], axis=0), first=1)
     # the place of each part among the scenarios violated
     place = np.full(len(pool.parts), -1)
     place[pool.scenarios[violated]] = np.arange(violated.size)
     result, at = np.zeros(table.phase.size), place[numbers]
-    for node in np.unique(table.node).tolist():
-        mine = np.flatnonzero((table.node == node) & (at >= 0))
-        scenario = pool.parts[int(numbers[0])]
-        assert isinstance(scenario, Scenario)
-        value = node + 1 - (len(scenario.network.nodes) - len(margins.nodes))
-        result[mine] = slopes[value][table.neuron[mine], at[mine]]
+    mine = np.flatnonzero(at >= 0)
+    if not mine.size:
+        return result
+    scenario = pool.parts[int(numbers[mine[0]])]
+    assert isinstance(scenario, Scenario)
+    # a scenario may have one node more, before all others
+    further = len(scenario.network.nodes) - len(margins.nodes)
+    for value in range(1, len(slopes)):
+        these = mine[table.node[mine] == value - 1 + further]
+        result[these] = slopes[value][table.neuron[these], at[these]]
     return result

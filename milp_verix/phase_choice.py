@@ -26,11 +26,9 @@ class PhaseChoice:
         integer = program.integer.copy()
         integer[features] = False
         self.columns: IntArray = np.flatnonzero(integer)
-        self._program = program
-        self._entries = program.matrix[:, self.columns].tocoo()
-        self._with_phase = program.matrix[self._entries.row]
         self._table = table
         self._place = np.searchsorted(self.columns, table.phase)
+        self._entries = _Entries(program, self.columns)
 
     def worst(self, result: LpResult, fixed: IntArray, slopes: FloatArray) -> int | None:
         """Return the column to split at; None where each may be what its rows want.
@@ -38,41 +36,61 @@ class PhaseChoice:
         ``slopes`` are those of the margins in the activations of the table, zero for all that do
         not matter.
         """
-        wrong, gain = self._first_order(result)
-        wrong[np.isin(self.columns, fixed)] = 0.0
+        assert result.point is not None
+        wrong, gain = self._entries.first_order(result.point, result.multipliers)
+        is_fixed = np.zeros(result.point.size, dtype=bool)
+        is_fixed[fixed] = True
+        wrong[is_fixed[self.columns]] = 0.0
         open_ = np.flatnonzero(wrong > _WRONG)
         if not open_.size:
             return None
-        both = np.sqrt(gain * self._gained(result, slopes))[open_]
+        both = np.sqrt(gain * self._gained(result.point, slopes))[open_]
         # the gain of one that is wrong is above zero
         measure = both if both.any() else gain[open_]
         return int(self.columns[open_[np.argmax(measure)]])
 
-    def _first_order(self, result: LpResult) -> tuple[FloatArray, FloatArray]:
-        """Return how wrong each phase is, and what the bound gains by its being right."""
-        entries, program, point = self._entries, self._program, result.point
-        assert point is not None
-        rows, weight = entries.row, np.abs(entries.data)
-        others = self._with_phase @ point - entries.data * point[self.columns[entries.col]]
-        ends = np.stack([program.row_lower[rows] - others, program.row_upper[rows] - others])
-        ends = np.sort(ends / entries.data, axis=0)
-        count = self.columns.size
-        low, high, size = np.zeros(count), np.ones(count), np.zeros(count)
-        np.maximum.at(low, entries.col, ends[0])
-        np.minimum.at(high, entries.col, ends[1])
-        np.maximum.at(size, entries.col, weight)
-        distance = np.maximum(np.minimum(low, 1.0 - high), 0.0)
-        wrong = distance * size
-        worth = np.zeros(count)
-        if result.multipliers is not None:
-            np.add.at(worth, entries.col, weight * np.abs(result.multipliers[rows]))
-        # where the duals tell nothing apart, the big-Ms alone do
-        return wrong, distance * worth + _TIE * wrong
-
-    def _gained(self, result: LpResult, slopes: FloatArray) -> FloatArray:
+    def _gained(self, point: FloatArray, slopes: FloatArray) -> FloatArray:
         """Return by how much each neuron lowers the worst margin of its scenario."""
-        assert result.point is not None
         gained = np.zeros(self.columns.size)
-        z, a = result.point[self._table.argument], result.point[self._table.activation]
+        z, a = point[self._table.argument], point[self._table.activation]
         gained[self._place] = np.maximum(-slopes, 0.0) * np.maximum(a - np.maximum(z, 0.0), 0.0)
         return gained
+
+
+class _Entries:
+    """The entries of phases in the rows of a program, column by column: their big-Ms."""
+
+    def __init__(self, program: Program, columns: IntArray) -> None:
+        entries = program.matrix[:, columns].tocoo()
+        order = np.argsort(entries.col, kind="stable")
+        self._phase, self._row = entries.col[order], entries.row[order]
+        self._data: FloatArray = entries.data[order]
+        self._column = columns[self._phase]
+        self._matrix = program.matrix[self._row]
+        sides = program.row_lower[self._row], program.row_upper[self._row]
+        self._low_side = np.where(self._data > 0, *sides)
+        self._high_side = np.where(self._data > 0, *reversed(sides))
+        self._count = columns.size
+        # one after the other, those of each phase that has any
+        self._held, self._starts = np.unique(self._phase, return_index=True)
+        self._size = np.zeros(columns.size)
+        self._size[self._held] = np.maximum.reduceat(np.abs(self._data), self._starts)
+
+    def first_order(
+        self, point: FloatArray, multipliers: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return how wrong each phase is, and what the bound gains by its being right."""
+        others = self._matrix @ point - self._data * point[self._column]
+        low, high = np.zeros(self._count), np.ones(self._count)
+        # what each row alone asks of the phase, all else being as it is
+        asked = (self._low_side - others) / self._data, (self._high_side - others) / self._data
+        low[self._held] = np.maximum.reduceat(asked[0], self._starts)
+        high[self._held] = np.minimum.reduceat(asked[1], self._starts)
+        distance = np.maximum(np.minimum(low, 1.0 - high), 0.0)
+        wrong = distance * self._size
+        worth: FloatArray = np.zeros(self._count)
+        if multipliers is not None:
+            duals = np.abs(self._data * multipliers[self._row])
+            worth += np.bincount(self._phase, weights=duals, minlength=self._count)
+        # where the duals tell nothing apart, the big-Ms alone do
+        return wrong, distance * worth + _TIE * wrong

@@ -43,20 +43,22 @@ class RelaxedProgram:
         low[columns] = high[columns] = values
         return low, high
 
-    def proven(self, ends: tuple[FloatArray, FloatArray], result: LpResult) -> float:
-        """Return what the duals of ``result`` prove where the columns are between ``ends``."""
+    def proven(
+        self, ends: tuple[FloatArray, FloatArray], result: LpResult
+    ) -> tuple[float, FloatArray | None]:
+        """Return what the duals of ``result`` prove where the columns are between ``ends``.
+
+        With the bound come the features' reduced costs, None where it rests on none.
+        """
         if result.multipliers is None:
-            return -np.inf
+            return -np.inf, None
         y, error = result.multipliers, self.error
         if result.status is not SolveStatus.INFEASIBLE:
-            return self.safe.lower(self.cost, y, error, ends)
+            bound, reduced = self.safe.proof(self.cost, y, error, ends)
+            return bound, reduced[: self.features] if bound > -np.inf else None
         nothing = np.zeros_like(self.cost)
         proven = max(self.safe.lower(nothing, sign * y, error, ends) for sign in (1.0, -1.0))
-        return np.inf if proven > 0 else -np.inf
-
-    def penalties(self, multipliers: FloatArray) -> FloatArray:
-        """Return the reduced costs of the features, by the duals that a bound rests on."""
-        return self.safe.reduced_costs(self.cost, multipliers)[: self.features]
+        return (np.inf if proven > 0 else -np.inf), None
 
     def any_free(self, fixed: IntArray) -> int | None:
         """Return a column that may be split: a phase, if there is one that is not ``fixed``."""

@@ -183,6 +183,8 @@ class Relaxation:
         # its duals are about other rows
         self._last = None
         self._now = relaxed_program(self._growing, self._parts, self._costs)
+        # the number in the pool of the scenario of each phase
+        self._phases_of = np.array(self._numbers)[self._now.table.part]
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
 
@@ -270,14 +272,14 @@ class Relaxation:
         columns, now = fixings[0], self._now
         ends = now.ends(fixings)
         self._lp.set_bounds(*ends)
-        bound = -np.inf
+        bound, penalties = -np.inf, None
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
         for limit in (enough + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True), None
-            bound = now.proven(ends, result)
+            bound, penalties = now.proven(ends, result)
             if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
         if bound >= enough:
@@ -296,12 +298,8 @@ class Relaxation:
         missing = self._pool.missing(everyone, worst, self._held)
         if missing is not None:
             return Relaxed(bound), missing
-        penalties = None
-        if result.multipliers is not None and np.isfinite(bound):
-            penalties = now.penalties(result.multipliers)
         forced = forced_features(penalties, shares, columns, enough - bound)
-        numbers = np.array(self._numbers)[now.table.part]
-        slopes = margin_slopes(self._pool, self._held, there, now.table, numbers)
+        slopes = margin_slopes(self._pool, self._held, there, now.table, self._phases_of)
         phase = None if slopes is None else now.choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None
 

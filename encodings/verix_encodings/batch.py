@@ -56,15 +56,16 @@ def batch_gradients(
 
 
 def batch_slopes(
-    network: Network, values: Sequence[FloatArray], outputs: IntArray
+    network: Network, values: Sequence[FloatArray], outputs: IntArray, first: int = 0
 ) -> list[FloatArray]:
     """Return the gradient of output ``outputs[n]`` in every value at input ``n``.
 
-    There is one array for each of ``values``, of its shape (size, N).
+    There is one array for each of ``values``, of its shape (size, N); those before the value
+    ``first`` do not count.
     """
     slopes = [np.zeros_like(value) for value in values]
     slopes[-1][outputs, np.arange(outputs.size)] = 1.0
-    for value in range(len(network.nodes), 0, -1):
+    for value in range(len(network.nodes), first, -1):
         node, slope = network.nodes[value - 1], slopes[value]
         if isinstance(node, Affine):
             for source, matrix in node.terms:

@@ -76,11 +76,6 @@ class SafeBound:
         used: FloatArray = y * np.where(y > 0, has_low, has_high)
         return used
 
-    def reduced_costs(self, cost: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Return ``c − Aᵀ y`` for the multipliers that :meth:`lower` uses, as computed."""
-        reduced: FloatArray = cost - self._transposed @ self.usable(multipliers)
-        return reduced
-
     def lower(
         self,
         cost: FloatArray,
@@ -94,6 +89,19 @@ class SafeBound:
         the program's, and not outside them. The bound is -inf where a column that it needs has an
         infinite end. Multipliers that are no numbers or point at an infinite side count as zero.
         """
+        return self.proof(cost, multipliers, row_error, ends)[0]
+
+    def proof(
+        self,
+        cost: FloatArray,
+        multipliers: FloatArray,
+        row_error: float = 0.0,
+        ends: tuple[FloatArray, FloatArray] | None = None,
+    ) -> tuple[float, FloatArray]:
+        """Return the bound of :meth:`lower`, and the reduced costs ``d`` that it rests on.
+
+        These are as computed, shape (columns,), and no numbers where a sum overflows.
+        """
         y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)
         if self._bounded:
@@ -102,13 +110,13 @@ class SafeBound:
             reach = float(size[y != 0] @ self._row_reach[y != 0])
             reach += float(weight[cost != 0] @ self._reach[cost != 0])
         if not reach < np.inf:
-            return -np.inf
+            return -np.inf, np.full(cost.size, np.nan)
         reduced = cost - self._transposed @ y
         low, high = (self.program.column_lower, self.program.column_upper) if ends is None else ends
         if not self._bounded:
             # a column with an infinite end has no cost here and is in no row used
             low, high = np.where(reduced, low, 0.0), np.where(reduced, high, 0.0)
-        return self._least(y, reduced, (low, high), reach, row_error)
+        return self._least(y, reduced, (low, high), reach, row_error), reduced
 
     def surrogate(
         self,
