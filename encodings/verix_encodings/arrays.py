@@ -15,6 +15,9 @@ IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 Matrix: TypeAlias = "FloatArray | sp.csr_array"
 
+# entries up to which a sparse matrix costs more to make than a dense one to compute with
+_SMALL = 4096
+
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
@@ -37,9 +40,31 @@ def dense(matrix: Matrix) -> FloatArray:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
+def placed(values: ArrayLike, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:
+    """Return the matrix of ``shape`` with ``values`` at ``rows`` and ``columns``, all distinct."""
+    if shape[0] * shape[1] > _SMALL:
+        entries = np.broadcast_to(np.asarray(values, dtype=np.float64), rows.shape)
+        return sp.csr_array((entries, (rows, columns)), shape=shape)
+    result = np.zeros(shape)
+    result[rows, columns] = values
+    return result
+
+
+def picked(matrix: Matrix, columns: IntArray) -> Matrix:
+    """Return the ``columns`` of ``matrix``."""
+    if isinstance(matrix, np.ndarray) or matrix.shape[0] * columns.size > _SMALL:
+        return matrix[:, columns]
+    return dense(matrix)[:, columns]
+
+
 def compact(matrix: Matrix) -> Matrix:
-    """Return ``matrix`` in the smaller of dense and CSR storage, a read-only copy."""
+    """Return ``matrix`` in the smaller of dense and CSR storage, a read-only copy.
+
+    What is small either way is dense.
+    """
     rows, columns = matrix.shape
+    if rows * columns <= _SMALL:
+        return frozen(dense(matrix))
     if sp.issparse(matrix):
         matrix = sp.csr_array(matrix, dtype=np.float64, copy=True)
         matrix.eliminate_zeros()

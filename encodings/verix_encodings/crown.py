@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray, Matrix, dense
+from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray, Matrix, dense, placed
 from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
@@ -91,8 +91,7 @@ def _tightened(
     size = network.sizes[value]
     signs = np.repeat([1.0, -1.0], rows.size)
     # as sparse as the network is: a neuron of a convolution depends on a few of those before it
-    entries = (signs, (np.arange(signs.size), np.tile(rows, 2)))
-    units = sp.csr_array(entries, shape=(signs.size, size))
+    units = placed(signs, np.arange(signs.size), np.tile(rows, 2), (signs.size, size))
     with np.errstate(over="ignore", invalid="ignore"):
         extremes = upper_bounds(network, region, tuple(bounds), value, units)
     lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
@@ -144,7 +143,9 @@ def upper_form(network: Network, bounds: Bounds, value: int, coefficients: Matri
             if known is not None:
                 total = abs(known) + abs(product)
                 error += relative_error(1) * (total @ bounds[source].magnitude)
-    at_input = pending.get(0, sp.csr_array((rows, network.input_size)))
+    at_input = pending.get(0)
+    if at_input is None:
+        at_input = sp.csr_array((rows, network.input_size))
     return LinearForm(at_input, constant, error)
 
 

@@ -5,6 +5,7 @@ output. A node refers to values by index and only to earlier ones, so the order 
 a topological order and every algorithm on a network is a loop over its nodes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeAlias
@@ -12,7 +13,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix, compact, frozen, frozen_indices
+from verix_encodings.arrays import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    compact,
+    frozen,
+    frozen_indices,
+    picked,
+    placed,
+)
 from verix_encodings.smooth import SmoothFunction
 
 
@@ -239,14 +249,38 @@ class Network:
         ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). Where an activation reads
         the input itself, nothing is folded: there is one node more, the first.
         """
-        readers = [node for node in self.nodes if 0 in node.sources]
-        if not all(isinstance(node, Affine) for node in readers):
+        if not self._affine_first:
             later = (_shifted(node, 1) for node in self.nodes)
             return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
+        return self._folded(matrix.shape[1], lambda inner: _product(inner, matrix), bias)
+
+    def among(self, free: IntArray, rest: FloatArray) -> "Network":
+        """Return ``u ↦ f(v)``: ``v`` is ``u`` at the places ``free``, and ``rest`` elsewhere.
+
+        ``rest`` has shape (d,), and is zero at the places ``free``. Folded as in :meth:`after`.
+        """
+        if not self._affine_first:
+            shape = self.input_size, free.size
+            return self.after(placed(1.0, free, np.arange(free.size), shape), rest)
+        return self._folded(free.size, lambda inner: picked(inner, free), rest)
+
+    @property
+    def _affine_first(self) -> bool:
+        """Whether affine maps alone read the input."""
+        return all(isinstance(node, Affine) for node in self.nodes if 0 in node.sources)
+
+    def _folded(
+        self, size: int, product: Callable[[Matrix], Matrix], bias: FloatArray
+    ) -> "Network":
+        """Return the network of ``size`` inputs: ``product`` is what it has for a matrix on them.
+
+        ``bias`` is what they are added to.
+        """
         nodes = [
-            _folded(node, matrix, bias) if isinstance(node, Affine) else node for node in self.nodes
+            _folded(node, product, bias) if isinstance(node, Affine) else node
+            for node in self.nodes
         ]
-        return Network((matrix.shape[1],), tuple(nodes))
+        return Network((size,), tuple(nodes))
 
     def behind_first(self) -> "Network | None":
         """Return ``g`` where ``f(x) = g(v_1)``; None where a later node reads the input itself."""
@@ -259,13 +293,15 @@ class Network:
         return sum(size for node, size in sizes if isinstance(node, kind))
 
 
-def _folded(node: Affine, matrix: Matrix, bias: FloatArray) -> Affine:
+def _folded(node: Affine, product: Callable[[Matrix], Matrix], bias: FloatArray) -> Affine:
+    if 0 not in node.sources:
+        return node
     shift = node.bias.copy()
     terms = []
     for source, inner in node.terms:
         if source == 0:
             shift += inner @ bias
-        terms.append((source, _product(inner, matrix) if source == 0 else inner))
+        terms.append((source, product(inner) if source == 0 else inner))
     return Affine(tuple(terms), shift)
 
 

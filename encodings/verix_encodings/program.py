@@ -386,7 +386,7 @@ def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
 
 
 def _filled(values: ArrayLike, size: int) -> FloatArray:
-    return np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), (size,)))
+    return np.full(size, values, dtype=np.float64)
 
 
 def _joined(parts: list[FloatArray]) -> FloatArray:

@@ -8,9 +8,8 @@ l < 0 < u (unstable)  a = max(z, 0)           what formulations differ in
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from verix_encodings.arrays import IntArray
+from verix_encodings.arrays import IntArray, placed
 from verix_encodings.bounds import Interval
 from verix_encodings.program import Expressions
 
@@ -26,7 +25,7 @@ class Phases:
     @property
     def live(self) -> IntArray:
         """Neurons that are not always zero, ascending."""
-        return np.union1d(self.active, self.unstable)
+        return np.sort(np.concatenate([self.active, self.unstable]))
 
 
 def phases_of(interval: Interval) -> Phases:
@@ -42,9 +41,5 @@ def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Express
     ``active`` and ``unstable`` are the columns of these neurons.
     """
     neurons = np.concatenate([phases.active, phases.unstable])
-    row_ends = np.cumsum(np.bincount(neurons, minlength=phases.size))
-    selection = sp.csr_array(
-        (np.ones(neurons.size), np.argsort(neurons), np.append(0, row_ends)),
-        shape=(phases.size, neurons.size),
-    )
+    selection = placed(1.0, neurons, np.arange(neurons.size), (phases.size, neurons.size))
     return Expressions(np.concatenate([active, unstable]), selection, np.zeros(phases.size))

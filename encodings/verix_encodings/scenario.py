@@ -172,6 +172,8 @@ class ScenarioProgram:
         self._phases: list[list[list[IntArray]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
+        every = sp.eye_array(lower.size, format="csr")
+        self._shares = Expressions(self.columns, every, np.zeros(lower.size))
 
     @property
     def part_of_rows(self) -> IntArray:
@@ -217,8 +219,6 @@ class ScenarioProgram:
             couple(builder, str(number), part.neurons, (one, other), part.apart)
             return
         network = part.network
-        nothing = np.zeros(chosen.size)
-        shares = Expressions(chosen, sp.eye_array(chosen.size, format="csr"), nothing)
         sources = iter([node.source for node in network.nodes if isinstance(node, Relu)])
 
         def relu(
@@ -228,7 +228,8 @@ class ScenarioProgram:
             return big_m_relu(builder, label, z, interval)
 
         prefix = f"{number}_"
-        output = encode_values(builder, network, part.bounds, shares, relu=relu, prefix=prefix)
+        shares, bounds = self._shares, part.bounds
+        output = encode_values(builder, network, bounds, shares, relu=relu, prefix=prefix)
         # such a neuron has no column, and nothing else would say what is asked of it
         arguments = dict(taken)
         for value, neurons in part.inactive:

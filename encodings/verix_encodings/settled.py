@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds import BoundMethod, Bounds, Interval
@@ -126,9 +125,7 @@ def _reduced_scenario(
     part: Scenario, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
 ) -> Scenario | None:
     count = settled.free.size
-    entries = (np.ones(count), (settled.free, np.arange(count)))
-    matrix = sp.csr_array(entries, shape=(settled.inside.size, count))
-    network = part.network.after(matrix, settled.inside.astype(np.float64))
+    network = part.network.among(settled.free, settled.inside.astype(np.float64))
     found = method(network, Interval(np.zeros(count), np.ones(count)))
     # an affine first node stays one, so that values keep their numbers
     bounds = _common(found, part.bounds, phases, part.error)
