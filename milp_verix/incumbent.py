@@ -130,10 +130,10 @@ class Incumbent:
                 return
             self.deciding = self.adversary.just_survived(least)
             bound = self._wishes.rounded(float(self._wishes.costs @ least))
-            before = self.cost, self._failed
+            before = self.cost
             while bound < self.cost and self._propose(least, bound, deadline):
                 pass
-            if (self.cost, self._failed) == before:
+            if self.cost == before:
                 return
 
     def take(self, chosen: BoolArray) -> bool:
