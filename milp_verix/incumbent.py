@@ -45,8 +45,8 @@ class Incumbent:
 
     ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
     local minimum found last rests on, shape (d, k). ``failures`` counts the proposals that came to
-    nothing since the explanation was found; ``at_local_minimum`` says that this costs as much as the
-    local minimum that it leads to, rounded up: there is hardly a better one.
+    nothing since the explanation was found; ``at_local_minimum`` says that this one costs as much
+    as the local minimum that it leads to, rounded up: there is hardly a better one.
     """
 
     def __init__(
