@@ -89,8 +89,6 @@ def minimised(
             b_ub=np.append(upper[held], last[1]),
             bounds=np.column_stack(bounds),
             method="highs-ds",
-            # it takes longer than what it saves
-            options={"presolve": False},
         )
         if found.x is None:
             return found
