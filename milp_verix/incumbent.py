@@ -133,10 +133,10 @@ class Incumbent:
             self.deciding = self.adversary.just_survived(least)
             bound = self._wishes.rounded(float(self._wishes.costs @ least))
             self.at_local_minimum = bound >= self.cost
-            before = self.cost
+            before = self.cost, self._failed
             while bound < self.cost and self._propose(least, bound, deadline):
                 pass
-            if self.cost == before:
+            if (self.cost, self._failed) == before:
                 return
 
     def take(self, chosen: BoolArray) -> bool:
