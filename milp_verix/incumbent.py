@@ -45,8 +45,7 @@ class Incumbent:
 
     ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
     local minimum found last rests on, shape (d, k). ``failures`` counts the proposals that came to
-    nothing since the explanation was found; ``at_local_minimum`` says that this one costs as much
-    as the local minimum that it leads to, rounded up: there is hardly a better one.
+    nothing since the explanation was found.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class Incumbent:
         self.found = False
         self.seconds = 0.0
         self.failures = 0
-        self.at_local_minimum = False
         self.deciding = np.zeros((perturbations.centre.size, 0))
         self._answer: Traversal | None = None
 
@@ -132,7 +130,6 @@ class Incumbent:
                 return
             self.deciding = self.adversary.just_survived(least)
             bound = self._wishes.rounded(float(self._wishes.costs @ least))
-            self.at_local_minimum = bound >= self.cost
             before = self.cost, self._failed
             while bound < self.cost and self._propose(least, bound, deadline):
                 pass
@@ -144,7 +141,7 @@ class Incumbent:
         cheaper = not self.found or self._wishes.cost(chosen) < self.cost
         if cheaper:
             self.found, self.chosen, self._answer = True, chosen.copy(), None
-            self.failures, self.at_local_minimum = 0, False
+            self.failures = 0
         return cheaper
 
     def decide(self, chosen: BoolArray, deadline: float) -> Verdict:

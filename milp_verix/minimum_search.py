@@ -1,7 +1,7 @@
 """The state of a search for a minimum: the best explanation, the bound, and what raises it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -135,30 +135,11 @@ class MinimumSearch:
         return bool(self._parts)
 
     def tree(self, lp: LiveLp) -> Master:
-        """Return the master that searches the relaxation itself.
-
-        It begins with the first scenario, or with those of a local minimum if they prove more.
-        """
-        relaxation = self._relaxation(lp, self._parts)
-        if near := self._choice.first():
-            other = self._relaxation(lp.another(), near)
-            bounds = [self._tightened(begun) for begun in (relaxation, other)]
-            if bounds[1] > bounds[0]:
-                relaxation, other = other, relaxation
-            other.close()
-        return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
-
-    def _relaxation(self, lp: LiveLp, parts: Sequence[Part]) -> Relaxation:
-        """Return a relaxation that holds ``parts`` on ``lp``."""
+        """Return the master that searches the relaxation itself."""
         relaxation = Relaxation(lp, PartPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
-        relaxation.extend([*self._same.precedence, *parts])
-        return relaxation
-
-    def _tightened(self, relaxation: Relaxation) -> float:
-        """Tighten a relaxation; return its optimum."""
-        relaxation.tighten(self._enough(), self._search_until)
-        return relaxation.optimum(self._search_until)
+        relaxation.extend([*self._same.precedence, *(self._choice.first() or self._parts)])
+        return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""

@@ -31,7 +31,6 @@ _MOST_FIRST = 12
 _MOST_ASKED = 2
 _PERIOD = 4
 _SHARE_OF_IMPROVEMENT = 0.15
-_SHARE_AT_LOCAL_MINIMUM = 0.25
 _MANY_FAILURES = 50
 _LEAST_HARM = 1e-6
 _MOST_FREE = 200
@@ -113,13 +112,10 @@ class ScenarioChoice:
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
 
-        ``bound`` is proven for the cost of all. The more often there was none, the less time, and
-        hardly any where none is to be expected.
+        ``bound`` is proven for the cost of all. The more often there was none, the less time.
         """
         spent = time.monotonic() - self._started
         share = _SHARE_OF_IMPROVEMENT / (1.0 + self._incumbent.failures / _MANY_FAILURES)
-        if self._incumbent.at_local_minimum:
-            share *= _SHARE_AT_LOCAL_MINIMUM
         if self._incumbent.seconds <= share * spent:
             self._incumbent.improve(shares, bound, self._deadline)
 
