@@ -41,7 +41,7 @@ _REQUIRED = "it must be in the explanation, as asked"
 
 
 class Incumbent:
-    """The explanation of least cost known; at first all features but those that must not be in.
+    """The explanation of least ``cost`` known; at first all features but those that must not be in.
 
     ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
     local minimum found last rests on, shape (d, k). ``failures`` counts the proposals that came to
@@ -62,16 +62,12 @@ class Incumbent:
         self.adversary = Adversary(perturbations, WorstCase(perturbations))
         self._failed = -np.inf
         self.chosen: BoolArray = ~wishes.must_not
+        self.cost = wishes.cost(self.chosen)
         self.found = False
         self.seconds = 0.0
         self.failures = 0
         self.deciding = np.zeros((perturbations.centre.size, 0))
         self._answer: Traversal | None = None
-
-    @property
-    def cost(self) -> float:
-        """The cost of the best explanation known."""
-        return self._wishes.cost(self.chosen)
 
     @property
     def costs(self) -> FloatArray:
@@ -138,9 +134,10 @@ class Incumbent:
 
     def take(self, chosen: BoolArray) -> bool:
         """Keep a set that is proven, if it is cheaper; return whether it is."""
-        cheaper = not self.found or self._wishes.cost(chosen) < self.cost
+        cost = self._wishes.cost(chosen)
+        cheaper = not self.found or cost < self.cost
         if cheaper:
-            self.found, self.chosen, self._answer = True, chosen.copy(), None
+            self.found, self.chosen, self.cost, self._answer = True, chosen.copy(), cost, None
             self.failures = 0
         return cheaper
 

@@ -1,7 +1,7 @@
 """What a minimum is asked for: costs of features, and features that must or must not be in it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,18 @@ _NEAR = 5e-7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wishes:
-    """``costs``, ``must`` and ``must_not``, each with an entry for each feature."""
+    """``costs``, ``must`` and ``must_not``, each with an entry for each feature.
+
+    ``whole`` says whether every cost is a whole number, so that every explanation's is.
+    """
 
     costs: FloatArray
     must: BoolArray
     must_not: BoolArray
+    whole: bool = field(init=False)
 
-    @property
-    def whole(self) -> bool:
-        """Whether every cost is a whole number, so that every explanation's is."""
-        return bool(np.all(self.costs == np.round(self.costs)))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "whole", bool(np.all(self.costs == np.round(self.costs))))
 
     @property
     def least(self) -> FloatArray:
