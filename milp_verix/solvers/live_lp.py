@@ -20,6 +20,7 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
 _SHORT = 500
+_MOST_WORK = 2e7
 _UNLIMITED = 2**31 - 1
 _OPTIONS = {"simplex_scale_strategy": 0, "no_unnecessary_rebuild_refactor": False}
 
@@ -149,11 +150,12 @@ class LiveLp:
     def _run(self) -> int:
         """Solve, and return the number of iterations.
 
-        To be asked after each of them whether to stop costs a tenth of a short solve: that is for
-        what turns out long.
+        To be asked after each of them whether to stop costs a twentieth of a short solve: that is
+        for what turns out longer than a fraction of a second.
         """
         model = self._highs
-        model.setOptionValue("simplex_iteration_limit", _SHORT)
+        entries = 1 if self._program is None else max(self._program.matrix.nnz, 1)
+        model.setOptionValue("simplex_iteration_limit", int(min(_SHORT, _MOST_WORK / entries)))
         if model.run() == self._highspy.HighsStatus.kError:
             # another session of this process had another number of threads, and left them
             model.resetGlobalScheduler(True)
