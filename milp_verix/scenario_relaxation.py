@@ -138,7 +138,7 @@ class Relaxation:
         self._known_scenarios, self.tightened_for = self._scenarios, enough
         lp, before, whole = self._lp.another(), -np.inf, self._settled is None
         for _ in range(_PASSES if whole else 1):
-            optimum = self.optimum(deadline)
+            optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
             if optimum >= enough or not optimum - before > _WORTHWHILE * (enough - optimum):
                 break
@@ -148,7 +148,7 @@ class Relaxation:
             which = range(len(parts)) if whole else core
             self._parts[1:] = tightened(parts, core, which, self._grown, lp, deadline=deadline)[1:]
             self._reload()
-        if whole and -np.inf < self.optimum(deadline) < enough:
+        if whole and -np.inf < self._optimum(deadline) < enough:
             # what was proven for dearer sets holds for these, too
             pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
             asked = self._of_interest(enough)
@@ -169,16 +169,13 @@ class Relaxation:
         self._growing = self._grown(self._parts)
         self._renew(self._lp.load)
 
-    def optimum(self, deadline: float) -> float:
-        """Return the optimum with no column fixed, which :meth:`_needed` is about then.
-
-        It is infinite where there is nothing left, and -inf where it is not found by ``deadline``.
-        """
+    def _optimum(self, deadline: float) -> float:
+        """Return the optimum with no column fixed, which :meth:`_needed` is about then."""
         self._lp.set_bounds(*self._now.ends((_NONE, _NOTHING)))
         with deferred_interrupt() as interrupt:
             result = self._lp.solve(np.inf, deadline, interrupt)
         if result.status is not SolveStatus.OPTIMAL or result.point is None:
-            return np.inf if result.status is SolveStatus.INFEASIBLE else -np.inf
+            return -np.inf
         self._last = result
         return float(self._now.cost @ result.point)
 

@@ -155,7 +155,8 @@ class LiveLp:
         """
         model = self._highs
         entries = 1 if self._program is None else max(self._program.matrix.nnz, 1)
-        model.setOptionValue("simplex_iteration_limit", int(min(_SHORT, _MOST_WORK / entries)))
+        unasked = int(max(min(_SHORT, _MOST_WORK / entries), 1))
+        model.setOptionValue("simplex_iteration_limit", unasked)
         if model.run() == self._highspy.HighsStatus.kError:
             # another session of this process had another number of threads, and left them
             model.resetGlobalScheduler(True)
