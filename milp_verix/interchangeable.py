@@ -79,7 +79,7 @@ def _kinds(problem: Problem) -> list[bytes | None]:
 
 def _columns(network: Network) -> list[bytes]:
     """Return the columns of each coordinate in all maps that read it; empty where all are zero."""
-    if any(not isinstance(node, Affine) and 0 in node.sources for node in network.nodes):
+    if not network.affine_first:
         # a name of its own for each
         return [str(i).encode() for i in range(network.input_size)]
     terms = [term for node in network.nodes if isinstance(node, Affine) for term in node.terms]

@@ -61,18 +61,18 @@ class _Entries:
     """The entries of phases in the rows of a program, column by column: their big-Ms."""
 
     def __init__(self, program: Program, columns: IntArray) -> None:
-        entries = program.matrix[:, columns].tocoo()
-        order = np.argsort(entries.col, kind="stable")
-        self._phase, self._row = entries.col[order], entries.row[order]
-        self._data: FloatArray = entries.data[order]
+        entries = program.matrix[:, columns].tocsc()
+        in_column = np.diff(entries.indptr)
+        self._phase, self._row = np.repeat(np.arange(columns.size), in_column), entries.indices
+        self._data: FloatArray = entries.data
         self._column = columns[self._phase]
         self._matrix = program.matrix[self._row]
         sides = program.row_lower[self._row], program.row_upper[self._row]
         self._low_side = np.where(self._data > 0, *sides)
         self._high_side = np.where(self._data > 0, *reversed(sides))
         self._count = columns.size
-        # one after the other, those of each phase that has any
-        self._held, self._starts = np.unique(self._phase, return_index=True)
+        self._held = np.flatnonzero(in_column)
+        self._starts = entries.indptr[self._held]
         self._size = np.zeros(columns.size)
         self._size[self._held] = np.maximum.reduceat(np.abs(self._data), self._starts)
 

@@ -184,7 +184,7 @@ class Relaxation:
         self._last = None
         self._now = relaxed_program(self._growing, self._parts, self._costs)
         # the number in the pool of the scenario of each phase
-        self._phases_of = np.array(self._numbers)[self._now.table.part]
+        self._scenario_of_phases = np.array(self._numbers)[self._now.table.part]
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
 
@@ -299,7 +299,7 @@ class Relaxation:
         if missing is not None:
             return Relaxed(bound), missing
         forced = forced_features(penalties, shares, columns, enough - bound)
-        slopes = margin_slopes(self._pool, self._held, there, now.table, self._phases_of)
+        slopes = margin_slopes(self._pool, self._held, there, now.table, self._scenario_of_phases)
         phase = None if slopes is None else now.choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None
 

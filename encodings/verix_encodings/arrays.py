@@ -43,7 +43,7 @@ def dense(matrix: Matrix) -> FloatArray:
 def placed(values: ArrayLike, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:
     """Return the matrix of ``shape`` with ``values`` at ``rows`` and ``columns``, all distinct."""
     if shape[0] * shape[1] > _SMALL:
-        entries = np.broadcast_to(np.asarray(values, dtype=np.float64), rows.shape)
+        entries = np.full(rows.size, values, dtype=np.float64)
         return sp.csr_array((entries, (rows, columns)), shape=shape)
     result = np.zeros(shape)
     result[rows, columns] = values

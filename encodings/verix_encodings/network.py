@@ -249,27 +249,27 @@ class Network:
         ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). Where an activation reads
         the input itself, nothing is folded: there is one node more, the first.
         """
-        if not self._affine_first:
+        if not self.affine_first:
             later = (_shifted(node, 1) for node in self.nodes)
             return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
-        return self._folded(matrix.shape[1], lambda inner: _product(inner, matrix), bias)
+        return self._reading(matrix.shape[1], lambda inner: _product(inner, matrix), bias)
 
     def among(self, free: IntArray, rest: FloatArray) -> "Network":
         """Return ``u ↦ f(v)``: ``v`` is ``u`` at the places ``free``, and ``rest`` elsewhere.
 
         ``rest`` has shape (d,), and is zero at the places ``free``. Folded as in :meth:`after`.
         """
-        if not self._affine_first:
+        if not self.affine_first:
             shape = self.input_size, free.size
             return self.after(placed(1.0, free, np.arange(free.size), shape), rest)
-        return self._folded(free.size, lambda inner: picked(inner, free), rest)
+        return self._reading(free.size, lambda inner: picked(inner, free), rest)
 
     @property
-    def _affine_first(self) -> bool:
+    def affine_first(self) -> bool:
         """Whether affine maps alone read the input."""
         return all(isinstance(node, Affine) for node in self.nodes if 0 in node.sources)
 
-    def _folded(
+    def _reading(
         self, size: int, product: Callable[[Matrix], Matrix], bias: FloatArray
     ) -> "Network":
         """Return the network of ``size`` inputs: ``product`` is what it has for a matrix on them.

@@ -228,8 +228,9 @@ class ScenarioProgram:
             return big_m_relu(builder, label, z, interval)
 
         prefix = f"{number}_"
-        shares, bounds = self._shares, part.bounds
-        output = encode_values(builder, network, bounds, shares, relu=relu, prefix=prefix)
+        output = encode_values(
+            builder, network, part.bounds, self._shares, relu=relu, prefix=prefix
+        )
         # such a neuron has no column, and nothing else would say what is asked of it
         arguments = dict(taken)
         for value, neurons in part.inactive:

@@ -161,14 +161,18 @@ class LiveLp:
             # another session of this process had another number of threads, and left them
             model.resetGlobalScheduler(True)
             model.run()
-        iterations = max(int(model.getInfo().simplex_iteration_count), 0)
+        iterations = self._iterations()
         if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:
             model.setOptionValue("simplex_iteration_limit", _UNLIMITED)
             model.cbSimplexInterrupt += self._on_simplex
             model.run()
             model.cbSimplexInterrupt -= self._on_simplex
-            iterations += max(int(model.getInfo().simplex_iteration_count), 0)
+            iterations += self._iterations()
         return iterations
+
+    def _iterations(self) -> int:
+        """Return those of the last run."""
+        return max(int(self._highs.getInfo().simplex_iteration_count), 0)
 
     def close(self) -> None:
         """Free the model."""
