@@ -14,10 +14,11 @@ import numpy as np
 from milp_verix.solvers import highs
 from milp_verix.solvers.engines import HIGHS_DROPS, highs_options
 from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.row_differences import NO_REFERENCES, absolute, references, relative
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 _SHORT = 500
 _MOST_WORK = 2e7
@@ -44,10 +45,11 @@ class LpResult:
 class LiveLp:
     """One ``Highs`` object with a linear program in it."""
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(self, threads: int, tolerances: Tolerances, *, alike: bool = False) -> None:
         import highspy
 
-        self._threads, self._tolerances = threads, tolerances
+        self._threads, self._tolerances, self._rows_alike = threads, tolerances, alike
+        self._references = NO_REFERENCES
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
         self._columns = np.zeros(0, dtype=np.int32)
@@ -60,7 +62,7 @@ class LiveLp:
 
     def another(self) -> "LiveLp":
         """Return an empty one with the same threads and tolerances."""
-        return LiveLp(self._threads, self._tolerances)
+        return LiveLp(self._threads, self._tolerances, alike=self._rows_alike)
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)
@@ -71,7 +73,7 @@ class LiveLp:
         Where the entries of the matrix are at the same places as before, as those of a
         :class:`~verix_encodings.live.LiveEncoding` are, only numbers change, and the basis stays.
         """
-        old, new = self._program, program.relaxed.without_tiny(HIGHS_DROPS)
+        old, new = self._program, self._stated(program, NO_REFERENCES)
         if old is not None and _alike(old, new):
             self._change(old, new)
         else:
@@ -79,6 +81,13 @@ class LiveLp:
             self._columns = np.arange(program.columns, dtype=np.int32)
             self._lower, self._upper = new.column_lower, new.column_upper
         self._program = new
+
+    def _stated(self, program: Program, known: IntArray) -> Program:
+        """Return the relaxation of ``program`` as HiGHS is to have it."""
+        if self._rows_alike:
+            self._references = references(program, known)
+            program = relative(program, self._references)
+        return program.relaxed.without_tiny(HIGHS_DROPS)
 
     def _change(self, old: Program, new: Program) -> None:
         matrix = new.matrix
@@ -97,7 +106,7 @@ class LiveLp:
 
         The columns cost nothing at first; the basis stays.
         """
-        program = program.relaxed.without_tiny(HIGHS_DROPS)
+        program = self._stated(program, self._references)
         columns, self._program = self._columns.size, None
         highs.add_rest(self._highs, program, columns, self._highs.getNumRow())
         self._program, self._columns = program, np.arange(program.columns, dtype=np.int32)
@@ -145,6 +154,8 @@ class LiveLp:
             multipliers = np.array(solution.row_dual, dtype=np.float64)
         if info.primal_solution_status == feasible:
             point = np.array(solution.col_value, dtype=np.float64)
+        if multipliers is not None and self._references.size:
+            multipliers = absolute(multipliers, self._references)
         return LpResult(status, point, multipliers, iterations, model.modelStatusToString(native))
 
     def _run(self) -> int:

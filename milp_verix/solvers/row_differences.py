@@ -1,0 +1,61 @@
+"""Rows given as differences from earlier ones, where that leaves few entries.
+
+Scenarios run one network on perturbations that are mostly equal, so that their first layers' rows
+are, too. With ``r`` the row referred to, an equality,
+
+    a_i v − a_r v = b_i − b_r    instead of    a_i v = b_i,    y_r − Σ y_i    instead of    y_r
+
+is the same program with the same optima, but the time of a linear program goes with its entries.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+
+_LONG = 64
+_WORTH = 0.6
+
+NO_REFERENCES: IntArray = np.zeros(0, dtype=np.intp)
+
+
+def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
+    """Return the number of the row that each row refers to, or -1; ``known`` are the first ones."""
+    found = np.full(program.rows, -1)
+    found[: known.size] = known
+    entries = np.diff(program.matrix.indptr)
+    rows = np.flatnonzero((entries >= _LONG) & (program.row_lower == program.row_upper))
+    new = int(np.searchsorted(rows, known.size))
+    if new == rows.size:
+        return found
+    values = program.matrix[rows, :].toarray()
+    for place in range(max(new, 1), rows.size):
+        differ = np.count_nonzero(values[:place] != values[place], axis=1)
+        nearest = int(np.argmin(differ))
+        if differ[nearest] <= _WORTH * entries[rows[place]]:
+            found[rows[place]] = rows[nearest]
+    return found
+
+
+def relative(program: Program, references: IntArray) -> Program:
+    """Return ``program`` with rows that refer to others as differences from these."""
+    rows = np.flatnonzero(references >= 0)
+    if not rows.size:
+        return program
+    referred = references[rows]
+    taken = sp.csr_array((np.ones(rows.size), (rows, referred)), shape=(program.rows, program.rows))
+    lower, upper = program.row_lower.copy(), program.row_upper.copy()
+    lower[rows] -= program.row_lower[referred]
+    upper[rows] -= program.row_upper[referred]
+    matrix = sp.csr_array(program.matrix - taken @ program.matrix)
+    return replace(program, matrix=matrix, row_lower=lower, row_upper=upper)
+
+
+def absolute(multipliers: FloatArray, references: IntArray) -> FloatArray:
+    """Return the multipliers of the rows themselves from those of :func:`relative`."""
+    rows = np.flatnonzero(references >= 0)
+    shared = np.bincount(references[rows], weights=multipliers[rows], minlength=multipliers.size)
+    return multipliers - shared
