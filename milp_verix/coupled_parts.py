@@ -24,7 +24,7 @@ from verix_encodings.relu_phases import phases_of
 from verix_encodings.safe_bound import SafeBound
 from verix_encodings.scenario import Part, Scenario, ScenarioProgram, Twins, row_error
 
-_NEAREST = 2
+_NEAREST = 1
 _USEFUL = 0.7
 
 

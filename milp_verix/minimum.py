@@ -122,7 +122,9 @@ def minimum(
             elif search.find_scenario():
                 tree = way == "tree"
                 search.run(
-                    search.tree(LiveLp(threads, tolerances, alike=True)) if tree else search.program(session()),
+                    search.tree(LiveLp(threads, tolerances, similar_rows=True))
+                    if tree
+                    else search.program(session()),
                     progress,
                 )
         except KeyboardInterrupt:

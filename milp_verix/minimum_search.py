@@ -138,7 +138,7 @@ class MinimumSearch:
         """Return the master that searches the relaxation itself."""
         relaxation = Relaxation(lp, PartPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
-        relaxation.extend([*self._same.precedence, *(self._choice.first() or self._parts)])
+        relaxation.extend([*self._same.precedence, *self._parts, *self._choice.deciding()])
         return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
 
     def program(self, session: Session) -> Master:

@@ -17,6 +17,7 @@ import numpy as np
 from milp_verix.candidate_sets import CandidateSets
 from milp_verix.candidates import candidates, count_of_ways
 from milp_verix.completions import Completions, refuting_margins
+from milp_verix.enclosing import unstable
 from milp_verix.incumbent import Incumbent
 from milp_verix.perturbations import Perturbations
 from verix_encodings import crown_bounds
@@ -26,8 +27,8 @@ from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
 from verix_encodings.settled import Settled
 
 _WORTH = 1e-3
-_LEAST_FIRST = 2
 _MOST_FIRST = 12
+_MOST_UNSTABLE = 2 / 3
 _MOST_ASKED = 2
 _PERIOD = 4
 _SHARE_OF_IMPROVEMENT = 0.15
@@ -143,12 +144,19 @@ class ScenarioChoice:
         """
         return _WORTH * max(1.0, (self._made / self._incumbent.costs.size) ** 2)
 
-    def first(self) -> list[Part]:
-        """Return the scenarios that a local minimum rests on, if these are some, but few."""
+    def deciding(self) -> list[Scenario]:
+        """Return the scenarios that a local minimum rests on, where they are a good beginning.
+
+        Many of them, or such as leave the signs of most neurons open, bring more phases at once
+        than the worst case by itself and what it is found to lack.
+        """
         deciding = self._incumbent.deciding
-        if not _LEAST_FIRST <= deciding.shape[1] <= _MOST_FIRST:
+        if deciding.shape[1] > _MOST_FIRST:
             return []
-        return [self._scenario(delta) for delta in deciding.T]
+        scenarios = [self._scenario(delta) for delta in deciding.T]
+        signs = [unstable(s.bounds[value]) for s in scenarios for value in s.arguments]
+        open_ = np.concatenate([np.zeros(1, dtype=bool), *signs])
+        return scenarios if open_.mean() <= _MOST_UNSTABLE else []
 
     def exhaust(self, rest: Rest) -> list[Part] | None:
         """Refute all sets that are left, where these are few.

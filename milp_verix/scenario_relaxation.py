@@ -95,14 +95,23 @@ class Relaxation:
         self._renew(self._lp.extend)
 
     def _tighten_from(self, first: int, deadline: float) -> None:
-        """Bound what is new over the sets that all other bounds are about."""
+        """Bound what is new over the sets that all other bounds are about, and couple it."""
         parts, core = self._of_interest(self.tightened_for)
         lp = self._lp.another()
         which = range(first, len(parts))
         tight = tightened(parts, core, which, self._grown, lp, deadline=deadline)
-        lp.close()
         self._parts[first:] = tight[first:]
         self._tell_pool(first)
+        self._couple(self.tightened_for, lp, deadline)
+        lp.close()
+
+    def _couple(self, enough: float, lp: LiveLp, deadline: float) -> None:
+        """Couple scenarios that are alike, where that has not been done."""
+        pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
+        asked = self._of_interest(enough)
+        twins = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
+        self._coupled.update(pairs)
+        self._take([(-1, part) for part in twins])
 
     def _tell_pool(self, first: int) -> None:
         """Replace parts in the pool by what they are here, from the part ``first`` on."""
@@ -150,11 +159,7 @@ class Relaxation:
             self._reload()
         if whole and -np.inf < self._optimum(deadline) < enough:
             # what was proven for dearer sets holds for these, too
-            pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
-            asked = self._of_interest(enough)
-            twins = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
-            self._coupled.update(pairs)
-            self._take([(-1, part) for part in twins])
+            self._couple(enough, lp, deadline)
             self._reload()
         lp.close()
         if whole:

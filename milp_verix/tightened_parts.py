@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from milp_verix.enclosing import enclosed, unstable
 from milp_verix.solvers.live_lp import LiveLp
-from verix_encodings.network import Relu
 from verix_encodings.safe_bound import SafeBound
 from verix_encodings.scenario import Part, Scenario, ScenarioProgram, row_error
 
@@ -51,8 +50,7 @@ def tightened(
 
 def _open(scenario: Scenario) -> list[int]:
     """Return the numbers of the values that ReLUs take of which some may have both signs."""
-    sources = [node.source for node in scenario.network.nodes if isinstance(node, Relu)]
-    return [value for value in sources if unstable(scenario.bounds[value]).any()]
+    return [value for value in scenario.arguments if unstable(scenario.bounds[value]).any()]
 
 
 def _bounded(

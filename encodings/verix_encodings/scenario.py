@@ -51,6 +51,11 @@ class Scenario:
     error: float
     inactive: tuple[tuple[int, IntArray], ...] = ()
 
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """The numbers of the values that ReLUs take, in their order."""
+        return tuple(node.source for node in self.network.nodes if isinstance(node, Relu))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cover:
@@ -219,7 +224,7 @@ class ScenarioProgram:
             couple(builder, str(number), part.neurons, (one, other), part.apart)
             return
         network = part.network
-        sources = iter([node.source for node in network.nodes if isinstance(node, Relu)])
+        sources = iter(part.arguments)
 
         def relu(
             builder: ProgramBuilder, label: str, z: Expressions, interval: Interval

@@ -43,12 +43,16 @@ class LpResult:
 
 
 class LiveLp:
-    """One ``Highs`` object with a linear program in it."""
+    """One ``Highs`` object with a linear program in it.
 
-    def __init__(self, threads: int, tolerances: Tolerances, *, alike: bool = False) -> None:
+    Where it has many ``similar_rows``, HiGHS gets differences of these
+    (:mod:`~milp_verix.solvers.row_differences`).
+    """
+
+    def __init__(self, threads: int, tolerances: Tolerances, *, similar_rows: bool = False) -> None:
         import highspy
 
-        self._threads, self._tolerances, self._rows_alike = threads, tolerances, alike
+        self._threads, self._tolerances, self._similar_rows = threads, tolerances, similar_rows
         self._references = NO_REFERENCES
         self._highspy: Any = highspy
         self._highs: Any = self._highspy.Highs()
@@ -62,7 +66,7 @@ class LiveLp:
 
     def another(self) -> "LiveLp":
         """Return an empty one with the same threads and tolerances."""
-        return LiveLp(self._threads, self._tolerances, alike=self._rows_alike)
+        return LiveLp(self._threads, self._tolerances, similar_rows=self._similar_rows)
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)
@@ -84,7 +88,7 @@ class LiveLp:
 
     def _stated(self, program: Program, known: IntArray) -> Program:
         """Return the relaxation of ``program`` as HiGHS is to have it."""
-        if self._rows_alike:
+        if self._similar_rows:
             self._references = references(program, known)
             program = relative(program, self._references)
         return program.relaxed.without_tiny(HIGHS_DROPS)

@@ -16,20 +16,24 @@ import scipy.sparse as sp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
-_LONG = 64
+_LONG = 200
 _WORTH = 0.6
+_MOST_ENTRIES = 2_000_000
 
 NO_REFERENCES: IntArray = np.zeros(0, dtype=np.intp)
 
 
 def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
-    """Return the number of the row that each row refers to, or -1; ``known`` are the first ones."""
+    """Return the number of the row that each row refers to, or -1; ``known`` are the first ones.
+
+    Short rows refer to none, nor does any where comparing them would take long.
+    """
     found = np.full(program.rows, -1)
     found[: known.size] = known
     entries = np.diff(program.matrix.indptr)
     rows = np.flatnonzero((entries >= _LONG) & (program.row_lower == program.row_upper))
     new = int(np.searchsorted(rows, known.size))
-    if new == rows.size:
+    if new == rows.size or rows.size * program.columns > _MOST_ENTRIES:
         return found
     values = program.matrix[rows, :].toarray()
     for place in range(max(new, 1), rows.size):
