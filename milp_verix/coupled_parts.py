@@ -1,7 +1,7 @@
 """Twins for scenarios that are alike: over which range their ReLUs' arguments can differ.
 
 A program of some of the parts is a relaxation of that of all, so that what a difference can be over
-it is a range for all. Each scenario is coupled with the few that are most like it, over a small
+it is a range for all. Each scenario is coupled with the one that is most like it, over a small
 program of a core of parts and both of them, layer by layer: twins of one are in it when the next is
 bounded. Kept are those alone that leave less room than the bounds of the neuron itself.
 """

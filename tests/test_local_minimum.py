@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from milp_verix import local_minimum as module
+from milp_verix import scenario_choice
 from milp_verix.adversary import Adversary
 from milp_verix.incumbent import Incumbent
 from milp_verix.linear_margins import largest_margin, minimised
@@ -18,9 +19,8 @@ from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.wishes import make_wishes
 from milp_verix.worst_case import WorstCase
 from tests.digits import images, network
-from verix_encodings import Affine, Network
+from verix_encodings import Affine, Network, Relu
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.scenario import Scenario
 
 _COUNT = 12
 _NEAR = 1e-5
@@ -146,7 +146,9 @@ def test_descents_find_cheaper_explanations() -> None:
     assert cheaper >= 3
 
 
-def test_a_search_begins_with_what_a_local_minimum_rests_on() -> None:
+def test_a_search_begins_with_what_a_local_minimum_rests_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begun = 0
     for index in range(8):
         problem = make_problem(network(), images()[index], epsilon=0.2)
@@ -154,21 +156,39 @@ def test_a_search_begins_with_what_a_local_minimum_rests_on() -> None:
             p = perturbations_of(problem)
             incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
             choice = ScenarioChoice(p, incumbent, np.inf)
-            assert choice.first() == []
+            assert choice.deciding() == []
             incumbent.explain(np.inf)
             incumbent.descend(np.inf)
         deciding = incumbent.deciding
         known = {delta.tobytes() for delta in incumbent.adversary.pool.T}
         assert {delta.tobytes() for delta in deciding.T} <= known
-        parts = choice.first()
-        if 2 <= deciding.shape[1] <= 12:
-            begun += 1
-            for part, delta in zip(parts, deciding.T, strict=True):
-                assert isinstance(part, Scenario)
-                assert np.array_equal(part.delta, delta)
-        else:
-            assert parts == []
+        if not deciding.shape[1]:
+            continue
+        # as many as there are, of neurons that may all have both signs
+        for most, share, some in ((40, 1.0, True), (0, 1.0, False), (40, -1.0, False)):
+            monkeypatch.setattr(scenario_choice, "_MOST_FIRST", most)
+            monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", share)
+            scenarios = choice.deciding()
+            assert bool(scenarios) == some
+            for scenario, delta in zip(scenarios, deciding.T if some else [], strict=True):
+                assert np.array_equal(scenario.delta, delta)
+        begun += 1
+        _assert_share_decides(choice, monkeypatch)
     assert begun >= 2
+
+
+def _assert_share_decides(choice: ScenarioChoice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", 1.0)
+    signs = [
+        (scenario.bounds[node.source].lower < 0) & (scenario.bounds[node.source].upper > 0)
+        for scenario in choice.deciding()
+        for node in scenario.network.nodes
+        if isinstance(node, Relu)
+    ]
+    share = float(np.mean(np.concatenate(signs)))
+    for limit in (share - 0.05, share + 0.05):
+        monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", limit)
+        assert bool(choice.deciding()) == (limit > share)
 
 
 def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
