@@ -36,6 +36,12 @@ _SLACK = 1e-9
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
+@pytest.fixture(autouse=True)
+def _more_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Couple each scenario with two: rare kinds of twins are met more often."""
+    monkeypatch.setattr(coupled_parts, "_NEAREST", 2)
+
+
 def _similar(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
     """Return a cover, and scenarios near one another."""
     corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
