@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings import Program
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, frozen
 
 _LONG = 200
 _WORTH = 0.6
@@ -44,22 +44,22 @@ def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
     return found
 
 
-def relative(program: Program, references: IntArray) -> Program:
-    """Return ``program`` with rows that refer to others as differences from these."""
-    rows = np.flatnonzero(references >= 0)
+def relative(program: Program, of_rows: IntArray) -> Program:
+    """Return ``program`` with rows as differences from those that they refer to, ``of_rows``."""
+    rows = np.flatnonzero(of_rows >= 0)
     if not rows.size:
         return program
-    referred = references[rows]
+    referred = of_rows[rows]
     taken = sp.csr_array((np.ones(rows.size), (rows, referred)), shape=(program.rows, program.rows))
     lower, upper = program.row_lower.copy(), program.row_upper.copy()
     lower[rows] -= program.row_lower[referred]
     upper[rows] -= program.row_upper[referred]
     matrix = sp.csr_array(program.matrix - taken @ program.matrix)
-    return replace(program, matrix=matrix, row_lower=lower, row_upper=upper)
+    return replace(program, matrix=matrix, row_lower=frozen(lower), row_upper=frozen(upper))
 
 
-def absolute(multipliers: FloatArray, references: IntArray) -> FloatArray:
+def absolute(multipliers: FloatArray, of_rows: IntArray) -> FloatArray:
     """Return the multipliers of the rows themselves from those of :func:`relative`."""
-    rows = np.flatnonzero(references >= 0)
-    shared = np.bincount(references[rows], weights=multipliers[rows], minlength=multipliers.size)
+    rows = np.flatnonzero(of_rows >= 0)
+    shared = np.bincount(of_rows[rows], weights=multipliers[rows], minlength=multipliers.size)
     return multipliers - shared
