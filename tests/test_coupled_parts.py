@@ -1,6 +1,5 @@
 """Scenarios that are coupled cut off no set of interest, and tighten the relaxation."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,17 +21,16 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
 from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
 from tests.onnx_models import FLOAT
-from tests.scenario_parts import COUNT, drawn_perturbations, grown, least_cost, of_interest
+from tests.scenario_parts import COUNT, grown, least_cost, of_interest
+from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point, similar_parts
 from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network import Relu
-from verix_encodings.program import Program
-from verix_encodings.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+from verix_encodings.scenario import Budget, Part, Scenario, Twins, make_scenario
 from verix_encodings.settled import Settled, SettledPhase
 
-_SLACK = 1e-9
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
@@ -40,32 +38,6 @@ _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 def _more_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Couple each scenario with two: rare kinds of twins are met more often."""
     monkeypatch.setattr(coupled_parts, "_NEAREST", 2)
-
-
-def _similar(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
-    """Return a cover, and scenarios near one another."""
-    corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
-    parts: list[Part] = [Cover(rng.permutation(count)[:3])]
-    for _ in range(4):
-        less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
-        parts.append(
-            make_scenario(
-                p.margins,
-                p.centre,
-                corner * less,
-                p.feature_of,
-                features=count,
-                method=crown_bounds,
-            )
-        )
-    return parts
-
-
-def _drawn(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator, Perturbations]:
-    rng = np.random.default_rng([seed, 41])
-    p = drawn_perturbations(rng, tmp_path)
-    limit = float(rng.integers(3, COUNT + 1))
-    return [Budget(np.ones(COUNT), limit), *_similar(rng, p)], rng, p
 
 
 def _coupled(
@@ -78,57 +50,13 @@ def _coupled(
     return found
 
 
-def _arguments(part: Part, node: int, taken: FloatArray) -> FloatArray:
-    """Return what the ReLU ``node`` of a scenario takes at ``taken``."""
-    assert isinstance(part, Scenario)
-    relu = part.network.nodes[node]
-    assert isinstance(relu, Relu)
-    return part.network.values(taken)[relu.source]
-
-
-def _point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatArray:
-    """Return the column values of ``program`` that the networks of ``parts`` have at ``taken``."""
-    blocks = [np.zeros(0)]
-    for prefix, numbers in program.column_labels:
-        kind, _, name = prefix.partition("_")
-        if kind == "A":
-            blocks.append(taken[numbers])
-            continue
-        number, node = map(int, name.split("_"))
-        z = _arguments(parts[number], node, taken)[numbers]
-        blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
-    return np.concatenate(blocks)
-
-
-def _assert_inside(program: Program, point: FloatArray) -> None:
-    reached = program.matrix @ point
-    assert np.all(reached >= program.row_lower - _SLACK)
-    assert np.all(reached <= program.row_upper + _SLACK)
-    assert np.all(point >= program.column_lower - _SLACK)
-    assert np.all(point <= program.column_upper + _SLACK)
-
-
-def _differences(parts: Sequence[Part], twins: Twins, taken: FloatArray) -> FloatArray:
-    one, other = (_arguments(parts[n], twins.node, taken) for n in (twins.of, twins.beside))
-    difference: FloatArray = (one - other)[twins.neurons]
-    return difference
-
-
-def _assert_apart(parts: Sequence[Part], found: list[Twins], sets: list[FloatArray]) -> None:
-    for twins in found:
-        for taken in sets:
-            difference = _differences(parts, twins, taken)
-            assert np.all(difference >= twins.apart.lower - _SLACK)
-            assert np.all(difference <= twins.apart.upper + _SLACK)
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) -> None:
-    parts, rng, _ = _drawn(seed, tmp_path)
+    parts, rng, _ = drawn_similar(seed, tmp_path)
     sets = of_interest(parts)
     for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
         found = _coupled(parts, core)
-        _assert_apart(parts, found, sets)
+        assert_apart(parts, found, sets)
         # they hold with tighter bounds as well, which leave some of their neurons no column
         lp = LiveLp(1, Tolerances())
         tight = tightened(parts, core, range(len(parts)), grown, lp, deadline=np.inf)
@@ -136,7 +64,7 @@ def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) 
         for scenarios in (parts, tight):
             program = grown([*scenarios, *found]).build()
             for taken in sets:
-                _assert_inside(program, _point(program, scenarios, taken))
+                assert_inside(program, point(program, scenarios, taken))
     assert _coupled(parts, {0}, -np.inf) == []
     assert _coupled(parts[:3], {0}) == []
 
@@ -144,7 +72,7 @@ def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) 
 def test_there_are_twins_of_every_kind_and_sets(tmp_path: Path) -> None:
     kinds, with_sets, deeper = [0, 0, 0], 0, 0
     for seed in range(40):
-        parts, *_ = _drawn(seed, tmp_path)
+        parts, *_ = drawn_similar(seed, tmp_path)
         found = _coupled(parts, {0})
         for twins in found:
             kinds[0] += int(np.sum(twins.apart.lower >= 0))
@@ -163,7 +91,7 @@ def test_the_first_ranges_are_those_of_another_solver(
 ) -> None:
     # everything is useful
     monkeypatch.setattr(coupled_parts, "_USEFUL", 1e9)
-    parts, *_ = _drawn(seed, tmp_path)
+    parts, *_ = drawn_similar(seed, tmp_path)
     core, checked = {0, 1, 2}, 0
     for twins in _coupled(parts, core):
         if twins.node != 1:
@@ -217,7 +145,7 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
 ) -> None:
     tighter = 0
     for seed in range(30):
-        parts, _, p = _drawn(seed, tmp_path)
+        parts, _, p = drawn_similar(seed, tmp_path)
         enough = float(COUNT) + 0.5
         costs = [float(taken.sum()) for taken in of_interest(parts[1:])]
         bounds = []
@@ -258,7 +186,7 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
 
     Features, and phases, are settled as in that set.
     """
-    parts, rng, _ = _drawn(seed, tmp_path)
+    parts, rng, _ = drawn_similar(seed, tmp_path)
     sets = of_interest(parts)
     if not sets:
         return 0, 0
@@ -297,7 +225,7 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
         ]
         if all(signs):
             completions += 1
-            _assert_inside(program, _point(program, smaller, taken[free]))
+            assert_inside(program, point(program, smaller, taken[free]))
     return sum(isinstance(part, Twins) for part in smaller), completions
 
 
@@ -326,9 +254,9 @@ def test_other_networks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     p = Perturbations(
         margins, rng.normal(size=size), -span, span, "linf", float(span.max()), feature_of
     )
-    parts = [Budget(np.ones(count), count - 1.0), *_similar(rng, p, count)]
+    parts = [Budget(np.ones(count), count - 1.0), *similar_parts(rng, p, count)]
     found = _coupled(parts, {0, 1}, features=count)
-    _assert_apart(parts, found, of_interest(parts, count))
+    assert_apart(parts, found, of_interest(parts, count))
 
 
 def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -393,7 +321,7 @@ def test_the_minimum_is_that_of_brute_force(
 
 
 def test_no_time_is_no_twins(tmp_path: Path) -> None:
-    parts, _, p = _drawn(3, tmp_path)
+    parts, _, p = drawn_similar(3, tmp_path)
     wishes = make_wishes(COUNT, None, (), ())
     relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
     relaxation.extend(parts[1:])

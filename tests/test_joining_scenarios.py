@@ -10,14 +10,14 @@ from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
 from tests.scenario_parts import COUNT, of_interest
-from tests.test_coupled_parts import _assert_apart, _assert_inside, _drawn, _point
+from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
 from verix_encodings.scenario import Budget, Scenario, Twins
 
 
 def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path) -> None:
     joined, checked = 0, 0
     for seed in range(40):
-        (budget, *parts), _, p = _drawn(seed, tmp_path)
+        (budget, *parts), _, p = drawn_similar(seed, tmp_path)
         assert isinstance(budget, Budget)
         lp = LiveLp(1, Tolerances())
         relaxation = Relaxation(lp, PartPool(p), make_wishes(COUNT, None, (), ()))
@@ -31,9 +31,9 @@ def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path)
         # the budget of the relaxation itself is that of all features
         sets = of_interest([budget, *(part for part in mine if isinstance(part, Scenario))])
         sets = [taken for taken in sets if all(taken[c.features].any() for c in parts[:1])]
-        _assert_apart(mine, [part for part in mine if isinstance(part, Twins)], sets)
+        assert_apart(mine, [part for part in mine if isinstance(part, Twins)], sets)
         for taken in sets:
-            _assert_inside(program, _point(program, mine, taken))
+            assert_inside(program, point(program, mine, taken))
         joined += bool(new)
         checked += bool(new) and bool(sets)
         assert all(before in (twins.of, twins.beside) for twins in new)

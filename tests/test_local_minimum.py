@@ -164,8 +164,13 @@ def test_a_search_begins_with_what_a_local_minimum_rests_on(
         assert {delta.tobytes() for delta in deciding.T} <= known
         if not deciding.shape[1]:
             continue
-        # as many as there are, of neurons that may all have both signs
-        for most, share, some in ((40, 1.0, True), (0, 1.0, False), (40, -1.0, False)):
+        # just as many as there are, of neurons that may all have both signs
+        count = deciding.shape[1]
+        for most, share, some in (
+            (count, 1.0, True),
+            (count - 1, 1.0, False),
+            (count, -1.0, False),
+        ):
             monkeypatch.setattr(scenario_choice, "_MOST_FIRST", most)
             monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", share)
             scenarios = choice.deciding()

@@ -1,0 +1,88 @@
+"""Scenarios that are alike, and whether sets of features satisfy their programs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from milp_verix.perturbations import Perturbations
+from tests.scenario_parts import COUNT, drawn_perturbations
+from verix_encodings import crown_bounds
+from verix_encodings.arrays import FloatArray
+from verix_encodings.network import Relu
+from verix_encodings.program import Program
+from verix_encodings.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+
+SLACK = 1e-9
+
+
+def similar_parts(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
+    """Return a cover, and scenarios near one another."""
+    corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
+    parts: list[Part] = [Cover(rng.permutation(count)[:3])]
+    for _ in range(4):
+        less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
+        parts.append(
+            make_scenario(
+                p.margins,
+                p.centre,
+                corner * less,
+                p.feature_of,
+                features=count,
+                method=crown_bounds,
+            )
+        )
+    return parts
+
+
+def drawn_similar(
+    seed: int, tmp_path: Path
+) -> tuple[list[Part], np.random.Generator, Perturbations]:
+    rng = np.random.default_rng([seed, 41])
+    p = drawn_perturbations(rng, tmp_path)
+    limit = float(rng.integers(3, COUNT + 1))
+    return [Budget(np.ones(COUNT), limit), *similar_parts(rng, p)], rng, p
+
+
+def arguments(part: Part, node: int, taken: FloatArray) -> FloatArray:
+    """Return what the ReLU ``node`` of a scenario takes at ``taken``."""
+    assert isinstance(part, Scenario)
+    relu = part.network.nodes[node]
+    assert isinstance(relu, Relu)
+    return part.network.values(taken)[relu.source]
+
+
+def point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatArray:
+    """Return the column values of ``program`` that the networks of ``parts`` have at ``taken``."""
+    blocks = [np.zeros(0)]
+    for prefix, numbers in program.column_labels:
+        kind, _, name = prefix.partition("_")
+        if kind == "A":
+            blocks.append(taken[numbers])
+            continue
+        number, node = map(int, name.split("_"))
+        z = arguments(parts[number], node, taken)[numbers]
+        blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
+    return np.concatenate(blocks)
+
+
+def assert_inside(program: Program, point: FloatArray) -> None:
+    reached = program.matrix @ point
+    assert np.all(reached >= program.row_lower - SLACK)
+    assert np.all(reached <= program.row_upper + SLACK)
+    assert np.all(point >= program.column_lower - SLACK)
+    assert np.all(point <= program.column_upper + SLACK)
+
+
+def differences(parts: Sequence[Part], twins: Twins, taken: FloatArray) -> FloatArray:
+    one, other = (arguments(parts[n], twins.node, taken) for n in (twins.of, twins.beside))
+    difference: FloatArray = (one - other)[twins.neurons]
+    return difference
+
+
+def assert_apart(parts: Sequence[Part], found: list[Twins], sets: list[FloatArray]) -> None:
+    for twins in found:
+        for taken in sets:
+            difference = differences(parts, twins, taken)
+            assert np.all(difference >= twins.apart.lower - SLACK)
+            assert np.all(difference <= twins.apart.upper + SLACK)
