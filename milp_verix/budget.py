@@ -13,8 +13,7 @@ import numpy as np
 from milp_verix.ball import Ball
 from milp_verix.problem import Problem
 from verix_encodings import Interval, NormBall
-from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import relative_error
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,8 +17,7 @@ import numpy as np
 
 from milp_verix.ascent import climb, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
-from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import relative_error
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_network import OnnxNetwork
-from verix_encodings import Network
+from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.safe_bound import evaluation_error
 
 
 class Question(Protocol):
@@ -113,13 +114,15 @@ class Threshold:
 class Regression:
     """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
 
-    ``exact`` holds the same values in real arithmetic, which the claim is about.
+    ``exact`` holds the same values in real arithmetic, which the claim is about, and ``error`` what
+    each may be off by.
     """
 
     delta: float
     outputs: tuple[int, ...]
     reference: FloatArray
     exact: FloatArray
+    error: FloatArray
 
     @property
     def prediction(self) -> tuple[float, ...]:
@@ -132,6 +135,7 @@ class Regression:
         return network.then(
             np.concatenate([selection, -selection]),
             np.concatenate([-self.exact, self.exact]) - self.delta,
+            np.concatenate([self.error, self.error]),
         )
 
     def changed(self, outputs: NDArray[Any]) -> bool:
@@ -190,9 +194,12 @@ def make_question(
     else:
         outputs = (_index(output, network.output_size, "output"),)
     chosen = list(outputs)
-    return Regression(
-        delta, outputs, scores[chosen].astype(np.float64), network.ir.evaluate(x)[chosen]
-    )
+    reference, exact = scores[chosen].astype(np.float64), network.ir.evaluate(x)[chosen]
+    try:
+        off = evaluation_error(network.ir, interval_bounds(network.ir, Interval(x, x)))[chosen]
+    except OverflowError as failure:
+        raise InputError(f"the network's values at the input overflow: {failure}") from failure
+    return Regression(delta, outputs, reference, exact, off)
 
 
 def _classification(

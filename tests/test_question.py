@@ -32,7 +32,7 @@ def test_regression_margins_are_how_far_an_output_moves_too_much(chosen: tuple[i
     network = network_of(random_layers(rng, (3, 5, 4)))
     x, other = rng.uniform(size=(2, 3))
     reference = network.evaluate(x)[list(chosen)]
-    question = Regression(0.25, chosen, reference, reference)
+    question = Regression(0.25, chosen, reference, reference, np.zeros(len(chosen)))
     margins = question.margins(network)
     moved = network.evaluate(other)[list(chosen)] - reference
     np.testing.assert_allclose(margins.evaluate(x), np.full(2 * len(chosen), -0.25), atol=1e-12)
@@ -68,7 +68,7 @@ def test_a_class_changes_strictly(scores: list[float], changed: bool) -> None:
 )
 def test_outputs_change_strictly(outputs: list[float], changed: bool) -> None:
     reference = np.array([1.0, 2.0])
-    question = Regression(0.25, (0, 1), reference, reference)
+    question = Regression(0.25, (0, 1), reference, reference, np.zeros(2))
     assert question.changed(np.array(outputs, np.float32)) == changed
 
 
@@ -102,7 +102,7 @@ def test_lost_confidence_is_that_of_the_class() -> None:
     before, after = np.array([0.5, 2.0, 0.0]), np.array([9.0, 0.75, 0.0])
     assert Classification(1, 3).confidence_drop(before, after) == 1.25
     assert Classification(1, 3).confidence_drop(after, before) == -1.25
-    question = Regression(0.1, (0, 2), before[[0, 2]], before[[0, 2]])
+    question = Regression(0.1, (0, 2), before[[0, 2]], before[[0, 2]], np.zeros(2))
     assert question.confidence_drop(before, after) == 8.5
 
 

@@ -21,6 +21,11 @@ _SMALL = 4096
 UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
+def relative_error(terms: int) -> float:
+    """Bound the relative rounding error of a sum of ``terms`` products and what is done with it."""
+    return 4 * (terms + 4) * UNIT_ROUNDOFF
+
+
 def frozen(values: ArrayLike) -> FloatArray:
     """Return ``values`` as a read-only float64 array, copied so that no caller can change it."""
     array = np.array(values, dtype=np.float64)

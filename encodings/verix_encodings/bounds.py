@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, frozen
+from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
 from verix_encodings.network import Affine, Max, Network, Node, Smooth
 from verix_encodings.strips import value_range
 
@@ -133,11 +133,6 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
     return Interval(lower, upper)
 
 
-def relative_error(terms: int) -> float:
-    """Bound the relative rounding error of a sum of ``terms`` products and what is done with it."""
-    return 4 * (terms + 4) * UNIT_ROUNDOFF
-
-
 def _affine(node: Affine, region: Region, bounds: list[Interval]) -> tuple[FloatArray, FloatArray]:
     lower, upper, reach = node.bias.copy(), node.bias.copy(), np.abs(node.bias)
     for source, matrix in node.terms:
@@ -146,4 +141,5 @@ def _affine(node: Affine, region: Region, bounds: list[Interval]) -> tuple[Float
         upper += high
         reach += np.maximum(np.abs(low), np.abs(high))
     error = relative_error(len(node.terms)) * reach
+    error += node.deviation(lambda source: bounds[source].magnitude)
     return lower - error, upper + error

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, dense
-from verix_encodings.bounds import Bounds, Interval, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
+from verix_encodings.bounds import Bounds, Interval
 from verix_encodings.crown import upper_form
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 from verix_encodings.encode import BallEncoding, encode_values

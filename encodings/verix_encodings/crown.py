@@ -27,8 +27,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, IntArray, Matrix, dense, placed
-from verix_encodings.bounds import Bounds, Interval, Region, forward_interval, relative_error
+from verix_encodings.arrays import (
+    UNIT_ROUNDOFF,
+    FloatArray,
+    IntArray,
+    Matrix,
+    dense,
+    placed,
+    relative_error,
+)
+from verix_encodings.bounds import Bounds, Interval, Region, forward_interval
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.strips import best_lines
@@ -161,7 +169,9 @@ def _replaced(
         for source, matrix in node.terms:
             reach = reach + abs(matrix) @ bounds[source].magnitude
         products = [(source, _filled(c @ matrix)) for source, matrix in node.terms]
-        return c @ node.bias, relative_error(node.bias.size) * (abs(c) @ reach), products
+        off = relative_error(node.bias.size) * reach
+        off += node.deviation(lambda source: bounds[source].magnitude)
+        return c @ node.bias, abs(c) @ off, products
     interval = bounds[node.source]
     if isinstance(node, Max):
         above, ceiling, below = _max_relaxation(node, interval)

@@ -22,6 +22,7 @@ from verix_encodings.arrays import (
     frozen_indices,
     picked,
     placed,
+    relative_error,
 )
 from verix_encodings.smooth import SmoothFunction
 
@@ -32,14 +33,24 @@ class Affine:
 
     ``terms`` holds the pairs ``(s_k, M_k)`` with ``M_k`` of shape (size of z, size of v_{s_k});
     ``bias`` is ``b``, shape (size of z,). No terms at all is a constant.
+
+    Coefficients that were computed, not stored, are rounded. ``rounding`` holds a vector ``r_k``
+    for each term and ``e`` last, all of the shape of ``b``: row ``i`` of the true map is within
+    ``Σ_k r_k,i max|v_{s_k}| + e_i`` of the one here. It is empty where nothing was rounded.
     """
 
     terms: tuple[tuple[int, Matrix], ...]
     bias: FloatArray
+    rounding: tuple[FloatArray, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
         object.__setattr__(self, "bias", frozen(self.bias))
+        object.__setattr__(self, "rounding", tuple(frozen(r) for r in self.rounding))
+        if self.rounding and len(self.rounding) != len(self.terms) + 1:
+            raise ValueError("an affine map has one rounding for each term and one for its bias")
+        if any(r.shape != self.bias.shape for r in self.rounding):
+            raise ValueError(f"the rounding of an affine map has the shape {self.bias.shape}")
         if self.bias.ndim != 1:
             raise ValueError(f"an affine bias has shape (size,), not {self.bias.shape}")
         for source, matrix in self.terms:
@@ -53,6 +64,18 @@ class Affine:
     def sources(self) -> tuple[int, ...]:
         """Indices of the values that the node reads."""
         return tuple(source for source, _ in self.terms)
+
+    def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound how far the true map is from this one, row by row; shape (size of z,).
+
+        ``reach(k)`` is at least ``|v_k|``, entry by entry.
+        """
+        if not self.rounding:
+            return np.zeros(self.bias.size)
+        total = self.rounding[-1].copy()
+        for source, r in zip(self.sources, self.rounding, strict=False):
+            total += r * np.max(reach(source), initial=0.0)
+        return total * (1 + relative_error(len(self.rounding)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,19 +250,31 @@ class Network:
             raise ValueError(f"there is no value {value}: a network ends with one of its nodes")
         return Network(self.input_shape, self.nodes[:value])
 
-    def then(self, matrix: ArrayLike, bias: ArrayLike) -> "Network":
+    def then(self, matrix: ArrayLike, bias: ArrayLike, error: ArrayLike = 0.0) -> "Network":
         """Return the network ``x ↦ W f(x) + c``, folded into the last node where that is affine.
 
-        ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,).
+        ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,), off by ``error`` at most.
         """
         weight, shift = frozen(matrix), frozen(bias)
+        off = np.broadcast_to(np.asarray(error, dtype=np.float64), shift.shape)
         last = self.nodes[-1] if self.nodes else None
         if not isinstance(last, Affine):
-            appended = Affine(((len(self.nodes), weight),), shift)
+            none = np.zeros(shift.size)
+            appended = Affine(((len(self.nodes), weight),), shift, (none, off))
             return Network(self.input_shape, (*self.nodes, appended))
+        products = [weight @ inner for _, inner in last.terms]
+        sizes = [np.asarray(abs(inner).sum(axis=1)) for _, inner in last.terms]
+        known = last.rounding or (np.zeros(last.bias.size),) * (len(sizes) + 1)
+        gamma, way = relative_error(last.bias.size), abs(weight)
+        rounding = [
+            way @ (r + gamma * size)
+            for r, size in zip(known, [*sizes, np.abs(last.bias)], strict=True)
+        ]
+        rounding[-1] = rounding[-1] + gamma * np.abs(shift) + off
         folded = Affine(
-            tuple((source, weight @ inner) for source, inner in last.terms),
+            tuple(zip(last.sources, products, strict=True)),
             weight @ last.bias + shift,
+            tuple(rounding),
         )
         return Network(self.input_shape, (*self.nodes[:-1], folded))
 
@@ -252,7 +287,14 @@ class Network:
         if not self.affine_first:
             later = (_shifted(node, 1) for node in self.nodes)
             return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
-        return self._reading(matrix.shape[1], lambda inner: _product(inner, matrix), bias)
+        size = np.asarray(abs(matrix).sum(axis=1))
+        return self._reading(
+            matrix.shape[1],
+            lambda inner: _product(inner, matrix),
+            bias,
+            gain=float(np.max(size, initial=0.0)),
+            lost=lambda inner: relative_error(matrix.shape[0]) * (abs(inner) @ size),
+        )
 
     def among(self, free: IntArray, rest: FloatArray) -> "Network":
         """Return ``u ↦ f(v)``: ``v`` is ``u`` at the places ``free``, and ``rest`` elsewhere.
@@ -262,7 +304,13 @@ class Network:
         if not self.affine_first:
             shape = self.input_size, free.size
             return self.after(placed(1.0, free, np.arange(free.size), shape), rest)
-        return self._reading(free.size, lambda inner: picked(inner, free), rest)
+        return self._reading(
+            free.size,
+            lambda inner: picked(inner, free),
+            rest,
+            gain=1.0,
+            lost=lambda inner: np.zeros(inner.shape[0]),
+        )
 
     @property
     def affine_first(self) -> bool:
@@ -270,16 +318,39 @@ class Network:
         return all(isinstance(node, Affine) for node in self.nodes if 0 in node.sources)
 
     def _reading(
-        self, size: int, product: Callable[[Matrix], Matrix], bias: FloatArray
+        self,
+        size: int,
+        product: Callable[[Matrix], Matrix],
+        bias: FloatArray,
+        *,
+        gain: float,
+        lost: Callable[[Matrix], FloatArray],
     ) -> "Network":
         """Return the network of ``size`` inputs: ``product`` is what it has for a matrix on them.
 
-        ``bias`` is what they are added to.
+        ``bias`` is what they are added to; ``gain`` bounds ``max|M u| / max|u|``, and ``lost`` the
+        rounding in each row of a product, summed.
         """
-        nodes = [
-            _folded(node, product, bias) if isinstance(node, Affine) else node
-            for node in self.nodes
-        ]
+
+        def folded(node: Affine) -> Affine:
+            if 0 not in node.sources:
+                return node
+            known = node.rounding or (np.zeros(node.bias.size),) * (len(node.terms) + 1)
+            shift, error = node.bias.copy(), known[-1].copy()
+            terms, rounding = [], []
+            for (source, inner), r in zip(node.terms, known, strict=False):
+                if source != 0:
+                    terms.append((source, inner))
+                    rounding.append(r)
+                    continue
+                shift += inner @ bias
+                reach = abs(inner) @ np.abs(bias) + np.abs(node.bias)
+                error += r * np.max(np.abs(bias), initial=0.0) + relative_error(bias.size) * reach
+                terms.append((source, product(inner)))
+                rounding.append(r * gain + lost(inner))
+            return Affine(tuple(terms), shift, (*rounding, error))
+
+        nodes = [folded(node) if isinstance(node, Affine) else node for node in self.nodes]
         return Network((size,), tuple(nodes))
 
     def behind_first(self) -> "Network | None":
@@ -291,18 +362,6 @@ class Network:
     def _count(self, kind: type[Node]) -> int:
         sizes = zip(self.nodes, self.sizes[1:], strict=True)
         return sum(size for node, size in sizes if isinstance(node, kind))
-
-
-def _folded(node: Affine, product: Callable[[Matrix], Matrix], bias: FloatArray) -> Affine:
-    if 0 not in node.sources:
-        return node
-    shift = node.bias.copy()
-    terms = []
-    for source, inner in node.terms:
-        if source == 0:
-            shift += inner @ bias
-        terms.append((source, product(inner) if source == 0 else inner))
-    return Affine(tuple(terms), shift)
 
 
 def _product(inner: Matrix, matrix: Matrix) -> Matrix:
@@ -321,5 +380,5 @@ def _product(inner: Matrix, matrix: Matrix) -> Matrix:
 def _shifted(node: Node, more: int) -> Node:
     """Return the node with so many values more before those that it reads."""
     if isinstance(node, Affine):
-        return Affine(tuple((source + more, matrix) for source, matrix in node.terms), node.bias)
+        return replace(node, terms=tuple((source + more, matrix) for source, matrix in node.terms))
     return replace(node, source=node.source + more)

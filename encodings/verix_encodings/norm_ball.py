@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, Matrix, dense, frozen
-from verix_encodings.bounds import Interval, relative_error
+from verix_encodings.arrays import FloatArray, Matrix, dense, frozen, relative_error
+from verix_encodings.bounds import Interval
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30

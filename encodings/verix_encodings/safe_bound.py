@@ -20,8 +20,8 @@ from functools import cached_property
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix
-from verix_encodings.bounds import Bounds, relative_error
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
+from verix_encodings.bounds import Bounds
 from verix_encodings.network import Affine, Max, Network, Smooth
 from verix_encodings.program import Program
 from verix_encodings.strips import slope_range
@@ -211,8 +211,9 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
             reach = reach + weight @ reaches[source]
             error = error + weight @ errors[source]
             terms += matrix.shape[1]
-        reaches.append(reach)
-        errors.append((error + relative_error(terms) * reach) * (1 + 1e-9))
+        off = node.deviation(lambda source: reaches[source])
+        reaches.append(reach + off)
+        errors.append((error + off + relative_error(terms) * reach) * (1 + 1e-9))
     return max(float(np.max(error, initial=0.0)) for error in errors)
 
 
@@ -231,6 +232,7 @@ def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
             error = gamma * np.abs(node.bias)
             for source, matrix in node.terms:
                 error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+            error = error + node.deviation(lambda source: bounds[source].magnitude)
         elif isinstance(node, Max):
             error = node.reduce(errors[node.source][node.indices])
         elif isinstance(node, Smooth):

@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds import Bounds, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, relative_error
+from verix_encodings.bounds import Bounds
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Network, Node, Relu, Smooth
 from verix_encodings.strips import slope_range
@@ -52,11 +52,15 @@ def _sources(
 ) -> Iterator[tuple[int, Slopes]]:
     """Yield what each source of ``node`` gets of the slopes of its value."""
     if isinstance(node, Affine):
-        for source, matrix in node.terms:
-            middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+        most = np.abs(middle) + half
+        for number, (source, matrix) in enumerate(node.terms):
             weight = abs(matrix)
             centre, radius = middle @ matrix, half @ weight
-            radius += relative_error(node.bias.size) * ((np.abs(middle) + half) @ weight)
+            radius += relative_error(node.bias.size) * (most @ weight)
+            if node.rounding:
+                # no entry of a row is off by more than all of them are together
+                radius += (most @ node.rounding[number])[:, None]
             yield source, (centre - radius, centre + radius)
     elif isinstance(node, Relu):
         interval = bounds[node.source]

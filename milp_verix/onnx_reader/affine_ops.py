@@ -93,6 +93,8 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
 def _product(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         raise node.unsupported("it multiplies two tensors that both depend on the input")
+    if not isinstance(b, Symbol):
+        a = as_symbol(a)
     left = a.indices if isinstance(a, Symbol) else a
     right = b.indices if isinstance(b, Symbol) else b
     if left.ndim == 0 or right.ndim == 0:
@@ -102,11 +104,9 @@ def _product(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     columns = right.swapaxes(-1, -2)[..., None, :, :] if right.ndim > 1 else right[None, None, :]
     if isinstance(a, Symbol):
         product = dot(a, rows, columns)
-    elif isinstance(b, Symbol):
-        product = dot(b, columns, rows)
     else:
-        result: Tensor = np.matmul(a.astype(np.float64), b.astype(np.float64))
-        return result
+        assert isinstance(b, Symbol)
+        product = dot(b, columns, rows)
     promoted = ((-2,) if left.ndim == 1 else ()) + ((-1,) if right.ndim == 1 else ())
     return rearrange(product, lambda index: np.squeeze(index, promoted))
 

@@ -56,4 +56,5 @@ class Builder:
 
 
 def _affine(x: Symbol) -> Affine:
-    return Affine(tuple(x.terms.items()), x.bias)
+    rounding = (*(x.rounding[value] for value in x.terms), x.bias_rounding)
+    return Affine(tuple(x.terms.items()), x.bias, rounding)

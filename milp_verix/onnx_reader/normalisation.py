@@ -34,8 +34,8 @@ def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
         raise node.malformed("a variance is not positive")
     factor = gain / np.sqrt(spread)
     side = (channels, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (channels,)
-    scaled = times(as_symbol(x), factor.reshape(side))
-    return add(scaled, as_symbol((shift - centre * factor).reshape(side)))
+    moved = add(as_symbol(x), as_symbol(-centre.reshape(side)))
+    return add(times(moved, factor.reshape(side)), as_symbol(shift.reshape(side)))
 
 
 @operator("ai.onnx.ml.Scaler", attributes=("offset", "scale"))

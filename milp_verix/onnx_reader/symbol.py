@@ -1,7 +1,8 @@
 """Symbolic tensors: what the reader knows about a tensor that depends on the network's input.
 
 A :class:`Symbol` is an affine expression over values of the network, one row per element in C
-order. Affine operators compose symbols, which is how runs of them fold into one matrix.
+order. Affine operators compose symbols, which is how runs of them fold into one matrix. The
+rounding of a fold is bounded along the way, row by row, and every bound is widened by it.
 
 The functions here raise ``ValueError`` where shapes do not fit or the result would be too large;
 the tracer turns that into a ``ModelError`` that names the node.
@@ -16,11 +17,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.smooth import SmoothFunction
 
 Shape: TypeAlias = tuple[int, ...]
 Constant: TypeAlias = NDArray[Any]
+
+COMPUTED = 2.0**-47
+"""The relative error that a constant may have which was computed, 1/9 or a product of two, and the
+rounding of one product with it."""
+_UNDERFLOW = 2.0**-900
+"""More than a row of products can lose because they are too small for float64."""
 
 MAX_ELEMENTS = 10**7
 MAX_NONZEROS = 2 * 10**8
@@ -43,14 +50,18 @@ class Tail:
 class Symbol:
     """A tensor of ``shape`` whose flat elements are ``Σ_k terms[k] @ v_k + bias``.
 
-    ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``tail`` is the Softmax
-    or Sigmoid that was left out on the way here, if any: the elements are then scores in the order
-    of the real ones, not the real ones.
+    ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``rounding[k]``, shape
+    (size,), bounds what the entries of each row of ``terms[k]`` are off by together,
+    ``bias_rounding`` what the bias is off by. ``tail`` is the Softmax or Sigmoid that was left out
+    on the way here, if any: the elements are then scores in the order of the real ones, not the
+    real ones.
     """
 
     shape: Shape
     terms: Mapping[int, sp.csr_array]
     bias: FloatArray
+    rounding: Mapping[int, FloatArray]
+    bias_rounding: FloatArray
     tail: Tail | None = field(default=None, kw_only=True)
 
     @property
@@ -71,7 +82,12 @@ class Symbol:
     @property
     def finite(self) -> bool:
         """Whether every coefficient is a finite number."""
-        parts = (self.bias, *(matrix.data for matrix in self.terms.values()))
+        parts = (
+            self.bias,
+            self.bias_rounding,
+            *(matrix.data for matrix in self.terms.values()),
+            *self.rounding.values(),
+        )
         return all(bool(np.isfinite(part).all()) for part in parts)
 
 
@@ -81,7 +97,8 @@ Tensor: TypeAlias = Symbol | Constant
 def value_symbol(value: int, shape: Shape) -> Symbol:
     """Return the value ``v_value`` of the network itself, seen in ``shape``."""
     size = check_elements(shape)
-    return Symbol(shape, {value: sp.eye_array(size, format="csr")}, np.zeros(size))
+    identity, zero = sp.eye_array(size, format="csr"), np.zeros(size)
+    return Symbol(shape, {value: identity}, zero, {value: zero}, zero)
 
 
 def as_symbol(tensor: Tensor) -> Symbol:
@@ -89,7 +106,8 @@ def as_symbol(tensor: Tensor) -> Symbol:
     if isinstance(tensor, Symbol):
         return tensor
     check_elements(tensor.shape)
-    return Symbol(tensor.shape, {}, np.asarray(tensor, dtype=np.float64).reshape(-1))
+    bias = np.asarray(tensor, dtype=np.float64).reshape(-1)
+    return Symbol(tensor.shape, {}, bias, {}, COMPUTED * np.abs(bias))
 
 
 def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
@@ -104,8 +122,14 @@ def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
         return replace(x, shape=index.shape)
     for matrix in x.terms.values():
         check_nonzeros(int(np.diff(matrix.indptr)[rows].sum()))
-    terms = {value: matrix[rows] for value, matrix in x.terms.items()}
-    return replace(x, shape=index.shape, terms=terms, bias=x.bias[rows])
+    return replace(
+        x,
+        shape=index.shape,
+        terms={value: matrix[rows] for value, matrix in x.terms.items()},
+        bias=x.bias[rows],
+        rounding={value: r[rows] for value, r in x.rounding.items()},
+        bias_rounding=x.bias_rounding[rows],
+    )
 
 
 def broadcast(x: Symbol, shape: Shape) -> Symbol:
@@ -116,8 +140,7 @@ def broadcast(x: Symbol, shape: Shape) -> Symbol:
 
 def scale(x: Symbol, factor: float) -> Symbol:
     """Return ``factor * x``."""
-    terms = {value: matrix * factor for value, matrix in x.terms.items()}
-    return replace(x, terms=terms, bias=x.bias * factor)
+    return times(x, np.array(factor))
 
 
 def times(x: Symbol, factors: Constant) -> Symbol:
@@ -138,21 +161,35 @@ def _elementwise(
     shape = np.broadcast_shapes(x.shape, constants.shape)
     x = broadcast(x, shape)
     values = np.broadcast_to(constants.astype(np.float64), shape).reshape(-1)
-    terms = {}
+    size = np.abs(values)
+    # a change of sign rounds nothing
+    relative, tiny = np.where(size == 1.0, [[0.0], [0.0]], [[COMPUTED], [_UNDERFLOW]])
+    terms, rounding = {}, {}
     for value, matrix in x.terms.items():
         data = operation(matrix.data, np.repeat(values, np.diff(matrix.indptr)))
-        terms[value] = sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
-    return replace(x, terms=terms, bias=operation(x.bias, values))
+        product = sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
+        terms[value] = product
+        lost = relative * _row_sizes(product) + tiny
+        rounding[value] = operation(x.rounding[value], size) + lost
+    bias = operation(x.bias, values)
+    bias_rounding = operation(x.bias_rounding, size) + relative * np.abs(bias) + tiny
+    return replace(x, terms=terms, bias=bias, rounding=rounding, bias_rounding=bias_rounding)
 
 
 def add(x: Symbol, y: Symbol) -> Symbol:
     """Return ``x + y``, broadcast by numpy's rules."""
     shape = np.broadcast_shapes(x.shape, y.shape)
     x, y = broadcast(x, shape), broadcast(y, shape)
-    terms = dict(x.terms)
-    for value, matrix in y.terms.items():
-        terms[value] = terms[value] + matrix if value in terms else matrix
-    return Symbol(shape, terms, x.bias + y.bias)
+    terms, rounding = {**x.terms, **y.terms}, {**x.rounding, **y.rounding}
+    once = relative_error(1)
+    for value in x.terms.keys() & y.terms.keys():
+        a, b = x.terms[value], y.terms[value]
+        terms[value] = a + b
+        lost = once * (_row_sizes(a) + _row_sizes(b))
+        rounding[value] = x.rounding[value] + y.rounding[value] + lost
+    lost = once * np.where((x.bias != 0) & (y.bias != 0), np.abs(x.bias) + np.abs(y.bias), 0.0)
+    bias_rounding = x.bias_rounding + y.bias_rounding + lost
+    return Symbol(shape, terms, x.bias + y.bias, rounding, bias_rounding)
 
 
 def join(xs: Sequence[Symbol], operation: Callable[[list[IntArray]], IntArray]) -> Symbol:
@@ -165,11 +202,16 @@ def join(xs: Sequence[Symbol], operation: Callable[[list[IntArray]], IntArray]) 
     starts = np.cumsum([0, *sizes[:-1]])
     index = operation([x.indices + start for x, start in zip(xs, starts, strict=True)])
     widths = {value: matrix.shape[1] for x in xs for value, matrix in x.terms.items()}
-    terms = {}
+    terms, rounding = {}, {}
     for value, width in widths.items():
         blocks = [x.terms[value] if value in x.terms else sp.csr_array((x.size, width)) for x in xs]
         terms[value] = sp.csr_array(sp.vstack(blocks, format="csr"))
-    flat = Symbol((sum(sizes),), terms, np.concatenate([x.bias for x in xs]))
+        rounding[value] = np.concatenate([x.rounding.get(value, np.zeros(x.size)) for x in xs])
+    bias, bias_rounding = (
+        np.concatenate(parts)
+        for parts in zip(*((x.bias, x.bias_rounding) for x in xs), strict=True)
+    )
+    flat = Symbol((sum(sizes),), terms, bias, rounding, bias_rounding)
     return rearrange(flat, lambda _: index)
 
 
@@ -200,7 +242,17 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
 def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     """Return ``matrix`` times the flat elements of ``x``, in ``shape``."""
     terms = {value: _product(matrix, term) for value, term in x.terms.items()}
-    return Symbol(shape, terms, matrix @ x.bias)
+    weight = abs(matrix)
+    entries = int(np.diff(matrix.indptr).max(initial=0))
+    # the entries of a matrix times a value itself are those of the matrix
+    relative = COMPUTED if exact_value(x) is not None else COMPUTED + relative_error(entries)
+
+    def lost(known: FloatArray, size: FloatArray) -> FloatArray:
+        return np.asarray(weight @ (known + relative * size) + _UNDERFLOW)
+
+    rounding = {k: lost(x.rounding[k], _row_sizes(term)) for k, term in x.terms.items()}
+    bias_rounding = lost(x.bias_rounding, np.abs(x.bias))
+    return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
 
 
 def exact_value(x: Symbol) -> int | None:
@@ -230,6 +282,11 @@ def check_nonzeros(count: int) -> None:
     """Raise ``ValueError`` where a matrix with ``count`` entries would be too large."""
     if count > MAX_NONZEROS:
         raise ValueError(f"its matrix needs {count:,} entries, more than {MAX_NONZEROS:,}")
+
+
+def _row_sizes(matrix: sp.csr_array) -> FloatArray:
+    """Return the sum of the absolute values of the entries of each row."""
+    return np.asarray(abs(matrix).sum(axis=1))
 
 
 def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
