@@ -21,6 +21,7 @@ from milp_verix.comparison import Disagreement, Run
 from milp_verix.pairs import Pair
 from milp_verix.problem import Problem
 from milp_verix.programs import encode_check
+from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 
 
@@ -89,7 +90,11 @@ def _refutations(problem: Problem, run: Run) -> list[_Refutation]:
     for witness in witnesses:
         changed = witness.reshape(-1) != problem.x
         moved = np.array([changed[list(group)].any() for group in problem.features.groups])
-        values = margins.evaluate(witness.reshape(-1).astype(np.float64))
+        point = witness.reshape(-1).astype(np.float64)
+        try:
+            values = interval_bounds(margins, Interval(point, point))[-1].lower
+        except OverflowError:
+            continue  # a margin that float64 cannot tell refutes nothing
         index = int(np.argmax(values))
         if values[index] > 0:
             found.append(_Refutation(witness, moved, index, float(values[index])))

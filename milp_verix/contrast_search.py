@@ -29,6 +29,7 @@ from milp_verix.witness import replayed
 from verix_encodings import Bounds, ball_encoding, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.contrast import Contrast, ContrastProgram, contrast_program
+from verix_encodings.safe_bound import evaluation_error
 
 _ROUNDING = 1e-6
 _STEP = 1e-3
@@ -139,12 +140,16 @@ class ContrastSearch:
         """Return the margins that something in the ball may raise above zero."""
         subsets = self._subsets
         try:
-            last = crown_bounds(subsets.margins, self._region)[-1]
+            bounds = crown_bounds(subsets.margins, self._region)
         except OverflowError as error:
             self._doubt(str(error))
             return []
-        self._needed = [self._tolerances.decisive(float(size)) for size in last.magnitude]
-        rivals = np.flatnonzero(last.upper >= -np.array(self._needed)).tolist()
+        # solvers compute in float64: a margin that is off by more must not be cut off
+        needed = evaluation_error(subsets.margins, bounds)
+        for margin, size in enumerate(bounds[-1].magnitude):
+            needed[margin] = max(needed[margin], self._tolerances.decisive(float(size)))
+        self._needed = needed.tolist()
+        rivals = np.flatnonzero(bounds[-1].upper >= -needed).tolist()
         # the input itself is no counterfactual, so that one feature at least must change
         self._bounds = dict.fromkeys(rivals, float(np.min(self._costs)))
         return rivals

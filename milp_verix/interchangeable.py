@@ -18,7 +18,9 @@ order of their numbers:
 
     A_f ≥ A_g    for all f < g that follow each other in a class
 
-An input that something other than an affine map reads has no such classes here.
+An input that something other than an affine map reads has no such classes here. Columns that were
+computed are rounded, and may be equal, or zero, for no other reason: where the true margins can
+differ from those of the stored columns by more than a scenario allows, nothing is taken for equal.
 """
 
 from dataclasses import dataclass
@@ -28,9 +30,10 @@ import scipy.sparse as sp
 
 from milp_verix.problem import Problem
 from milp_verix.wishes import Wishes
-from verix_encodings import Affine, Network
+from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, IntArray
-from verix_encodings.scenario import Precedence
+from verix_encodings.safe_bound import evaluation_error
+from verix_encodings.scenario import SLACK, Precedence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +70,8 @@ def interchangeable(problem: Problem, wishes: Wishes) -> Interchangeable:
 def _kinds(problem: Problem) -> list[bytes | None]:
     """Return for each coordinate what it shares with those equal to it, None for an inert one."""
     x, box = problem.x.astype(np.float64), problem.ball.outer
-    columns = _columns(problem.question.margins(problem.network.ir))
+    margins = problem.question.margins(problem.network.ir)
+    columns = _columns(margins) if _told_apart(margins, box) else _names(margins)
     # adding zero turns -0.0 into 0.0
     ends = np.stack([x, box.lower, box.upper], axis=1) + 0.0
     kinds: list[bytes | None] = []
@@ -80,8 +84,7 @@ def _kinds(problem: Problem) -> list[bytes | None]:
 def _columns(network: Network) -> list[bytes]:
     """Return the columns of each coordinate in all maps that read it; empty where all are zero."""
     if not network.affine_first:
-        # a name of its own for each
-        return [str(i).encode() for i in range(network.input_size)]
+        return _names(network)
     terms = [term for node in network.nodes if isinstance(node, Affine) for term in node.terms]
     matrices = [sp.csr_array(matrix) for source, matrix in terms if source == 0]
     nothing = sp.csr_array((1, network.input_size))
@@ -90,3 +93,17 @@ def _columns(network: Network) -> list[bytes]:
     joined.sort_indices()
     entries = zip(joined.indptr[:-1], joined.indptr[1:], strict=True)
     return [joined.indices[a:b].tobytes() + joined.data[a:b].tobytes() for a, b in entries]
+
+
+def _names(network: Network) -> list[bytes]:
+    """Return a name of its own for each coordinate: no two are equal."""
+    return [str(i).encode() for i in range(network.input_size)]
+
+
+def _told_apart(margins: Network, box: Interval) -> bool:
+    """Whether the margins in ``box`` are known so well that equal columns are as good as equal."""
+    try:
+        error = evaluation_error(margins, interval_bounds(margins, box))
+    except OverflowError:
+        return False
+    return bool(np.max(error, initial=0.0) <= SLACK)

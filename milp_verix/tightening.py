@@ -39,7 +39,7 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.crown import readers_of, undecided
-from verix_encodings.safe_bound import encoding_error, safe_lower_bound
+from verix_encodings.safe_bound import encoding_error, evaluation_error, safe_lower_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +146,24 @@ class _Programs:
         limit = min(self.session.largest_big_m, self.method.tolerances.largest_big_m)
         return not integer or encoding.largest_big_m <= limit
 
-    def least(self, encoding: Encoding, cost: FloatArray, magnitude: float, error: float) -> float:
+    def least(self, encoding: Encoding, cost: FloatArray, off: float, error: float) -> float:
         """Bound ``cost·v`` over the program loaded from below; -inf where nothing is proven.
 
-        ``magnitude`` is the size of the values in question, ``error`` that of the rounding in rows
-        and cost.
+        ``error`` bounds the rounding in rows and cost, ``off`` how far a bound is off that a solver
+        reports without duals.
         """
         result = self.session.minimise(cost, Targets(seconds=max(self.left, 0.0)))
         if result.duals is not None:
             return safe_lower_bound(encoding.program, cost, result.duals, error)
-        return result.bound - self.method.tolerances.decisive(magnitude) - error
+        return result.bound - off - error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """Bounds on the rounding in any ``row`` of a program, and in its ``outputs`` as evaluated."""
+
+    row: float
+    outputs: FloatArray
 
 
 def _tighten(network: Network, region: Region, programs: _Programs) -> Bounds:
@@ -190,8 +198,11 @@ def _layer_by_layer(
             encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
             widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
             chosen = rows[widest_first][: programs.method.neurons]
-            error = encoding_error(part, bounds[: value + 1])
-            tight = _over_program(encoding, known, programs, chosen, error, integer=whole)
+            errors = _Errors(
+                encoding_error(part, bounds[: value + 1]),
+                evaluation_error(part, bounds[: value + 1]),
+            )
+            tight = _over_program(encoding, known, programs, chosen, errors, integer=whole)
             bounds = (*bounds[:value], tight, *bounds[value + 1 :])
         settled = value
         yield bounds
@@ -206,14 +217,11 @@ def _over_program(
     known: Interval,
     programs: _Programs,
     rows: IntArray,
-    error: float,
+    errors: _Errors,
     *,
     integer: bool,
 ) -> Interval:
-    """Tighten the outputs ``rows`` of a program until the budget is spent.
-
-    ``error`` is that of the rounding in any row.
-    """
+    """Tighten the outputs ``rows`` of a program until the budget is spent."""
     lower, upper = known.lower.copy(), known.upper.copy()
     if not (encoding.program.columns and programs.load(encoding, integer=integer)):
         return known
@@ -221,10 +229,11 @@ def _over_program(
         cost, constant = encoding.output.row(int(row), encoding.program.columns)
         magnitude = float(known.magnitude[row])
         # the expression of the neuron is rounded as the rows are, and so are the sums below
-        slack = error + 1e-15 * (magnitude + abs(constant))
+        slack = errors.row + 1e-15 * (magnitude + abs(constant))
+        off = max(programs.method.tolerances.decisive(magnitude), float(errors.outputs[row]))
         try:
-            low = constant + programs.least(encoding, cost, magnitude, error) - slack
-            high = constant - programs.least(encoding, -cost, magnitude, error) + slack
+            low = constant + programs.least(encoding, cost, off, errors.row) - slack
+            high = constant - programs.least(encoding, -cost, off, errors.row) + slack
         except SolverError:
             break
         low, high = max(low, known.lower[row]), min(high, known.upper[row])
