@@ -12,7 +12,14 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.onnx_reader import Signature, cut, read_model, read_signature, trace
+from milp_verix.onnx_reader import (
+    Anchor,
+    Signature,
+    cut,
+    read_model,
+    read_signature,
+    trace,
+)
 from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.network import Network
 
@@ -26,7 +33,8 @@ class OnnxNetwork:
     ``path``; weights stored beside it are not covered. ``input_shape`` has 1 for the batch;
     ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
     ``output_name``, unless that holds labels or a map of them; then it is what they are made from,
-    inside the file, and the file is run that far.
+    inside the file, and the file is run that far. ``anchors`` are the values of ``ir`` that are
+    tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     """
 
     path: Path
@@ -40,6 +48,10 @@ class OnnxNetwork:
     softmax_stripped: bool
     sigmoid_stripped: bool
     session: Any
+    anchors: tuple[Anchor, ...]
+    anchor_session: Any
+    model: onnx.ModelProto
+    signature: Signature
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -67,13 +79,22 @@ class OnnxNetwork:
         ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where onnxruntime
         fails.
         """
+        return self._run(self.session, [self.scores_name], x)[0]
+
+    def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
+        """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
+
+        Raises as :meth:`evaluate` does.
+        """
+        return self._run(self.anchor_session, [anchor.tensor for anchor in self.anchors], x)
+
+    def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
         point = self.as_input(x)
         try:
-            outputs = self.session.run([self.scores_name], {self.input_name: point})
+            outputs = session.run(names, {self.input_name: point})
         except Exception as error:  # onnxruntime's exceptions share no base class but this
             raise ModelError(f"onnxruntime cannot run {self.path}: {first_line(error)}") from error
-        scores: NDArray[np.floating] = outputs[0].reshape(-1)
-        return scores
+        return [output.reshape(-1) for output in outputs]
 
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the file at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
@@ -123,6 +144,7 @@ def load_network(
     model, sha256 = read_model(path)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     traced = trace(model, signature, path.parent)
+    anchored = [anchor.tensor for anchor in traced.anchors]
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -135,17 +157,28 @@ def load_network(
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature),
+        anchors=traced.anchors,
+        anchor_session=session_of(path, cut(model, anchored)),
+        model=model,
+        signature=signature,
     )
 
 
 def _session(path: Path, model: onnx.ModelProto, signature: Signature) -> Any:
+    if signature.scores_name == signature.output_name:
+        return session_of(path)
+    return session_of(path, cut(model, [signature.scores_name]))
+
+
+def session_of(path: Path, model: onnx.ModelProto | None = None) -> Any:
+    """Return a session of onnxruntime for the file at ``path``, or for a ``model`` made of it."""
     options = onnxruntime.SessionOptions()
     # One thread: single inputs are too small to share, and results must not depend on scheduling.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
     source: Path | bytes = path
-    if signature.scores_name != signature.output_name:
-        source = cut(model, signature.scores_name).SerializeToString()
+    if model is not None:
+        source = model.SerializeToString()
         folder = "session.model_external_initializers_file_folder_path"
         options.add_session_config_entry(folder, str(path.parent.absolute()))
     try:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.agreement import require_agreement
 from milp_verix.ball import Ball, Domain, make_ball
 from milp_verix.errors import InputError
 from milp_verix.features import Features, FeaturesLike, make_features
@@ -56,6 +57,7 @@ def make_problem(
     ball = make_ball(converted, epsilon, norm, domain)
     question = make_question(network, ball.centre, delta=delta, label=label, output=output)
     groups = make_features(features, network.input_shape)
+    require_agreement(network, ball)
     return Problem(network, question, ball, groups, output)
 
 

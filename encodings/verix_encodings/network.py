@@ -5,7 +5,7 @@ output. A node refers to values by index and only to earlier ones, so the order 
 a topological order and every algorithm on a network is a loop over its nodes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeAlias
@@ -147,6 +147,19 @@ class Smooth:
 Node: TypeAlias = Affine | Relu | Max | Smooth
 
 
+def value_of(node: Node, values: Sequence[FloatArray]) -> FloatArray:
+    """Evaluate ``node``, given all ``values`` before it, in float64."""
+    if isinstance(node, Affine):
+        result = node.bias.copy()
+        for source, matrix in node.terms:
+            result += matrix @ values[source]
+        return result
+    z = values[node.source]
+    if isinstance(node, Max):
+        return node.reduce(z[node.indices])
+    return node.function.evaluate(z) if isinstance(node, Smooth) else np.maximum(z, 0.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
     """A feed-forward network ``f: R^d -> R^m`` in real arithmetic.
@@ -227,17 +240,7 @@ class Network:
             raise ValueError(f"expected {self.input_size} input values, got {flat.size}")
         values = [flat]
         for node in self.nodes:
-            if isinstance(node, Affine):
-                result = node.bias.copy()
-                for source, matrix in node.terms:
-                    result += matrix @ values[source]
-            elif isinstance(node, Max):
-                result = node.reduce(values[node.source][node.indices])
-            elif isinstance(node, Smooth):
-                result = node.function.evaluate(values[node.source])
-            else:
-                result = np.maximum(values[node.source], 0.0)
-            values.append(result)
+            values.append(value_of(node, values))
         return values
 
     def evaluate(self, x: ArrayLike) -> FloatArray:

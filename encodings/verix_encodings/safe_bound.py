@@ -15,17 +15,20 @@ The rows of an encoding are themselves rounded: ``M_k C_k`` and ``M_k k_k`` of
 true trajectory of the network can miss a row for that reason; the rows are widened by it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
-from verix_encodings.bounds import Bounds
-from verix_encodings.network import Affine, Max, Network, Smooth
+from verix_encodings.bounds import Bounds, Interval
+from verix_encodings.network import Affine, Max, Network, Node, Smooth
 from verix_encodings.program import Program
 from verix_encodings.strips import slope_range
 
+_SMOOTH_OPERATIONS = 16
+"""An evaluation of a smooth activation rounds no more than so many operations do."""
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -220,28 +223,35 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
 def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
     """Bound the rounding error of evaluating each output in float64; shape (outputs,).
 
-    An affine map adds ``γ (|W| |v| + |b|)`` to the errors that it carries on, an activation scales
-    its own by no more than its largest slope (Higham, *Accuracy and Stability of Numerical
-    Algorithms*, 2002, §3.1). Where large terms cancel it is far above the rounding of the result.
-    ``bounds`` must be valid.
+    ``bounds`` must be valid. See :func:`error_behind`.
     """
     errors = [np.zeros(network.input_size)]
     for node in network.nodes:
-        if isinstance(node, Affine):
-            gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in node.terms))
-            error = gamma * np.abs(node.bias)
-            for source, matrix in node.terms:
-                error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
-            error = error + node.deviation(lambda source: bounds[source].magnitude)
-        elif isinstance(node, Max):
-            error = node.reduce(errors[node.source][node.indices])
-        elif isinstance(node, Smooth):
-            interval = bounds[node.source]
-            steepest = np.abs(slope_range(node.function, interval.lower, interval.upper)).max(
-                axis=0
-            )
-            error = steepest * errors[node.source]
-        else:
-            error = errors[node.source]
-        errors.append(np.asarray(error))
+        errors.append(error_behind(node, errors, bounds))
     return errors[-1]
+
+
+def error_behind(
+    node: Node, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+) -> FloatArray:
+    """Bound the error of ``node``, evaluated in float64, given those of the values before it.
+
+    An affine map adds ``γ (|W| |v| + |b|)`` to the errors that it carries on, an activation scales
+    its own by no more than its largest slope (Higham, *Accuracy and Stability of Numerical
+    Algorithms*, 2002, §3.1). Where large terms cancel it is far above the rounding of the result.
+    """
+    if isinstance(node, Affine):
+        gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in node.terms))
+        error = gamma * np.abs(node.bias)
+        for source, matrix in node.terms:
+            error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+        return error + node.deviation(lambda source: bounds[source].magnitude)
+    if isinstance(node, Max):
+        return node.reduce(errors[node.source][node.indices])
+    if isinstance(node, Smooth):
+        interval = bounds[node.source]
+        slopes = slope_range(node.function, interval.lower, interval.upper)
+        steepest = np.abs(slopes).max(axis=0)
+        own = relative_error(_SMOOTH_OPERATIONS) * (1.0 + interval.magnitude)
+        return np.asarray(steepest * errors[node.source] + own)
+    return errors[node.source]

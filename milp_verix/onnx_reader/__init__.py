@@ -27,6 +27,6 @@ one that multiplies by constants is ``dot``.
 from milp_verix.onnx_reader.model_file import read_model
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature, read_signature
-from milp_verix.onnx_reader.trace import Trace, trace
+from milp_verix.onnx_reader.trace import Anchor, Trace, Watch, trace
 
-__all__ = ["Signature", "Trace", "cut", "read_model", "read_signature", "trace"]
+__all__ = ["Anchor", "Signature", "Trace", "Watch", "cut", "read_model", "read_signature", "trace"]

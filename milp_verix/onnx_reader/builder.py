@@ -17,11 +17,23 @@ class Builder:
         """Start from the input alone, value 0."""
         self.input = value_symbol(0, input_shape)
         self._nodes: list[Node] = []
+        self._affine: list[tuple[Symbol, int]] = []
 
     def value(self, x: Symbol) -> int:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
         value = exact_value(x)
-        return self._append(_affine(x)) if value is None else value
+        if value is None:
+            value = self._append(_affine(x))
+            self._affine.append((x, value))
+        return value
+
+    def known(self, x: Symbol) -> int | None:
+        """Return the index of the value that ``x`` became or is, None where it was folded away."""
+        for known, value in self._affine:
+            # a tensor that is only seen in another shape goes on with the very same terms
+            if known.terms is x.terms and known.bias is x.bias:
+                return value
+        return exact_value(x)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
@@ -48,6 +60,7 @@ class Builder:
 
     def network(self, output: Symbol) -> Network:
         """Return the network that computes ``output``: its last node is affine, always."""
+        self._affine.append((output, len(self._nodes) + 1))
         return Network(self.input.shape, (*self._nodes, _affine(output)))
 
     def _append(self, node: Node) -> int:

@@ -5,6 +5,8 @@ and a map from labels to probabilities (ZipMap). What these were made from is a 
 model: the file is cut there, and what is left of it is run as it is.
 """
 
+from collections.abc import Sequence
+
 import onnx
 
 from milp_verix.errors import InputError, ModelError
@@ -37,18 +39,18 @@ def scores_of(graph: onnx.GraphProto, output: str | None) -> tuple[str, str]:
     return chosen.name, _before_label(chosen.name, producers) if _is_label(chosen) else chosen.name
 
 
-def cut(model: onnx.ModelProto, scores: str) -> onnx.ModelProto:
-    """Return ``model`` as far as the tensor ``scores``, which is its output."""
+def cut(model: onnx.ModelProto, tensors: Sequence[str]) -> onnx.ModelProto:
+    """Return ``model`` as far as the ``tensors``, which are its outputs."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
-    needed, kept = {scores}, []
+    needed, kept = set(tensors), []
     for proto in reversed(model.graph.node):
         if not needed.isdisjoint(filter(None, proto.output)):
             kept.append(proto)
             needed.update(proto.input)
     del result.graph.node[:], result.graph.output[:]
     result.graph.node.extend(reversed(kept))
-    result.graph.output.append(onnx.helper.make_empty_tensor_value_info(scores))
+    result.graph.output.extend(map(onnx.helper.make_empty_tensor_value_info, tensors))
     return result
 
 

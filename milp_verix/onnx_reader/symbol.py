@@ -23,7 +23,7 @@ from verix_encodings.smooth import SmoothFunction
 Shape: TypeAlias = tuple[int, ...]
 Constant: TypeAlias = NDArray[Any]
 
-COMPUTED = 2.0**-47
+COMPUTED = 2.0**-49
 """The relative error that a constant may have which was computed, 1/9 or a product of two, and the
 rounding of one product with it."""
 _UNDERFLOW = 2.0**-900
@@ -241,11 +241,16 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
 
 def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     """Return ``matrix`` times the flat elements of ``x``, in ``shape``."""
-    terms = {value: _product(matrix, term) for value, term in x.terms.items()}
-    weight = abs(matrix)
-    entries = int(np.diff(matrix.indptr).max(initial=0))
-    # the entries of a matrix times a value itself are those of the matrix
-    relative = COMPUTED if exact_value(x) is not None else COMPUTED + relative_error(entries)
+    value, entries = exact_value(x), matrix.nnz
+    matrix.sum_duplicates()
+    if value is not None and matrix.nnz == entries:
+        # the product is the matrix itself, and rounds nothing
+        rounding = {value: COMPUTED * _row_sizes(matrix) + _UNDERFLOW}
+        nothing = np.zeros(matrix.shape[0])
+        return Symbol(shape, {value: matrix}, nothing, rounding, nothing)
+    terms = {k: _product(matrix, term) for k, term in x.terms.items()}
+    most = int(np.diff(matrix.indptr).max(initial=0)) + entries - matrix.nnz
+    weight, relative = abs(matrix), COMPUTED + relative_error(most)
 
     def lost(known: FloatArray, size: FloatArray) -> FloatArray:
         return np.asarray(weight @ (known + relative * size) + _UNDERFLOW)

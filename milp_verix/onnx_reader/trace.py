@@ -1,8 +1,9 @@
 """The walk through an ONNX graph that turns it into a network."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -34,14 +35,33 @@ from verix_encodings.network import Network
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A value of the network that is a tensor of the file: the output of the node ``node``."""
+
+    value: int
+    tensor: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """The network read from a graph, and the operator that was left out at its end, if any."""
+    """The network read from a graph, and the operator that was left out at its end, if any.
+
+    ``anchors`` are in the order of their values.
+    """
 
     network: Network
     stripped: str | None
+    anchors: tuple[Anchor, ...]
 
 
-def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
+Watch: TypeAlias = Callable[[str, str, Symbol], None]
+"""Called with the node, the name and the symbol of each tensor that depends on the input."""
+
+
+def trace(
+    model: onnx.ModelProto, signature: Signature, folder: Path, watch: Watch | None = None
+) -> Trace:
     """Return the network that computes ``signature.scores_name``.
 
     Only what this output needs is read. ``folder`` is where weights outside the file are looked
@@ -51,6 +71,7 @@ def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
     builder = Builder(signature.input_shape)
     tensors = _Tensors(model.graph, signature.input_name, builder.input, folder)
     opset = _opset(model)
+    computed: list[tuple[str, str, Symbol]] = []
     functions = {(function.domain, function.name) for function in model.functions}
     for proto in _needed(model.graph, signature.scores_name, tensors.producers):
         node = _context(proto, opset, builder)
@@ -63,12 +84,18 @@ def trace(model: onnx.ModelProto, signature: Signature, folder: Path) -> Trace:
         inputs = [tensors.read(name, f"{node} reads") if name else None for name in proto.input]
         if any(isinstance(x, Symbol) for x in inputs):
             # an operator may compute more outputs than the node names, or fewer
-            tensors.known.update(zip(node.outputs, apply(node, inputs), strict=False))
+            for name, x in zip(node.outputs, apply(node, inputs), strict=False):
+                tensors.known[name] = x
+                if name and isinstance(x, Symbol) and x.tail is None:
+                    computed.append((name, str(node), x))
+                    if watch is not None:
+                        watch(str(node), name, x)
         else:
             constants = dict(zip(proto.input, inputs, strict=True))
             known = {name: x for name, x in constants.items() if isinstance(x, np.ndarray)}
             tensors.known[node.outputs[0]] = fold(node, proto, known)
-    return _finished(builder, signature, tensors.read(signature.scores_name, "the model returns"))
+    output = tensors.read(signature.scores_name, "the model returns")
+    return _finished(builder, signature, output, computed)
 
 
 class _Tensors:
@@ -109,7 +136,12 @@ class _Tensors:
         )
 
 
-def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
+def _finished(
+    builder: Builder,
+    signature: Signature,
+    output: Tensor,
+    computed: Iterable[tuple[str, str, Symbol]],
+) -> Trace:
     name = signature.scores_name
     if not isinstance(output, Symbol):
         raise ModelError(f"output {name!r} does not depend on the input")
@@ -119,7 +151,14 @@ def _finished(builder: Builder, signature: Signature, output: Tensor) -> Trace:
             f"{signature.input_shape}; expected one vector of scores. Where the model fixes its "
             "batch size, export it with batch size 1"
         )
-    return Trace(builder.network(output), output.tail.operator if output.tail else None)
+    network = builder.network(output)
+    anchors: dict[int, Anchor] = {}
+    for tensor, node, symbol in computed:
+        value = builder.known(symbol)
+        if value:
+            anchors.setdefault(value, Anchor(value, tensor, node))
+    in_order = tuple(anchors[value] for value in sorted(anchors))
+    return Trace(network, output.tail.operator if output.tail else None, in_order)
 
 
 def _opset(model: onnx.ModelProto) -> int:

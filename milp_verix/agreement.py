@@ -1,0 +1,180 @@
+"""A guard for what no one thought of: our reading of a network is compared with onnxruntime.
+
+At the input and at a few random points of the ball, each value of the network that is a tensor of
+the file is evaluated by both, from the same values before it: onnxruntime's own. So a difference
+shows where it arises, and may be no larger than the rounding of one layer: the error bound of
+:func:`~verix_encodings.safe_bound.error_behind`, for the precision that the file is run in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.ball import Ball
+from milp_verix.errors import ModelError
+from milp_verix.onnx_network import OnnxNetwork, session_of
+from milp_verix.onnx_reader import cut, trace
+from milp_verix.onnx_reader.symbol import Symbol
+from verix_encodings import Interval
+from verix_encodings.arrays import FloatArray
+from verix_encodings.network import Affine, value_of
+from verix_encodings.safe_bound import error_behind
+
+_RANDOM_POINTS = 3
+_LENIENCE = 2.0
+"""The error bound is of first order; what it leaves out is far smaller than the bound itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Entry ``entry`` of a value: ``ours`` and ``theirs`` are farther apart than ``allowed``."""
+
+    entry: int
+    ours: float
+    theirs: float
+    allowed: float
+
+
+def require_agreement(network: OnnxNetwork, ball: Ball) -> None:
+    """Compare our evaluation of ``network`` with onnxruntime's at a few points of ``ball``.
+
+    Raises ``ModelError`` that names the first node whose shape or value differs.
+    """
+    generator = np.random.default_rng(0)
+    everything = np.arange(ball.centre.size)
+    points = [ball.centre]
+    for _ in range(_RANDOM_POINTS):
+        share = generator.random(everything.size)
+        within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
+        points.append(ball.nearest_witness(within, everything))
+    _compare(network, np.array(points))
+
+
+def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
+    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it."""
+    seen = [network.tensors(point) for point in points]
+    theirs = {a.value: [run[i] for run in seen] for i, a in enumerate(network.anchors)}
+    values = [points.astype(np.float64)]
+    errors, reaches = [np.zeros(points.shape[1])], [_range(values[0])]
+    allowed = errors[0]
+    for number, node in enumerate(network.ir.nodes, start=1):
+        ours = np.array([value_of(node, at) for at in zip(*values, strict=True)])
+        if not np.isfinite(ours).all():
+            return  # nothing is proven of values that float64 cannot hold
+        error = error_behind(node, errors, reaches)
+        allowed = _allowed(network, error)
+        for place, other in enumerate(theirs.get(number, ())):
+            found = _difference(ours[place], other, allowed)
+            if found is not None:
+                before = [value[place] for value in values]
+                raise _disagreement(network, points[place], before, found)
+        if number in theirs and np.isfinite(theirs[number]).all():
+            ours, error = np.array(theirs[number], dtype=np.float64), np.zeros_like(error)
+        values.append(ours)
+        errors.append(error)
+        reaches.append(_range(ours))
+    for place, point in enumerate(points):
+        scores = network.evaluate(point)
+        stripped = network.softmax_stripped or network.sigmoid_stripped
+        found = (_out_of_order if stripped else _difference)(values[-1][place], scores, allowed)
+        if found is not None:
+            before = [value[place] for value in values]
+            raise _disagreement(network, point, before, found)
+
+
+def _range(values: FloatArray) -> Interval:
+    """Return the range of each entry over the points, the rows of ``values``."""
+    return Interval(values.min(axis=0), values.max(axis=0))
+
+
+def _allowed(network: OnnxNetwork, error: FloatArray) -> FloatArray:
+    """Return what an ``error`` in float64 can be in the precision that onnxruntime computes in."""
+    # a file of float64 may cast to float32 on the way
+    precision = np.finfo(np.float32 if network.dtype == np.float64 else network.dtype)
+    ratio = float(precision.eps) / float(np.finfo(np.float64).eps)
+    return np.asarray(_LENIENCE * ratio * error + float(precision.tiny))
+
+
+def _difference(
+    ours: FloatArray, theirs: NDArray[np.floating], allowed: FloatArray
+) -> _Difference | None:
+    """Return the first entry that differs by more than is ``allowed``; entry -1 for the shape."""
+    if ours.size != theirs.size:
+        return _Difference(-1, ours.size, theirs.size, 0.0)
+    if not np.isfinite(theirs).all():
+        return None  # it overflows in the precision of the file
+    apart = np.flatnonzero(np.abs(ours - theirs) > allowed)
+    if not apart.size:
+        return None
+    entry = int(apart[0])
+    return _Difference(entry, float(ours[entry]), float(theirs[entry]), float(allowed[entry]))
+
+
+def _out_of_order(
+    scores: FloatArray, returned: NDArray[np.floating], allowed: FloatArray
+) -> _Difference | None:
+    """Return a score whose place is another behind the Softmax or Sigmoid that was left out."""
+    if scores.size != returned.size:
+        return _Difference(-1, scores.size, returned.size, 0.0)
+    if scores.size == 1:
+        above = float(returned[0]) - 0.5
+        wrong = abs(scores[0]) > allowed[0] and scores[0] * above < 0
+        return _Difference(0, scores[0], float(returned[0]), allowed[0]) if wrong else None
+    best = int(np.argmax(returned))
+    ahead = np.flatnonzero(scores - scores[best] > allowed + allowed[best])
+    if not ahead.size or not np.isfinite(returned).all():
+        return None
+    entry = int(ahead[0])
+    return _Difference(entry, float(scores[entry]), float(scores[best]), float(allowed[entry]))
+
+
+def _disagreement(
+    network: OnnxNetwork,
+    point: NDArray[np.floating],
+    values: Sequence[FloatArray],
+    found: _Difference,
+) -> ModelError:
+    """Return the error that names the first node whose value differs, given those before it."""
+    where, first = _first_node(network, point, values) or ("the output", found)
+    if first.entry < 0:
+        told = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"
+    else:
+        told = (
+            f"{first.ours:.9g} in entry {first.entry}, in onnxruntime {first.theirs:.9g}; "
+            f"rounding explains a difference of {first.allowed:.2g}"
+        )
+    return ModelError(
+        f"{network.path} is not read as onnxruntime runs it: {where} has {told}. Nothing can be "
+        "proven about it; please report this network as an error of milp-verix"
+    )
+
+
+def _first_node(
+    network: OnnxNetwork, point: NDArray[np.floating], values: Sequence[FloatArray]
+) -> tuple[str, _Difference] | None:
+    """Return the first node whose tensor differs, by the affine maps that are folded elsewhere."""
+    seen: list[tuple[str, str, Symbol]] = []
+
+    def watch(node: str, tensor: str, symbol: Symbol) -> None:
+        if all(value < len(values) for value in symbol.terms):
+            seen.append((node, tensor, symbol))
+
+    trace(network.model, network.signature, network.path.parent, watch)
+    names = [tensor for _, tensor, _ in seen]
+    outputs = session_of(network.path, cut(network.model, names)).run(
+        names, {network.input_name: network.as_input(point)}
+    )
+    reaches = [Interval(value, value) for value in values]
+    nothing = [np.zeros(value.size) for value in values]
+    for (node, _, symbol), output in zip(seen, outputs, strict=True):
+        rounding = (*(symbol.rounding[value] for value in symbol.terms), symbol.bias_rounding)
+        affine = Affine(tuple(symbol.terms.items()), symbol.bias, rounding)
+        allowed = _allowed(network, error_behind(affine, nothing, reaches))
+        if output.shape != symbol.shape:
+            return f"{node}, of shape {symbol.shape},", _Difference(-1, symbol.size, output.size, 0)
+        found = _difference(value_of(affine, values), output.reshape(-1), allowed)
+        if found is not None:
+            return node, found
+    return None
