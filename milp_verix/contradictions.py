@@ -76,7 +76,7 @@ def _claims(run: Run, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         holding = [tuple(free) for free, v in zip(checks, run.verdicts, strict=False) if v.holds]
         return sorted(holding, key=len)
     irrelevant = set(run.explanation.irrelevant)
-    freed = [feature for feature in run.explanation.traversal if feature in irrelevant]
+    freed = [feature for feature in run.explanation.permutation if feature in irrelevant]
     return [tuple(freed[: i + 1]) for i in range(len(freed))]
 
 

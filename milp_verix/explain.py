@@ -151,7 +151,8 @@ def explain(
     ) as oracle:
 
         def result() -> Explanation:
-            return explanation_of(problem, chosen, state, oracle, time.monotonic() - started)
+            found = explanation_of(problem, chosen, state, oracle, time.monotonic() - started)
+            return replace(found, traversal=traversal)
 
         def on_step(state: Traversal) -> None:
             if progress is not None:
@@ -159,7 +160,7 @@ def explain(
                 progress(Progress(state.done, len(state.order), size, result))
 
         traverse(Walk(oracle, state, started + seconds, check_seconds, on_step), strategy)
-        return replace(result(), strategy=traversal)
+        return result()
 
 
 def explanation_of(
@@ -187,7 +188,7 @@ def explanation_of(
         groups=tuple(tuple(int(i) for i in group) for group in problem.features.groups),
         feature_shape=problem.features.shape,
         order=order.name,
-        traversal=order.permutation,
+        permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
         solver=oracle.solver,
         explanation=tuple(sorted([*traversal.violated, *unknown])),

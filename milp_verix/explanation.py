@@ -86,14 +86,14 @@ class Explanation:
     counterfactual, so that it could not have been left out. Feature numbers refer to ``groups``.
 
     ``input`` has the network's input shape and dtype. ``order`` names the traversal order and
-    ``traversal`` lists the features in it; ``sensitivity`` is the score per feature behind it, or
-    None. ``domain`` is the pair of ends, each a float or a flat tuple. ``unknown`` are features
-    that were not decided (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the
-    one that a regression is about, None for all; ``bounds`` names how neurons were
-    bounded, ``formulation`` how ReLUs were encoded, ``strategy`` which checks were asked.
-    ``lower_bound`` is a proven lower bound on the cost of every explanation, None where nobody
-    asked; ``costs`` are those of the features, 1 each where there are none, so that the cost is the
-    size. Raises ``ValueError`` where parts contradict.
+    ``permutation`` lists the features in it; ``sensitivity`` is the score per feature behind it, or
+    None. ``traversal`` names the traversal, None where there was none. ``domain`` is the pair of
+    ends, each a float or a flat tuple. ``unknown`` are features that were not decided
+    (``unknown_reasons``); ``explanation`` holds them too. ``output`` is the one that a regression
+    is about, None for all; ``bounds`` names how neurons were bounded, ``formulation`` how ReLUs
+    were encoded. ``lower_bound`` is a proven lower bound on the cost of every explanation, None
+    where nobody asked; ``costs`` are those of the features, 1 each where there are none, so that
+    the cost is the size. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -106,7 +106,7 @@ class Explanation:
     groups: tuple[tuple[int, ...], ...]
     feature_shape: tuple[int, ...] | None
     order: str
-    traversal: tuple[int, ...]
+    permutation: tuple[int, ...]
     sensitivity: tuple[float, ...] | None
     solver: str
     explanation: tuple[int, ...]
@@ -121,7 +121,7 @@ class Explanation:
     bounds: str | None = None
     formulation: str | None = None
     costs: tuple[float, ...] | None = None
-    strategy: str | None = None
+    traversal: str | None = None
 
     def __post_init__(self) -> None:
         self._check()
@@ -134,8 +134,8 @@ class Explanation:
         everything = list(range(len(self.groups)))
         if sorted([*self.explanation, *self.irrelevant]) != everything:
             raise ValueError("explanation and irrelevant must hold each feature exactly once")
-        if sorted(self.traversal) != everything:
-            raise ValueError("traversal must hold each feature exactly once")
+        if sorted(self.permutation) != everything:
+            raise ValueError("permutation must hold each feature exactly once")
         if not set(self.unknown_reasons) <= set(self.explanation):
             raise ValueError("a feature that is unknown must be in the explanation")
         if set(self.counterfactuals) != set(self.explanation) - set(self.unknown_reasons):
@@ -144,6 +144,11 @@ class Explanation:
             raise ValueError("each feature has one cost")
         if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
             raise ValueError("the lower bound is above the cost of the explanation")
+
+    @property
+    def strategy(self) -> str | None:
+        """The former name of ``traversal``."""
+        return self.traversal
 
     @property
     def size(self) -> int:

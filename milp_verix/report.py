@@ -85,7 +85,7 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
         *((("minimum", _minimum(explanation)),) if explanation.lower_bound is not None else ()),
         ("counterfactuals", _counterfactuals(explanation)),
         ("order", explanation.order),
-        *([] if explanation.strategy is None else [("traversal", explanation.strategy)]),
+        *([] if explanation.traversal is None else [("traversal", explanation.traversal)]),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
         *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
         *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),

@@ -1,4 +1,7 @@
-"""Explanations as JSON, schema 1.
+"""Explanations as JSON, schema 2; schema 1 is read as well.
+
+In schema 1 ``traversal`` was the list that ``permutation`` is now, and ``strategy`` the name that
+``traversal`` is now.
 
 Numbers of the network's own type are written with the fewest digits that identify them, so that a
 reader gets back the same bits; the ends of an unlimited domain are null. The file holds the input
@@ -30,7 +33,8 @@ from milp_verix.explanation import (
 if TYPE_CHECKING:
     from milp_verix.finding import Finding
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, SCHEMA)
 
 
 def dump(explanation: Explanation, *, indent: int | None = None) -> str:
@@ -40,12 +44,12 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "schema": SCHEMA,
         **posed_data(e),
         "order": e.order,
-        "traversal": e.traversal,
+        "permutation": e.permutation,
         "sensitivity": e.sensitivity,
         "solver": e.solver,
         "bounds": e.bounds,
         "formulation": e.formulation,
-        "strategy": e.strategy,
+        "traversal": e.traversal,
         "explanation": e.explanation,
         "irrelevant": e.irrelevant,
         "unknown": e.unknown,
@@ -124,8 +128,9 @@ def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
     except json.JSONDecodeError as error:
         raise InputError(f"{where} is not JSON: {error}") from error
     found = data.get("schema") if isinstance(data, dict) else None
-    if found != SCHEMA:
-        raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
+    if found not in READABLE:
+        expected = " or ".join(map(str, READABLE))
+        raise InputError(f"{where} has schema {found!r}, expected {expected}")
     return data, where
 
 
@@ -192,13 +197,14 @@ def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
 
 def _explanation(data: dict[str, Any]) -> Explanation:
     fields, sensitivity = posed_fields(data), data["sensitivity"]
+    old = data["schema"] == 1
     dtype, shape = fields["input"].dtype, fields["input"].shape
     return Explanation(
         **fields,
         lower_bound=data["lower_bound"],
         costs=None if data.get("costs") is None else tuple(data["costs"]),
         order=data["order"],
-        traversal=tuple(data["traversal"]),
+        permutation=tuple(data["traversal" if old else "permutation"]),
         sensitivity=None if sensitivity is None else tuple(sensitivity),
         solver=data["solver"],
         explanation=tuple(data["explanation"]),
@@ -215,7 +221,7 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         versions=data["versions"],
         bounds=data.get("bounds"),
         formulation=data.get("formulation"),
-        strategy=data.get("strategy"),
+        traversal=data.get("strategy" if old else "traversal"),
     )
 
 

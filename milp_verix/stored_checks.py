@@ -25,7 +25,7 @@ def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
     irrelevant = set(explanation.irrelevant)
     free: list[int] = []
     checks = []
-    for feature in explanation.traversal:
+    for feature in explanation.permutation:
         checks.append((*free, feature))
         if feature in irrelevant:
             free.append(feature)

@@ -61,7 +61,7 @@ def made(
         groups=tuple(tuple(group) for group in groups),
         feature_shape=None,
         order="sequential" if sensitivity is None else "sensitivity",
-        traversal=tuple(range(len(groups))),
+        permutation=tuple(range(len(groups))),
         sensitivity=None if sensitivity is None else tuple(sensitivity),
         solver="highs",
         explanation=tuple(inside),

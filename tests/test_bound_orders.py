@@ -59,9 +59,9 @@ def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: 
     problem = case(seed)
     found = explain(problem.network(tmp_path), problem.x, order=order, **problem.options)
     assert found.minimal
-    assert found.explanation == problem.brute.explanation(found.traversal)
+    assert found.explanation == problem.brute.explanation(found.permutation)
     assert found.sensitivity is not None
-    scores = [found.sensitivity[feature] for feature in found.traversal]
+    scores = [found.sensitivity[feature] for feature in found.permutation]
     assert scores == sorted(scores)
 
 

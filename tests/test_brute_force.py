@@ -108,7 +108,7 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
             reuse=seed % 3 > 0,
             **problem.options,
         )
-        assert explanation.traversal == tuple(expected)
+        assert explanation.permutation == tuple(expected)
         assert explanation.explanation == problem.brute.explanation(expected)
         assert explanation.minimal
         assert_sound(explanation, network, problem.x)

@@ -78,7 +78,7 @@ def test_options_reach_the_explanation(tmp_path: Path) -> None:
             assert found.solver == "cbc"
         else:
             assert found.explanation == expected.explanation
-            assert found.traversal == expected.traversal
+            assert found.permutation == expected.permutation
             assert found.bounds == ("lp" if "--bounds" in options else "crown")
 
 

@@ -67,7 +67,7 @@ def test_the_checks_of_an_explanation_decide_it() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"], checks=checks)
     for run in found.runs:
         violated = {
-            expected.traversal[number]
+            expected.permutation[number]
             for number, answer in enumerate(run.answers)
             if answer is Answer.VIOLATED
         }

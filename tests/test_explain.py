@@ -31,7 +31,7 @@ def comparable(explanation: Explanation) -> tuple[Any, ...]:
     return (
         explanation.explanation,
         explanation.irrelevant,
-        explanation.traversal,
+        explanation.permutation,
         explanation.sensitivity,
         counterfactuals,
         timeless,
@@ -289,7 +289,7 @@ def test_nobody_can_change_an_explanation() -> None:
     for mapping in (found.counterfactuals, found.unknown_reasons, found.versions):
         with pytest.raises(TypeError):
             mapping[0] = None
-    for sequence in (found.explanation, found.irrelevant, found.groups, found.traversal):
+    for sequence in (found.explanation, found.irrelevant, found.groups, found.permutation):
         assert isinstance(sequence, tuple)
 
 

@@ -85,8 +85,8 @@ def test_other_solvers_confirm_steps_of_that_explanation(solver: str) -> None:
     # nothing is known beforehand, and interval arithmetic leaves more to the solver
     with Oracle(problem, solver, bounds="interval", reuse=False) as oracle:
         for step in range(0, 784, 40):
-            feature = found.traversal[step]
-            free = [i for i in found.traversal[:step] if i in irrelevant]
+            feature = found.permutation[step]
+            free = [i for i in found.permutation[:step] if i in irrelevant]
             verdict = oracle.check(problem.features.coordinates([*free, feature]))
             assert verdict.holds == (feature in irrelevant)
             assert verdict.violated == (feature in found.counterfactuals)

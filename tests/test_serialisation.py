@@ -91,7 +91,9 @@ def test_a_link_is_followed_and_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
     data = json.loads(explained().to_json(), parse_constant=pytest.fail)
     expected = explained()
-    assert data["schema"] == 1
+    assert data["schema"] == 2
+    assert data["permutation"] == list(expected.permutation)
+    assert data["traversal"] == expected.traversal == "galloping"
     assert data["model"]["sha256"] == network().sha256
     assert data["input"]["sha256"] == array_hash(images()[15].reshape(1, 1, 8, 8))
     assert data["prediction"] == expected.prediction
@@ -127,10 +129,12 @@ def test_unknown_features_keep_their_reasons() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 2}, "schema 2, expected 1"),
+        ({"schema": 3}, "schema 3, expected 1 or 2"),
         ({"schema": None}, "schema None"),
         ({"explanation": [0]}, "exactly once"),
-        ({"traversal": [0]}, "traversal"),
+        ({"permutation": [0]}, "permutation"),
+        # a file that names the first schema has no permutation to read
+        ({"schema": 1}, "permutation"),
         ({"counterfactuals": []}, "needs a counterfactual"),
         ({"unknown_reasons": {"x": "?"}}, "not an explanation"),
         ({"input": None}, "not an explanation"),
@@ -141,6 +145,22 @@ def test_a_file_that_contradicts_itself(change: dict[str, Any], message: str) ->
     data = json.loads(explained().to_json()) | change
     with pytest.raises(InputError, match=message):
         Explanation.from_json(json.dumps(data))
+
+
+def test_a_file_of_the_first_schema_is_read() -> None:
+    # written before "traversal" was the name of the traversal and not a list of features
+    found = Explanation.from_json(Path(__file__).parent / "fixtures/results/schema_1.json")
+    assert found.permutation == (0, 1, 6, 3, 5, 4, 7, 2)
+    assert found.traversal == found.strategy == "binary"
+    assert found.replay(network()) == ()
+    assert_same(Explanation.from_json(found.to_json()), found)
+
+
+def test_an_explanation_on_its_way_names_its_traversal() -> None:
+    snapshots = []
+    options: dict[str, Any] = {"epsilon": 0.1, "traversal": "sequential"}
+    explain(network(), images()[0], **options, progress=lambda s: snapshots.append(s.snapshot()))
+    assert {snapshot.traversal for snapshot in snapshots} == {"sequential"}
 
 
 def test_a_part_that_is_missing_is_named() -> None:

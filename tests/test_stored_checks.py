@@ -18,9 +18,9 @@ def test_checks_survive_a_file(tmp_path: Path) -> None:
 
 def test_the_checks_of_an_explanation() -> None:
     found, checks = explained(), checks_of(explained())
-    assert [check[-1] for check in checks] == list(found.traversal)
+    assert [check[-1] for check in checks] == list(found.permutation)
     assert all(set(check[:-1]) <= set(found.irrelevant) for check in checks)
-    assert set(checks[-1]) == {*found.irrelevant, found.traversal[-1]}
+    assert set(checks[-1]) == {*found.irrelevant, found.permutation[-1]}
     assert all(len(set(check)) == len(check) for check in checks)
 
 

@@ -69,7 +69,7 @@ def assert_sound(explanation: Explanation, network: OnnxNetwork, x: NDArray[Any]
     """Assert what every explanation promises, finished or not."""
     features = range(len(explanation.groups))
     parts = [*explanation.explanation, *explanation.irrelevant]
-    assert sorted(parts) == sorted(explanation.traversal) == list(features)
+    assert sorted(parts) == sorted(explanation.permutation) == list(features)
     decided = set(explanation.explanation) - set(explanation.unknown)
     assert set(explanation.unknown) <= set(explanation.explanation)
     assert set(explanation.counterfactuals) == decided

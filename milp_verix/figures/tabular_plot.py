@@ -65,7 +65,7 @@ def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
     known = statuses(explanation)
     scores = explanation.sensitivity
     if scores is None:
-        ranked = list(explanation.traversal)
+        ranked = list(explanation.permutation)
     else:
         ranked = sorted(range(len(scores)), key=lambda feature: -abs(scores[feature]))
     by_status = sorted(ranked, key=lambda feature: known[feature] is Status.IRRELEVANT)
