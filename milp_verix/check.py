@@ -29,6 +29,7 @@ def check(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     solver: str = "auto",
     time_limit: float | None = 300.0,
     threads: int = 1,
@@ -45,7 +46,8 @@ def check(
 
     Args:
         network: an :class:`OnnxNetwork`, or the path of an ONNX file.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``.
         free: indices of the features that may change; see ``features``.
         epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
@@ -54,7 +56,11 @@ def check(
         features: groups of coordinates, see :func:`milp_verix.features.make_features`.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"`` or ``"gurobi"``.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
+            ``x`` and figures follow it.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see ``docs/solvers.md``.
         time_limit: seconds for the check; None for no limit.
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
@@ -80,6 +86,7 @@ def check(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     chosen = indices_of(free, problem.features.count)
     seconds = seconds_of(time_limit, "time_limit")

@@ -17,7 +17,6 @@ from milp_verix.cli_compare import EXIT_CODES, compare
 from milp_verix.cli_contrastive import contrastive
 from milp_verix.cli_delivery import (
     Delivery,
-    ImageShape,
     JsonPath,
     PlotPath,
     Quiet,
@@ -34,6 +33,7 @@ from milp_verix.cli_options import (
     Epsilon,
     FormulationName,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -43,6 +43,7 @@ from milp_verix.cli_options import (
     OutputName,
     Segments,
     groups_of,
+    image_shape_in,
     network_of,
     numbers_in,
     refusals,
@@ -128,7 +129,11 @@ def _explain(
     label: Label = None,
     output: Output = None,
     solver: Annotated[
-        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+        str,
+        typer.Option(
+            metavar="|".join(["auto", *SOLVERS]),
+            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
+        ),
     ] = "auto",
     exactness: Annotated[
         str,
@@ -155,12 +160,12 @@ def _explain(
 ) -> None:
     """Find the features that, when fixed, keep the prediction whatever the others do."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    delivery = Delivery(json_path, plot_path, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
         network = network_of(model, input_shape, output_name)
-        delivery.check_image(network)
-        given = given_input(specification, network, domain)
+        seen = image_shape_in(image_shape, network)
+        given = given_input(specification, network, domain, seen)
         with progress_bar(errors) as show:
             result = explain(
                 network,
@@ -175,6 +180,7 @@ def _explain(
                 traversal=traversal,
                 label=label,
                 output=output,
+                image_shape=seen,
                 solver=solver,
                 exactness=exactness,
                 bounds=bounds,

@@ -23,6 +23,7 @@ from milp_verix.cli_options import (
     DomainEnds,
     Epsilon,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -33,6 +34,7 @@ from milp_verix.cli_options import (
     Segments,
     check_folder,
     groups_of,
+    image_shape_in,
     network_of,
     numbers_in,
     refusals,
@@ -42,6 +44,7 @@ from milp_verix.comparison import Comparison
 from milp_verix.comparison_report import remarks
 from milp_verix.errors import InputError
 from milp_verix.features import make_features
+from milp_verix.image_shape import shape_seen
 from milp_verix.order import ORDERS
 from milp_verix.pairs import Pair
 from milp_verix.plotting import plot_format
@@ -110,6 +113,7 @@ def compare(
     ] = Path(),
     input_shape: InputShape = None,
     output_name: OutputName = None,
+    image_shape: ImageShape = None,
     quiet: Quiet = False,
 ) -> None:
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
@@ -126,9 +130,11 @@ def compare(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
         network = network_of(model, input_shape, output_name)
-        given = given_input(specification, network, domain)
+        seen = image_shape_in(image_shape, network)
+        given = given_input(specification, network, domain, seen)
         groups = groups_of(features)
-        count = make_features(groups, network.input_shape).count
+        layout = shape_seen(given.x.shape, network.input_shape, seen)
+        count = make_features(groups, network.input_shape, layout).count
         with _status(errors) as show:
             found = compare_pairs(
                 network,
@@ -144,6 +150,7 @@ def compare(
                 features=groups,
                 label=label,
                 output=output,
+                image_shape=seen,
                 bounds=bounds,
                 segments=segments,
                 threads=threads,

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from milp_verix.cli_delivery import (
     Delivery,
-    ImageShape,
     JsonPath,
     PlotPath,
     Quiet,
@@ -22,6 +21,7 @@ from milp_verix.cli_options import (
     DomainEnds,
     Epsilon,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -31,10 +31,10 @@ from milp_verix.cli_options import (
     OutputName,
     exit_code,
     groups_of,
+    image_shape_in,
     network_of,
     numbers_in,
     refusals,
-    shape_of,
 )
 from milp_verix.contrast_search import ContrastiveProgress
 from milp_verix.contrastive import contrastive as find_contrast
@@ -60,7 +60,11 @@ def contrastive(
         typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
     ] = None,
     solver: Annotated[
-        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+        str,
+        typer.Option(
+            metavar="|".join(["auto", *SOLVERS]),
+            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
+        ),
     ] = "auto",
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
@@ -78,12 +82,12 @@ def contrastive(
     130 interrupted, and what was found so far is written; 2 something cannot be used.
     """
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    delivery = Delivery(json_path, plot_path, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
         network = network_of(model, input_shape, output_name)
-        delivery.check_image(network)
-        given = given_input(specification, network, domain)
+        seen = image_shape_in(image_shape, network)
+        given = given_input(specification, network, domain, seen)
         with _status(errors) as show:
             found = find_contrast(
                 network,
@@ -95,6 +99,7 @@ def contrastive(
                 features=groups_of(features),
                 label=label,
                 output=output,
+                image_shape=seen,
                 costs=None if costs is None else numbers_in(costs, "--costs"),
                 solver=solver,
                 threads=threads,
@@ -108,7 +113,7 @@ def contrastive(
         if not quiet:
             Console(highlight=False).print(table_of(contrast_facts(found)))
         if plot_path is not None:
-            found.plot(plot_path, image_shape=shape_of(image_shape, "--image-shape"))
+            found.plot(plot_path)
     raise typer.Exit(exit_code(found.proven, found.statistics.stopped))
 
 

@@ -4,7 +4,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import prod
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, TypeAlias
@@ -13,11 +12,9 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from milp_verix.cli_options import INTERRUPTED, UNDECIDED, check_folder, shape_of
-from milp_verix.errors import InputError
+from milp_verix.cli_options import INTERRUPTED, UNDECIDED, check_folder
 from milp_verix.explanation import Explanation
-from milp_verix.features import image_layout
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.inputs import decoded_note, read_input, scale_bytes
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.plotting import plot_format
 from milp_verix.report import summary
@@ -29,10 +26,6 @@ PlotPath: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
 ]
-ImageShape: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="H,W[,C]", help="Draw an input that is not shaped as an image so."),
-]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
 
 
@@ -42,7 +35,6 @@ class Delivery:
 
     json_path: Path | None
     plot_path: Path | None
-    image_shape: str | None
     quiet: bool
 
     def check_paths(self) -> None:
@@ -52,20 +44,6 @@ class Delivery:
         if self.plot_path is not None:
             plot_format(self.plot_path)
 
-    def check_image(self, network: OnnxNetwork) -> None:
-        """Refuse an image shape that does not hold the network's input."""
-        shape = shape_of(self.image_shape, "--image-shape")
-        if shape is not None and prod(shape) != network.input_size:
-            raise InputError(
-                f"--image-shape {self.image_shape} has {prod(shape)} values, the network's "
-                f"input has {network.input_size}"
-            )
-        if shape is not None and image_layout(shape) is None:
-            raise InputError(
-                f"--image-shape {self.image_shape} is no image: height and width of at least 4 "
-                "pixels, and 1, 3 or 4 channels if it has any"
-            )
-
     def deliver(self, result: Explanation) -> int:
         """Write, print and draw the result; return the exit code."""
         if self.json_path is not None:
@@ -73,8 +51,7 @@ class Delivery:
         if not self.quiet:
             Console(highlight=False).print(summary(result))
         if self.plot_path is not None:
-            shape = shape_of(self.image_shape, "--image-shape")
-            result.plot(self.plot_path, image_shape=shape)
+            result.plot(self.plot_path)
         return _exit_code(result)
 
 
@@ -91,13 +68,17 @@ class GivenInput:
 
 
 def given_input(
-    specification: str, network: OnnxNetwork, domain: tuple[float, float]
+    specification: str,
+    network: OnnxNetwork,
+    domain: tuple[float, float],
+    image_shape: tuple[int, ...] | None,
 ) -> GivenInput:
     """Read the input that a command names, bytes scaled to the domain."""
-    given = read_input(specification, network.input_shape)
+    given = read_input(specification, network.input_shape, image_shape)
     x = scale_bytes(given, domain, network.dtype)
-    note = f"the input's bytes were scaled from 0..255 to [{domain[0]:g}, {domain[1]:g}]"
-    return GivenInput(x, () if x is given else (note,))
+    scaled = f"the input's bytes were scaled from 0..255 to [{domain[0]:g}, {domain[1]:g}]"
+    notes = (decoded_note(specification), None if x is given else scaled)
+    return GivenInput(x, tuple(note for note in notes if note is not None))
 
 
 def _exit_code(result: Explanation) -> int:

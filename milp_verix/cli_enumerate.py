@@ -14,6 +14,7 @@ from milp_verix.cli_options import (
     DomainEnds,
     Epsilon,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -24,6 +25,7 @@ from milp_verix.cli_options import (
     check_folder,
     exit_code,
     groups_of,
+    image_shape_in,
     network_of,
     refusals,
 )
@@ -48,7 +50,11 @@ def enumerate_(
         int | None, typer.Option(min=1, help="Explanations of both kinds together. [all]")
     ] = None,
     solver: Annotated[
-        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+        str,
+        typer.Option(
+            metavar="|".join(["auto", *SOLVERS]),
+            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
+        ),
     ] = "auto",
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
@@ -56,6 +62,7 @@ def enumerate_(
     json_path: JsonPath = None,
     input_shape: InputShape = None,
     output_name: OutputName = None,
+    image_shape: ImageShape = None,
     quiet: Quiet = False,
 ) -> None:
     """List the minimal explanations: sets that keep the prediction, and sets that change it.
@@ -67,7 +74,8 @@ def enumerate_(
     with refusals(errors), termination_as_interrupt():
         check_folder(json_path)
         network = network_of(model, input_shape, output_name)
-        given = given_input(specification, network, domain)
+        seen = image_shape_in(image_shape, network)
+        given = given_input(specification, network, domain, seen)
         with _status(errors) as show:
             found = enumerate_explanations(
                 network,
@@ -79,6 +87,7 @@ def enumerate_(
                 features=groups_of(features),
                 label=label,
                 output=output,
+                image_shape=seen,
                 limit=limit,
                 solver=solver,
                 threads=threads,

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from milp_verix.cli_delivery import given_input
 from milp_verix.cli_options import (
     BoundsName,
     Delta,
@@ -16,6 +17,7 @@ from milp_verix.cli_options import (
     Epsilon,
     FormulationName,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -26,12 +28,13 @@ from milp_verix.cli_options import (
     Segments,
     check_folder,
     groups_of,
+    image_shape_in,
     network_of,
     numbers_in,
     refusals,
 )
 from milp_verix.errors import InputError
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.programs import encode_check
 from verix_encodings import Encoding
@@ -63,14 +66,17 @@ def export(
     formulation: FormulationName = "big_m",
     input_shape: InputShape = None,
     output_name: OutputName = None,
+    image_shape: ImageShape = None,
 ) -> None:
     """Write the program of one check: the least cost says how far the margin can rise."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     with refusals(errors), _overflow_refused():
         check_folder(out)
         network = network_of(model, input_shape, output_name)
-        x = scale_bytes(read_input(specification, network.input_shape), domain, network.dtype)
-        index, what = _margin(network, x, rival, regression=delta is not None)
+        seen = image_shape_in(image_shape, network)
+        x = given_input(specification, network, domain, seen).x
+        shape_seen(x.shape, network.input_shape, seen)
+        index, what = _margin(network, x.reshape(-1), rival, regression=delta is not None)
         encoding = encode_check(
             network,
             x,
@@ -82,6 +88,7 @@ def export(
             features=groups_of(features),
             label=label,
             output=output,
+            image_shape=seen,
             bounds=bounds,
             segments=segments,
             formulation=formulation,

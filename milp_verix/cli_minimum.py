@@ -9,7 +9,6 @@ from rich.console import Console
 
 from milp_verix.cli_delivery import (
     Delivery,
-    ImageShape,
     JsonPath,
     PlotPath,
     Quiet,
@@ -21,6 +20,7 @@ from milp_verix.cli_options import (
     DomainEnds,
     Epsilon,
     Groups,
+    ImageShape,
     InputPath,
     InputShape,
     Label,
@@ -29,7 +29,9 @@ from milp_verix.cli_options import (
     Output,
     OutputName,
     groups_of,
+    image_shape_in,
     network_of,
+    number_of,
     numbers_in,
     refusals,
 )
@@ -52,7 +54,11 @@ def minimum(
     label: Label = None,
     output: Output = None,
     solver: Annotated[
-        str, typer.Option(metavar="|".join(["auto", *SOLVERS]), help="Solver of the programs.")
+        str,
+        typer.Option(
+            metavar="|".join(["auto", *SOLVERS]),
+            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
+        ),
     ] = "auto",
     method: Annotated[
         str, typer.Option(metavar="|".join(METHODS), help="What proves the lower bound.")
@@ -71,7 +77,12 @@ def minimum(
         str, typer.Option(metavar="I,J,…", help="Features that must not be explained.")
     ] = "",
     gap: Annotated[
-        float, typer.Option(help="Stop once the explanation is that close: 0.03 for 3 %.")
+        float,
+        typer.Option(
+            parser=number_of,
+            metavar="NUMBER",
+            help="Stop once the explanation is that close: 0.03 for 3 %.",
+        ),
     ] = 0.0,
     threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
@@ -90,12 +101,12 @@ def minimum(
     proven to be a minimum.
     """
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    delivery = Delivery(json_path, plot_path, image_shape, quiet)
+    delivery = Delivery(json_path, plot_path, quiet)
     with refusals(errors), termination_as_interrupt():
         delivery.check_paths()
         network = network_of(model, input_shape, output_name)
-        delivery.check_image(network)
-        given = given_input(specification, network, domain)
+        seen = image_shape_in(image_shape, network)
+        given = given_input(specification, network, domain, seen)
         with _status(errors) as show:
             result = find_minimum(
                 network,
@@ -107,6 +118,7 @@ def minimum(
                 features=groups_of(features),
                 label=label,
                 output=output,
+                image_shape=seen,
                 costs=None if costs is None else numbers_in(costs, "--costs"),
                 must=_listed(must, "--must"),
                 must_not=_listed(must_not, "--must-not"),

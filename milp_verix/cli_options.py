@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -14,6 +16,7 @@ from rich.console import Console
 from milp_verix.ball import NORMS
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.features import FeaturesLike
+from milp_verix.image_shape import image_shape_of
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.order import ORDERS
 from milp_verix.tightening import BOUNDS
@@ -23,6 +26,25 @@ UNUSABLE = 2
 UNDECIDED = 3
 INTERRUPTED = 130
 
+_RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
+
+
+def number_of(text: str | float) -> float:
+    """Return the number that an option names: ``0.05``, ``inf``, or a ratio such as ``8/255``.
+
+    A ratio is evaluated exactly and rounded once.
+    """
+    ratio = _RATIO.fullmatch(str(text).strip())
+    try:
+        return float(Fraction(ratio[1]) / Fraction(ratio[2]) if ratio else text)
+    except ZeroDivisionError as error:
+        raise typer.BadParameter(f"{text!r} divides by zero.") from error
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(
+            f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255."
+        ) from error
+
+
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
 ]
@@ -30,21 +52,35 @@ InputPath: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a .png. Bytes 0..255 "
-        "are scaled to the domain.",
+        help="A .npy file, a .npz file with KEY[INDEX] after a colon, or a picture (PNG, JPEG, "
+        "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain.",
     ),
 ]
 Epsilon: TypeAlias = Annotated[
-    float, typer.Option(help="Radius of the ball, in the units of the network's input.")
+    float,
+    typer.Option(
+        parser=number_of,
+        metavar="NUMBER",
+        help="Radius of the ball, in the units of the network's input; fractions are allowed, "
+        "such as 8/255.",
+    ),
 ]
 Norm: TypeAlias = Annotated[str, typer.Option(metavar="|".join(NORMS), help="Norm of the ball.")]
 Delta: TypeAlias = Annotated[
     float | None,
-    typer.Option(help="Regression: the change of an output that counts. [classification]"),
+    typer.Option(
+        parser=number_of,
+        metavar="NUMBER",
+        help="Regression: the change of an output that counts. [classification]",
+    ),
 ]
 DomainEnds: TypeAlias = Annotated[
     tuple[float, float],
-    typer.Option(metavar="LO HI", help="Ends of the input domain; inf and -inf are allowed."),
+    typer.Option(
+        parser=number_of,
+        metavar="LO HI",
+        help="Ends of the input domain; inf and -inf are allowed.",
+    ),
 ]
 Groups: TypeAlias = Annotated[
     str | None,
@@ -82,6 +118,14 @@ InputShape: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="N,N,…", help="The input's shape, where the model leaves it open."),
 ]
+ImageShape: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="H,W[,C]",
+        help="How a flat input is an image, such as 28,28 or 32,32,3, or 3,32,32 where channels "
+        "come first. Pixels, pictures and plots follow it.",
+    ),
+]
 OutputName: TypeAlias = Annotated[
     str | None, typer.Option(help="The model's output to explain, where it has several.")
 ]
@@ -105,15 +149,22 @@ def shape_of(text: str | None, option: str) -> tuple[int, ...] | None:
     if text is None:
         return None
     try:
-        return tuple(int(part) for part in text.split(","))
+        return tuple(int(part) for part in re.split("[,x×]", text))
     except ValueError as error:
-        raise InputError(f"{option} is numbers with commas between, got {text!r}") from error
+        raise InputError(
+            f"{option} is whole numbers with commas between, such as 28,28; got {text!r}"
+        ) from error
 
 
 def network_of(model: Path, input_shape: str | None, output_name: str | None) -> OnnxNetwork:
     """Load the network that the arguments MODEL, --input-shape and --output-name name."""
     shape = shape_of(input_shape, "--input-shape")
     return load_network(model, input_shape=shape, output=output_name)
+
+
+def image_shape_in(text: str | None, network: OnnxNetwork) -> tuple[int, ...] | None:
+    """Return the image shape that --image-shape names; ``InputError`` where it does not fit."""
+    return image_shape_of(shape_of(text, "--image-shape"), network.input_shape)
 
 
 def groups_of(given: str | None) -> FeaturesLike:

@@ -38,8 +38,11 @@ def compare(
 
     Args:
         network: an :class:`OnnxNetwork`, or the path of an ONNX file.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
-        solvers: their names; by default all that are installed.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``.
+        solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; by default all that are
+            installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         checks: lists of free features, each a check that is answered by itself, with nothing
             learned from the ones before; by default an explanation is found.
@@ -87,7 +90,7 @@ def compare(
     if not chosen and stopped is None:
         raise InputError(f"nothing to compare: {'; '.join(map(str, skipped))}")
     everything = [run for runs in finished.values() for run in runs]
-    settings = part_of(options, (*PROBLEM, *ENCODING))
+    settings = part_of(options, (*PROBLEM, *ENCODING)) | {"image_shape": problem.image_shape}
     return Comparison(
         model=problem.network.path.name,
         sha256=problem.network.sha256,

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 
 import numpy as np
@@ -40,6 +40,7 @@ def contrastive(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     costs: ArrayLike | None = None,
     solver: str = "auto",
     time_limit: float | None = None,
@@ -54,9 +55,11 @@ def contrastive(
     lower bound: Ctrl-C and the time limit return the best contrast so far with it. ``robust`` says
     that no change of any features does it, which is a proof as well.
 
-    Arguments and errors are those of :func:`milp_verix.explain`. ``costs``, one positive number
-    for each feature, ask for the cheapest set instead of the smallest. ``progress`` is called
-    after each program.
+    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
+    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"`` or
+    ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one positive number for each
+    feature, ask for the cheapest set instead of the smallest. ``progress`` is called after each
+    program.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -71,6 +74,7 @@ def contrastive(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     priced = costs_of(costs, problem.features.count, positive=True)
     unit = unit_of(priced)

@@ -63,6 +63,7 @@ def explain(
     traversal: str = "galloping",
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     solver: str = "auto",
     exactness: str = "exact",
     time_limit: float | None = None,
@@ -84,7 +85,8 @@ def explain(
 
     Args:
         network: an :class:`OnnxNetwork`, or the path of an ONNX file.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``.
         epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
@@ -98,7 +100,11 @@ def explain(
             checks are asked; the explanation is the same, see :mod:`milp_verix.strategies`.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"`` or ``"gurobi"``.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
+            ``x`` and figures follow it.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds for the whole explanation; None for no limit.
@@ -134,6 +140,7 @@ def explain(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     strategy = resolve_strategy(traversal)
     chosen = make_order(problem, order, transformation=transformation, seed=seed)
@@ -214,11 +221,12 @@ def explanation_of(
                 for stage, spent in zip(Stage, effort.stages, strict=True)
             ),
         ),
-        notes=network.notes + oracle.notes,
+        notes=network.notes + problem.notes + oracle.notes,
         versions={**_versions(), oracle.solver: oracle.solver_version},
         output=problem.output,
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
+        image_shape=problem.image_shape,
     )
 
 

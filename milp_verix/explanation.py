@@ -93,7 +93,8 @@ class Explanation:
     is about, None for all; ``bounds`` names how neurons were bounded, ``formulation`` how ReLUs
     were encoded. ``lower_bound`` is a proven lower bound on the cost of every explanation, None
     where nobody asked; ``costs`` are those of the features, 1 each where there are none, so that
-    the cost is the size. Raises ``ValueError`` where parts contradict.
+    the cost is the size. ``image_shape`` is the shape in which the input is an image, None where
+    its own shape says it. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -122,6 +123,7 @@ class Explanation:
     formulation: str | None = None
     costs: tuple[float, ...] | None = None
     traversal: str | None = None
+    image_shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         self._check()
@@ -219,8 +221,8 @@ class Explanation:
         """Draw the explanation; write it to ``path`` if given.
 
         Images: the original, the sensitivity map, the explanation over the image, and
-        counterfactuals. Other inputs: a bar for each feature. ``image_shape`` says how to draw an
-        input that is an image only in the eye of its owner, such as (28, 28).
+        counterfactuals. Other inputs: a bar for each feature. ``image_shape``, such as (28, 28),
+        says how to draw an input whose image shape was not said when it was explained.
         """
         from milp_verix.plotting import plot_explanation
 

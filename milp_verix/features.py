@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.image_shape import image_layout, likely_image
 from verix_encodings.arrays import FloatArray, IntArray
 
 FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 """``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
-
-_CHANNEL_COUNTS = (1, 3, 4)
-_IMAGE_RANK = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,27 +44,14 @@ class Features:
         return np.asarray(np.add.reduceat(values[:, np.concatenate(self.groups)], starts, axis=1))
 
 
-def image_layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """Return (height, width, channel axis) of an input shape with its batch, or None.
-
-    The channel axis counts in the shape without its leading ones and is -1 for a grey image given
-    as (height, width). An image is at least 4 pixels high and wide.
-    """
-    inner = shape
-    while len(inner) > _IMAGE_RANK and inner[0] == 1:
-        inner = inner[1:]
-    readings = []
-    if len(inner) == _IMAGE_RANK and inner[-1] in _CHANNEL_COUNTS:
-        readings.append((inner[0], inner[1], 2))
-    if len(inner) == _IMAGE_RANK and inner[0] in _CHANNEL_COUNTS:
-        readings.append((inner[1], inner[2], 0))
-    if len(inner) == 2:
-        readings.append((inner[0], inner[1], -1))
-    return next((image for image in readings if min(image[:2]) >= 4), None)
-
-
-def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features:
+def make_features(
+    given: FeaturesLike,
+    input_shape: tuple[int, ...],
+    image_shape: tuple[int, ...] | None = None,
+) -> Features:
     """Return the partition that ``given`` describes of an input of ``input_shape``.
+
+    ``image_shape`` is the shape in which it is an image, where ``input_shape`` is not.
 
     ``None``: every coordinate is a feature. ``"pixels"``: a pixel with its channels. An integer
     array of the input's shape: coordinates with the same number are one feature, numbered
@@ -74,7 +59,7 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
     unless that is a partition.
     """
     size = int(np.prod(input_shape))
-    layout = image_layout(input_shape)
+    layout = image_layout(image_shape or input_shape)
     shape = layout[:2] if layout else None
     if given is None:
         one_channel = shape is not None and shape[0] * shape[1] == size
@@ -86,7 +71,8 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
         if layout is None:
             raise InputError(
                 "features='pixels' needs an image, height × width × 1, 3 or 4 channels, or with "
-                f"channels first, not an input of shape {input_shape}; give an array of groups"
+                f"channels first, not an input of shape {input_shape}; if it is an image all the "
+                f"same, say {likely_image(size)}; otherwise give groups"
             )
         height, width, axis = layout
         channels = size // (height * width)
@@ -97,7 +83,8 @@ def make_features(given: FeaturesLike, input_shape: tuple[int, ...]) -> Features
         return Features(tuple(pixels), shape)
     if isinstance(given, np.ndarray) and given.ndim and given.size == size:
         # a table of another shape in which each coordinate stands once is a list of groups
-        table = given.ndim == 2 and _inner(given.shape) != _inner(input_shape)
+        own = (_inner(input_shape), _inner(image_shape or input_shape))
+        table = given.ndim == 2 and _inner(given.shape) not in own
         if not (table and np.array_equal(np.sort(given, axis=None), np.arange(size))):
             return _labelled(given, input_shape)
     return _listed(given, size)

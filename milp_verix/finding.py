@@ -18,7 +18,8 @@ class Finding:
     """The prediction and the ball that a result is about; the names are those of an explanation.
 
     ``input`` has the network's input shape and dtype; feature numbers refer to ``groups``;
-    ``statistics`` say what it took, and what stopped it early, if anything.
+    ``statistics`` say what it took, and what stopped it early, if anything. ``image_shape`` is the
+    shape in which the input is an image, None where its own shape says it.
     """
 
     model: ModelInfo
@@ -35,6 +36,7 @@ class Finding:
     statistics: Statistics
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
+    image_shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         self.input.flags.writeable = False
@@ -62,8 +64,9 @@ def posed(problem: Problem, oracle: Oracle) -> dict[str, Any]:
         "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
         "feature_shape": problem.features.shape,
         "solver": oracle.solver,
-        "notes": network.notes + oracle.notes,
+        "notes": network.notes + problem.notes + oracle.notes,
         "versions": {oracle.solver: oracle.solver_version},
+        "image_shape": problem.image_shape,
     }
 
 

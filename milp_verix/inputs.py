@@ -1,7 +1,8 @@
-"""The command line's INPUT: an array in a file, or a picture."""
+"""The command line's INPUT: an array in a file, or a picture that Pillow reads."""
 
 import re
 import zlib
+from math import prod
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -12,34 +13,44 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from milp_verix.errors import InputError
-from milp_verix.features import image_layout
+from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
 
-_FORMS = "give a .npy file, a .npz file with KEY[INDEX] after a colon, or a .png"
+PICTURES = ("png", "jpg", "jpeg", "bmp", "gif", "webp", "tif", "tiff")
+_LOSSY = ("jpg", "jpeg", "webp")
+_WITH_FRAMES = ("gif", "webp", "tif", "tiff")
+_FORMS = (
+    "give a .npy file, a .npz file with KEY[INDEX] after a colon, or a picture: "
+    f"{', '.join('.' + suffix for suffix in PICTURES)}"
+)
 _SPECIFICATION = re.compile(
-    r"(?P<path>.+?\.(?:npy|npz|png))(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?)?",
+    rf"(?P<path>.+?\.(?:npy|npz|{'|'.join(PICTURES)}))"
+    r"(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?)?",
     re.IGNORECASE | re.DOTALL,
 )
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _BYTE = 255
 
 
-def read_input(specification: str, input_shape: tuple[int, ...]) -> NDArray[Any]:
+def read_input(
+    specification: str, input_shape: Shape, image_shape: Shape | None = None
+) -> NDArray[Any]:
     """Return the array that ``specification`` names, as it is in the file.
 
     ``PATH.npy``, ``PATH.npz:KEY`` (the key may be left out of an archive with one array), or a
-    picture ``PATH.png``, turned into the channels and the axes of ``input_shape``. ``[INDEX]``
-    behind a key, or behind a colon for ``.npy``, takes one entry along the first axis, or along
-    several: ``data.npz:images[3]``. Raises ``InputError`` for whatever is not there.
+    picture with a suffix of ``PICTURES``, turned into the channels and the axes of ``image_shape``
+    or ``input_shape``; for a flat input of as many values, its grey levels in its own shape.
+    ``[INDEX]`` behind a key, or behind a colon for ``.npy``, takes one entry along the first axis,
+    or along several: ``data.npz:images[3]``. Raises ``InputError`` for whatever is not there.
     """
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None:
         raise InputError(f"cannot tell what the input {specification!r} is: {_FORMS}")
     path, key, index = Path(matched["path"]), matched["key"] or "", matched["index"]
     kind = path.suffix.lower()
-    if kind == ".png":
+    if kind[1:] in PICTURES:
         if key or index:
             raise InputError(f"{path} is a picture and takes nothing after a colon, got {key!r}")
-        return _picture(path, input_shape)
+        return _picture(path, input_shape, image_shape)
     array = _stored(path, key)
     return array if index is None else _entry(array, index, specification)
 
@@ -57,6 +68,18 @@ def scale_bytes(
         return array
     scaled = low + (high - low) * (array.astype(dtype) / dtype.type(_BYTE))
     return np.asarray(np.clip(scaled, low, high))
+
+
+def decoded_note(specification: str) -> str | None:
+    """Return what a reader should know about an input that was a picture; None for an array."""
+    matched = _SPECIFICATION.fullmatch(specification)
+    path = Path(matched["path"] if matched else "")
+    suffix = path.suffix.lower()[1:]
+    if suffix not in PICTURES:
+        return None
+    frame = ", its first frame" if suffix in _WITH_FRAMES else ""
+    lossy = "; such a file may be lossy: the claim is about the decoded values"
+    return f"the input was decoded from {path.name}{frame}{lossy if suffix in _LOSSY else ''}"
 
 
 def _stored(path: Path, key: str) -> NDArray[Any]:
@@ -92,20 +115,17 @@ def _entry(array: NDArray[Any], index: str, specification: str) -> NDArray[Any]:
         ) from error
 
 
-def _picture(path: Path, input_shape: tuple[int, ...]) -> NDArray[Any]:
-    layout = image_layout(input_shape)
-    if layout is None:
-        raise InputError(
-            f"the network takes inputs of shape {input_shape}, which are no pictures: give the "
-            f"input of {path} as a .npy file instead"
-        )
-    height, width, axis = layout
-    channels = int(np.prod(input_shape)) // (height * width)
+def _picture(path: Path, input_shape: Shape, image_shape: Shape | None) -> NDArray[Any]:
     try:
         with Image.open(path) as image:
             image.load()
             if image.mode not in ("1", "L", "LA", "P", "PA", "RGB", "RGBA"):
-                raise InputError(f"{path} has mode {image.mode}; convert it to 8 bits a channel")
+                raise InputError(
+                    f"{path} has mode {image.mode}; convert it to grey or RGB with 8 bits a channel"
+                )
+            shape, layout = _shape_of_picture(path, image.size, input_shape, image_shape)
+            height, width, axis = layout
+            channels = prod(shape) // (height * width)
             if image.size != (width, height):
                 raise InputError(
                     f"{path} is {image.width} × {image.height} pixels, the network takes "
@@ -121,4 +141,35 @@ def _picture(path: Path, input_shape: tuple[int, ...]) -> NDArray[Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     if channels > 1 and axis == 0:
         pixels = np.moveaxis(pixels, -1, 0)
-    return pixels.reshape(input_shape)
+    return pixels.reshape(shape)
+
+
+def _shape_of_picture(
+    path: Path, size: tuple[int, int], input_shape: Shape, image_shape: Shape | None
+) -> tuple[Shape, tuple[int, int, int]]:
+    """Return the shape that a picture of ``size`` (width, height) gets, with its layout."""
+    shape = image_shape or input_shape
+    layout = image_layout(shape)
+    if layout is not None:
+        return shape, layout
+    width, height = size
+    values, pixels = prod(input_shape), width * height
+    if not is_flat(input_shape):
+        raise InputError(
+            f"the network takes inputs of shape {input_shape}, which are no pictures: give the "
+            f"input of {path} as a .npy file instead"
+        )
+    layout = image_layout((height, width))
+    if pixels == values and layout is not None:
+        return (height, width), layout
+    if values in (3 * pixels, 4 * pixels):
+        channels = values // pixels
+        raise InputError(
+            f"the network takes {values} values in a row, of shape {input_shape}, whose order "
+            f"{path} does not tell: say {said((height, width, channels))} if the channels of a "
+            f"pixel stand together, {said((channels, height, width))} if each channel does"
+        )
+    raise InputError(
+        f"{path} is {width} × {height} pixels, the network takes {values} values, of shape "
+        f"{input_shape}: resize it first, and say {likely_image(values)} if it is an image"
+    )

@@ -12,7 +12,7 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
@@ -58,6 +58,7 @@ def enumerate_explanations(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     solver: str = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -72,8 +73,9 @@ def enumerate_explanations(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
-    Arguments and errors are those of :func:`milp_verix.explain`. ``progress`` is called after
-    each round.
+    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
+    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"`` or
+    ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is called after each round.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -89,6 +91,7 @@ def enumerate_explanations(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     tolerances = tolerances or Tolerances()
     with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:

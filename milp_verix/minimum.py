@@ -49,6 +49,7 @@ def minimum(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     costs: ArrayLike | None = None,
     must: Sequence[int] = (),
     must_not: Sequence[int] = (),
@@ -77,6 +78,8 @@ def minimum(
             ``unknown``.
         must_not: features that it shall not hold; ``InputError`` where the prediction can change by
             these alone.
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, which checks it by other means: far slower
             on networks with more than a dozen features.
@@ -99,6 +102,7 @@ def minimum(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     wishes = make_wishes(problem.features.count, costs, must, must_not)
     gap = _gap(gap)

@@ -12,6 +12,7 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError, ModelError
+from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader import (
     Anchor,
     Signature,
@@ -107,13 +108,12 @@ class OnnxNetwork:
     def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
 
-        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1. Raises
-        ``InputError`` where it is neither.
+        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
+        input is taken from an image of one channel as well, row by row. Raises ``InputError`` for
+        any other shape.
         """
         array = _numbers(x)
-        flat = array.shape == (self.input_size,)
-        if not flat and _without_ones(array.shape) != _without_ones(self.input_shape):
-            raise InputError(f"the input has shape {array.shape}, expected {self.input_shape}")
+        shape_seen(array.shape, self.input_shape)
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
 
@@ -195,7 +195,3 @@ def _numbers(x: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         raise InputError(f"the input has type {array.dtype}, expected numbers")
     return array
-
-
-def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dim for dim in shape if dim != 1)

@@ -1,5 +1,6 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -11,6 +12,7 @@ from milp_verix.agreement import require_agreement
 from milp_verix.ball import Ball, Domain, make_ball
 from milp_verix.errors import InputError
 from milp_verix.features import Features, FeaturesLike, make_features
+from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.question import Question, make_question
 
@@ -19,7 +21,9 @@ from milp_verix.question import Question, make_question
 class Problem:
     """What every check, order and explanation of one prediction refers to.
 
-    ``output`` is the one output that a regression is about, None for all of them.
+    ``output`` is the one output that a regression is about, None for all of them. ``image_shape``
+    is the shape in which the input is an image, None where its own shape says it; ``notes`` say
+    where that was taken from the array given.
     """
 
     network: OnnxNetwork
@@ -27,6 +31,8 @@ class Problem:
     ball: Ball
     features: Features
     output: int | None = None
+    image_shape: tuple[int, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def x(self) -> NDArray[Any]:
@@ -45,6 +51,7 @@ def make_problem(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
 ) -> Problem:
     """Check the arguments of an explanation and return the problem they pose.
 
@@ -53,28 +60,62 @@ def make_problem(
     """
     if not isinstance(network, OnnxNetwork):
         network = load_network(network)
-    converted = _converted(network, x, domain)
+    given = _array(x)
+    said = image_shape_of(image_shape, network.input_shape)
+    seen = shape_seen(given.shape, network.input_shape, said)
+    domain = _shaped(domain, network.input_shape, seen)
+    converted = _converted(network, given.reshape(-1), domain)
     ball = make_ball(converted, epsilon, norm, domain)
     question = make_question(network, ball.centre, delta=delta, label=label, output=output)
-    groups = make_features(features, network.input_shape)
+    groups = make_features(features, network.input_shape, seen)
     require_agreement(network, ball)
-    return Problem(network, question, ball, groups, output)
+    note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
+    notes = () if seen == said else (note,)
+    return Problem(network, question, ball, groups, output, seen, notes)
 
 
-def _converted(network: OnnxNetwork, x: ArrayLike, domain: Domain) -> NDArray[Any]:
-    """Return ``x`` in the network's shape and dtype.
-
-    Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above
-    0.1); such a value moves to the next number inside.
-    """
+def _array(x: ArrayLike) -> NDArray[Any]:
+    """Return ``x`` as an array of numbers."""
     try:
         given = np.asarray(x)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"the input is not an array: {error}") from error
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
-    rounded = network.as_input(given)
-    original = given.reshape(rounded.shape).astype(np.float64)
+    return given
+
+
+def _shaped(
+    domain: Domain, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None
+) -> Domain:
+    """Return the domain with arrays that fit as an input does in ``input_shape``.
+
+    An array of another shape is left to be broadcast, or refused, by ``make_ball``.
+    """
+
+    def shaped(end: ArrayLike) -> ArrayLike:
+        try:
+            array = np.asarray(end)
+            shape_seen(array.shape, input_shape, image_shape)
+        except (TypeError, ValueError):
+            return end
+        return array.reshape(input_shape)
+
+    try:
+        low, high = domain
+    except (TypeError, ValueError):
+        return domain
+    return shaped(low), shaped(high)
+
+
+def _converted(network: OnnxNetwork, x: NDArray[Any], domain: Domain) -> NDArray[Any]:
+    """Return ``x``, flat, in the network's shape and dtype.
+
+    Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above
+    0.1); such a value moves to the next number inside.
+    """
+    rounded = network.as_input(x)
+    original = x.reshape(rounded.shape).astype(np.float64)
     try:
         low, high = (np.broadcast_to(np.asarray(end, np.float64), rounded.shape) for end in domain)
     except (TypeError, ValueError):

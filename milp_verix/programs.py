@@ -33,6 +33,7 @@ def encode_check(
     features: FeaturesLike = None,
     label: int | None = None,
     output: int | None = None,
+    image_shape: Sequence[int] | None = None,
     bounds: BoundMethod | str = "crown",
     segments: int = DEFAULT_SEGMENTS,
     formulation: str | Formulation = "big_m",
@@ -49,8 +50,8 @@ def encode_check(
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, label, output, bounds, segments,
-            formulation: as for :func:`milp_verix.check`.
+        network, x, epsilon, norm, delta, domain, features, label, output, image_shape, bounds,
+            segments, formulation: as for :func:`milp_verix.check`.
         free: indices of the features that may change; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
@@ -70,6 +71,7 @@ def encode_check(
         features=features,
         label=label,
         output=output,
+        image_shape=image_shape,
     )
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))

@@ -15,7 +15,7 @@ from milp_verix.solvers import Stopwatch, timed_solver
 from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from milp_verix.verdict import Answer, Effort, Verdict
 
-PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output")
+PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output", "image_shape")
 """The options that pose the problem."""
 ENCODING = ("bounds", "segments")
 """The options that say how a check becomes a program."""
@@ -31,7 +31,8 @@ def part_of(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 def explained(problem: Problem, pair: Pair, options: dict[str, Any]) -> Run:
     """Find an explanation; ``options`` are those of :func:`milp_verix.explain`."""
     chosen, watch = _timed(pair)
-    found = explain(problem.network, problem.x, **options, **chosen)
+    x = problem.x if problem.image_shape is None else problem.x.reshape(problem.image_shape)
+    found = explain(problem.network, x, **options, **chosen)
     took = found.statistics
     return Run(
         pair,

@@ -89,6 +89,7 @@ def posed_data(e: "Explanation | Finding") -> dict[str, Any]:
             "dtype": str(e.input.dtype),
             "values": written(e.input),
         },
+        "image_shape": e.image_shape,
         "prediction": e.prediction,
         "epsilon": e.epsilon,
         "norm": e.norm,
@@ -180,6 +181,7 @@ def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("the hash of the input is not the one recorded")
     groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
     feature_shape = data["features"]["shape"]
+    image_shape = data.get("image_shape")
     low, high = data["domain"]
     return {
         "model": ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
@@ -192,6 +194,7 @@ def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
         "domain": (_end(low, -math.inf), _end(high, math.inf)),
         "groups": tuple(tuple(group) for group in groups),
         "feature_shape": None if feature_shape is None else tuple(feature_shape),
+        "image_shape": None if image_shape is None else tuple(image_shape),
     }
 
 

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from PIL import Image
 
 from milp_verix import Explanation, InputError
-from milp_verix.cli_options import check_folder
+from milp_verix.cli_options import check_folder, number_of
 from tests.digits import IMAGES, MODEL, explained, images, network
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 from tests.networks import as_layers, dense_model
@@ -92,6 +94,52 @@ def test_bytes_are_scaled_and_it_is_said(tmp_path: Path) -> None:
     found = Explanation.from_json(out)
     np.testing.assert_array_equal(found.input[0, 0], pixels / np.float32(255))
     assert any("scaled" in note for note in found.notes)
+
+
+def test_a_jpeg_is_decoded_and_it_is_said(tmp_path: Path) -> None:
+    picture, out = tmp_path / "seven.jpg", tmp_path / "out.json"
+    Image.fromarray(np.round(images()[15, 0] * 255).astype(np.uint8)).save(picture, quality=95)
+    done = run("explain", MODEL, picture, "--epsilon", "8/255", "--json", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = Explanation.from_json(out)
+    with Image.open(picture) as decoded:
+        np.testing.assert_array_equal(found.input[0, 0], np.asarray(decoded) / np.float32(255))
+    assert any("decoded from seven.jpg" in note and "lossy" in note for note in found.notes)
+    assert found.epsilon == 8 / 255
+
+
+def test_numbers_may_be_fractions(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    ends = ["--domain", "-1/3", "4/3"]
+    done = run("minimum", MODEL, SEVEN, "--epsilon", "1/10", *ends, "--gap", "3/4", "--json", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = Explanation.from_json(out)
+    assert (found.epsilon, found.domain) == (0.1, (-1 / 3, 4 / 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("8/255", 8 / 255),
+        (" 1 / 3 ", 1 / 3),
+        ("-.5/2", -0.25),
+        ("0.1/7", float(Fraction(1, 70))),  # 0.1 / 7 is another number: it is rounded twice
+        ("1e-3", 0.001),
+        ("-inf", -np.inf),
+        (0.25, 0.25),
+        (f"{10**400}/{10**399}", 10.0),
+    ],
+)
+def test_a_fraction_is_rounded_once(text: str | float, number: float) -> None:
+    assert number_of(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/", "8/", "8/-255", "1/2/3", "1e999999999/3", f"{10**400}/1", "0x1", "½", "1,5"]
+)
+def test_what_is_no_number(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="no number"):
+        number_of(text)
 
 
 def test_a_regression_with_an_open_domain(tmp_path: Path) -> None:
@@ -188,6 +236,10 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         (model("absent.onnx"), "absent.onnx: No such file"),
         ([*good, "--epsilon", -0.1], "not negative, got -0.1"),
         ([*good, "--epsilon", "nan"], "finite"),
+        ([*good, "--epsilon", "8/0"], "'--epsilon': '8/0' divides by zero"),
+        ([*good, "--epsilon", "abc"], "'--epsilon': 'abc' is no number.*8/255"),
+        ([*good, *at, "--delta", "1//3"], "'--delta': '1//3' is no number"),
+        ([*good, *at, "--domain", "1/3", "x"], "'--domain': 'x' is no number"),
         (good, "--epsilon"),
         ([*good, *at, "--norm", "l7"], "'l7'"),
         ([*good, *at, "--delta", -1], "-1"),
@@ -205,7 +257,8 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--check-time-limit", -2], "positive"),
         ([*good, *at, "--json", tmp_path / "no" / "out.json"], "cannot write"),
         ([*good, *at, "--plot", tmp_path / "out.xyz"], "'.xyz'"),
-        ([*good, *at, "--image-shape", "8x8"], "'8x8'"),
+        ([*good, *at, "--image-shape", "8by8"], "commas between, such as 28,28; got '8by8'"),
+        ([*good, *at, "--image-shape", "4,16"], "an image already"),
         ([*good, *at, "--plot", tmp_path / "o.png", "--image-shape", "9,9"], "9"),
         ([*good, *at, "--plot", tmp_path / "o.png", "--image-shape", "1,64"], "no image"),
     ]

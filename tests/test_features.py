@@ -81,6 +81,26 @@ def test_lists_hold_coordinates(given: Any) -> None:
     assert lists(make_features(given, (1, 4))) == [[0, 3], [2, 1]]
 
 
+def test_a_flat_input_has_the_pixels_of_its_image_shape() -> None:
+    assert lists(make_features("pixels", (1, 48), (4, 4, 3)))[1] == [3, 4, 5]
+    assert lists(make_features("pixels", (1, 48), (3, 4, 4)))[1] == [1, 17, 33]
+    assert make_features("pixels", (1, 48), (3, 4, 4)).shape == (4, 4)
+    assert make_features(None, (1, 16), (4, 4)).shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("size", "hint"),
+    [
+        (784, "say image_shape=(28, 28) (--image-shape 28,28)"),
+        (3072, "image_shape=(32, 32, 3) (--image-shape 32,32,3), or (3, 32, 32) with channels"),
+        (21, "say image_shape=(height, width, channels)"),
+    ],
+)
+def test_pixels_of_a_flat_input_need_an_image_shape(size: int, hint: str) -> None:
+    with pytest.raises(InputError, match=re.escape(hint)):
+        make_features("pixels", (1, size))
+
+
 def test_coordinates_of_features_are_ascending() -> None:
     features = make_features([[5, 0], [3], [4, 1, 2]], (6,))
     assert features.coordinates([2, 0]).tolist() == [0, 1, 2, 4, 5]

@@ -1,5 +1,6 @@
 """What the command line takes as INPUT, and what it says to what it does not."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from milp_verix import InputError
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.inputs import PICTURES, decoded_note, read_input, scale_bytes
 
 GREY = np.arange(20, dtype=np.uint8).reshape(4, 5)
 COLOUR = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
@@ -80,9 +81,66 @@ def test_a_picture_of_sixteen_bits_is_refused(tmp_path: Path) -> None:
         read_input(str(path), (4, 5))
 
 
-def test_a_picture_for_a_network_without_pictures_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"shape \(1, 20\)"):
-        read_input(picture(GREY, tmp_path), (1, 20))
+@pytest.mark.parametrize("shape", [(1, 2, 10), (1, 5, 2, 2)])
+def test_a_picture_for_a_network_without_pictures_is_refused(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=rf"shape {re.escape(str(shape))}"):
+        read_input(picture(GREY, tmp_path), shape)
+
+
+@pytest.mark.parametrize("shape", [(20,), (1, 20), (1, 20, 1)])
+def test_a_grey_picture_keeps_its_shape_for_a_flat_input(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    np.testing.assert_array_equal(read_input(picture(GREY, tmp_path), shape), GREY)
+
+
+def test_a_colour_picture_for_a_flat_input_needs_the_order_of_its_axes(tmp_path: Path) -> None:
+    path = picture(COLOUR, tmp_path)
+    with pytest.raises(InputError, match=r"-shape 4,5,3\) if the .*-shape 3,4,5\) if each"):
+        read_input(path, (1, 60))
+    np.testing.assert_array_equal(read_input(path, (1, 60), (4, 5, 3)), COLOUR)
+    np.testing.assert_array_equal(read_input(path, (1, 60), (3, 4, 5)), COLOUR.transpose(2, 0, 1))
+
+
+def test_a_picture_of_another_size_for_a_flat_input_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"5 × 4 pixels, the network takes 784.*28,28"):
+        read_input(picture(GREY, tmp_path), (1, 784))
+
+
+@pytest.mark.parametrize("suffix", PICTURES)
+def test_a_picture_in_each_format(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{suffix.upper()}"
+    grey = np.full((8, 8), 100, dtype=np.uint8)
+    lossy = {"quality": 100} if suffix in ("jpg", "jpeg", "webp") else {}
+    Image.fromarray(grey).save(path, **lossy)
+    read = read_input(str(path), (1, 8, 8, 1))
+    assert (read.shape, read.dtype) == ((1, 8, 8, 1), np.uint8)
+    np.testing.assert_allclose(read[0, :, :, 0], grey, atol=3 if lossy else 0)
+    note = decoded_note(str(path))
+    assert note is not None
+    assert f"decoded from x.{suffix.upper()}" in note
+    assert ("lossy" in note) == bool(lossy)
+
+
+@pytest.mark.parametrize("suffix", ["gif", "tiff", "webp"])
+def test_a_picture_that_moves_is_its_first_frame(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{suffix}"
+    first, second = (Image.fromarray(np.full((8, 8), grey, dtype=np.uint8)) for grey in (0, 255))
+    first.save(path, save_all=True, append_images=[second])
+    assert read_input(str(path), (8, 8)).max() < 10
+    assert "its first frame" in str(decoded_note(str(path)))
+
+
+def test_a_picture_in_the_colours_of_print_is_refused(tmp_path: Path) -> None:
+    Image.new("CMYK", (8, 8)).save(tmp_path / "x.jpg")
+    with pytest.raises(InputError, match="mode CMYK; convert it to grey or RGB"):
+        read_input(f"{tmp_path}/x.jpg", (8, 8))
+
+
+def test_an_array_was_not_decoded() -> None:
+    assert decoded_note("x.npy") is decoded_note("x.npz:a.png") is decoded_note("png") is None
 
 
 @pytest.mark.parametrize(
@@ -94,6 +152,8 @@ def test_a_picture_for_a_network_without_pictures_is_refused(tmp_path: Path) -> 
         ("absent.npz:a", "absent.npz: No such file"),
         ("absent.png", "absent.png: No such file"),
         ("picture.png:a", "nothing after a colon"),
+        ("text.jpg", "not a picture"),
+        ("cut.jpg", "cannot read cut.jpg: image file is truncated"),
         ("two.npz", "name of an array; it holds a, b"),
         ("two.npz:c", "no array 'c'; it holds a, b"),
         ("two.npz:a[7]", r"entry 7 of an array of shape \(4, 5\)"),
@@ -113,7 +173,9 @@ def test_what_cannot_be_read(
     np.save("x.npy", GREY)
     np.save("objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     Path("cut.npz").write_bytes(Path("two.npz").read_bytes()[:200])
-    for name in ("text.npy", "text.npz", "text.png"):
+    Image.fromarray(np.tile(GREY, (50, 50))).save("cut.jpg")
+    Path("cut.jpg").write_bytes(Path("cut.jpg").read_bytes()[:700])
+    for name in ("text.npy", "text.npz", "text.png", "text.jpg"):
         Path(name).write_text("not what it says")
     with pytest.raises(InputError, match=message):
         read_input(specification, (4, 5))

@@ -1,11 +1,28 @@
 """Names with a colon and options: PuLP's and Pyomo's solvers, with clear words where they fail."""
 
+import inspect
+import re
+from typing import Any
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from milp_verix import InputError, SolverError, SolverUnavailableError
+from milp_verix import (
+    InputError,
+    SolverError,
+    SolverUnavailableError,
+    check,
+    compare,
+    contrastive,
+    enumerate_explanations,
+    explain,
+    minimum,
+)
+from milp_verix.cli import app
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from milp_verix.solvers.engines import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, engine_of
+from milp_verix.solvers.names import FAMILIES, SOLVERS
 from milp_verix.solvers.pulp_solvers import PulpSolver
 from milp_verix.solvers.pyomo_solvers import PyomoSolver
 from tests.each_solver import needs
@@ -22,6 +39,27 @@ def test_names_are_read() -> None:
     assert solver_named("pyomo?presolve=on") == PyomoSolver(
         "pyomo?presolve=on", "appsi_highs", {"presolve": "on"}
     )
+
+
+ASKING = [check, compare, contrastive, enumerate_explanations, explain, minimum]
+
+
+@pytest.mark.parametrize("function", ASKING)
+def test_a_docstring_names_every_solver(function: Any) -> None:
+    text = " ".join(inspect.getdoc(function).split())
+    first = "highs" if function is compare else "auto"  # compare asks solvers one by one
+    found = re.search(rf'solvers?`*(?: is|:).*?``"{first}"``.*?``"pyomo:NAME"``', text)
+    assert found is not None
+    named = re.findall(r'``"([^"]+)"``', found.group())
+    families = [f"{family}:NAME" for family in FAMILIES]
+    assert sorted(named) == sorted({*SOLVERS, *families, first})
+
+
+@pytest.mark.parametrize("command", ["explain", "minimum", "contrastive", "enumerate"])
+def test_the_help_names_every_solver(command: str) -> None:
+    text = CliRunner().invoke(app, [command, "--help"]).output
+    for name in ["auto", *SOLVERS, *(f"{family}:NAME" for family in FAMILIES)]:
+        assert name in text
 
 
 @pytest.mark.parametrize("wrong", ["highs:x", "cplex", "pulpy:HiGHS", "", ":", "highs?a=1"])

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
-from milp_verix.features import image_layout
 from milp_verix.figures.style import Status, statuses
 from milp_verix.finding import Finding
+from milp_verix.image_shape import image_layout
 from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)
@@ -69,11 +69,13 @@ def image_view(
 ) -> ImageView | None:
     """Return how to see the input of ``explanation`` as an image, or None if it is not one.
 
-    ``image_shape`` overrides the input's own shape. Values are drawn on the scale of the domain,
-    each channel on its own, or of the input itself where the domain is not finite. Raises
-    ``InputError`` for an ``image_shape`` that is not an image's or does not hold the input.
+    ``image_shape`` overrides that of the explanation, and this the input's own. Values are drawn on
+    the scale of the domain, each channel on its own, or of the input itself where the domain is not
+    finite. Raises ``InputError`` for an ``image_shape`` that is not an image's or does not hold the
+    input.
     """
-    shape = tuple(explanation.model.input_shape if image_shape is None else image_shape)
+    known = explanation.image_shape or explanation.model.input_shape
+    shape = tuple(known if image_shape is None else image_shape)
     size = explanation.input.size
     if image_shape is not None and int(np.prod(shape)) != size:
         raise InputError(
