@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from milp_verix.solvers import row_differences
+from tests.allowed_skips import allowed_here, not_allowed
 from verix_encodings import arrays
 
 # a failure that comes and goes with the seed is no use to the one who finds it
@@ -29,3 +30,23 @@ def _storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(arrays, "_SMALL", 0)
     if code // 2 % 2:
         monkeypatch.setattr(row_differences, "_LONG", 2)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "fail on a skip that tests/allowed_skips.py does not list"
+    parser.addoption("--strict-skips", action="store_true", help=text)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where a test was skipped that may not be; xdist's workers report to one process."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not session.config.getoption("strict_skips"):
+        return
+    messages = [report.longrepr[2] for report in reporter.stats.get("skipped", [])]
+    found = not_allowed(messages, allowed_here())
+    reporter.ensure_newline()
+    for message in found:
+        reporter.write_line(f"SKIPPED WITHOUT LEAVE: {message}", red=True)
+    if found and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

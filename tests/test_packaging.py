@@ -73,6 +73,10 @@ def test_ci_runs_exactly_the_commands_of_the_readme() -> None:
     assert len(run_by_ci) == 2
 
 
+def test_ci_lets_no_test_skip_but_those_listed() -> None:
+    assert "export PYTEST_ADDOPTS=--strict-skips" in lines(".ci/run")
+
+
 def test_makefile_runs_what_the_readme_shows() -> None:
     recipes = {line.replace("$(BIN)", ".venv/bin") for line in lines("Makefile")}
     shown = {command.split(" && ")[-1] for command in readme_commands()}
