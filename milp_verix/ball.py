@@ -124,7 +124,8 @@ class Ball:
         fixed = np.ones(self.centre.size, dtype=bool)
         fixed[free] = False
         return bool(
-            witness.dtype == self.centre.dtype
+            witness.shape == self.centre.shape
+            and witness.dtype == self.centre.dtype
             and np.array_equal(witness[fixed], self.centre[fixed])
             and np.all(witness[free] >= self.inner_lower[free])
             and np.all(witness[free] <= self.inner_upper[free])

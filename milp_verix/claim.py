@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.ascent import climb, pulled_in
-from milp_verix.errors import LicenceLimitError
+from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.problem import Problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
@@ -147,7 +147,7 @@ class Claim:
             result = self.session.minimise(-margin.row, replace(targets, seconds=seconds))
             effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
             self._failed = result.status is SolveStatus.FAILED
-            point = None if result.point is None else encoding.input.at(result.point)
+            point = self._input_at(encoding, result)
             if point is not None:
                 self._seen(point, margin.index)
             verdict = self._judge(encoding, margin, result, point)
@@ -156,6 +156,15 @@ class Claim:
             if point is not None and self._outside(point):
                 break  # a tangent first: the optimum of a loose approximation says little
         return replace(verdict, effort=effort), point
+
+    def _input_at(self, encoding: Encoding, result: SolveResult) -> FloatArray | None:
+        """Return the input at the point of ``result``; ``SolverError`` for a point of no use."""
+        point, columns = result.point, encoding.program.columns
+        if point is None:
+            return None
+        if point.shape != (columns,):
+            raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
+        return encoding.input.at(point)
 
     def _judge(
         self,

@@ -1,13 +1,16 @@
-"""Solvers under names of their own whose every word is made up, for comparisons."""
+"""Solvers under names of their own whose every word is made up, and a ball that makes points up."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from milp_verix.ball import Ball
 from milp_verix.errors import SolverUnavailableError
+from milp_verix.problem import Problem
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
 from tests.fake_session import Answering, FakeSession
 from verix_encodings import Program
@@ -75,3 +78,20 @@ def no_idea() -> SolveResult:
 def ctrl_c() -> SolveResult:
     """Do what a session does after Ctrl-C."""
     raise KeyboardInterrupt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LyingBall(Ball):
+    """A ball that calls ``lie`` the nearest witness, whatever it was asked."""
+
+    lie: NDArray[Any]
+
+    def nearest_witness(self, point: NDArray[np.float64], free: NDArray[np.intp]) -> NDArray[Any]:
+        return self.lie
+
+
+def with_lying_ball(problem: Problem, lie: NDArray[Any]) -> Problem:
+    """Return ``problem`` over a :class:`LyingBall`."""
+    ball = problem.ball
+    ends = ball.domain_lower, ball.domain_upper
+    return replace(problem, ball=LyingBall(ball.centre, ball.epsilon, ball.norm, *ends, lie))

@@ -1,5 +1,6 @@
 """Whatever a solver says, no check gives a wrong definite answer."""
 
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -118,6 +119,31 @@ def test_a_point_that_does_not_replay_is_no_counterexample(
     verdict = checked(valley(tmp_path), HOLDS)
     assert verdict.answer is Answer.UNKNOWN
     assert verdict.reason == "the solver's point does not change the prediction in onnxruntime"
+
+
+MISSHAPED: dict[str, Callable[[Array], Array]] = {
+    "a column": lambda point: point[:, None],
+    "a row": lambda point: point[None],
+    "too long": lambda point: np.append(point, 0.0),
+    "too short": lambda point: point[:-1],
+    "empty": lambda point: point[:0],
+    "a number": lambda point: point.sum(),
+}
+
+
+@pytest.mark.parametrize("kind", MISSHAPED)
+def test_a_point_of_another_shape_costs_the_check(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def misshape(program: Program, cost: Array, _targets: Targets) -> SolveResult:
+        best, point = optimum(program, cost)
+        return SolveResult(SolveStatus.OPTIMAL, best, MISSHAPED[kind](point))
+
+    install(monkeypatch, misshape)
+    for epsilon in (HOLDS, VIOLATED):
+        verdict = checked(valley(tmp_path), epsilon)
+        assert verdict.answer is Answer.UNKNOWN
+        assert "fake failed: a point of shape" in str(verdict.reason)
 
 
 def test_an_early_stop_that_decides_nothing_is_followed_by_the_optimum(
