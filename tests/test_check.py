@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Answer, OnnxNetwork, Tolerances, Verdict, check
+from milp_verix import Answer, OnnxNetwork, Tolerances, Verdict, check, explain
 from milp_verix.verdict import Effort
 from tests.each_solver import each_solver
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
@@ -192,6 +192,17 @@ def test_the_tolerance_is_what_a_proof_must_clear(tmp_path: Path) -> None:
     # bounds must clear it as well: they prove −¼ + 2 ε = −0.1
     assert checked(network, 0.075, tolerances=Tolerances(margin=0.06)).effort.solves == 0
     assert checked(network, 0.075, tolerances=Tolerances(margin=0.11)).effort.solves > 0
+
+
+@pytest.mark.parametrize("highest", [5e-7, 1e-9, 0.0, -1e-9, -5e-7])
+def test_a_margin_near_zero_is_not_dropped_for_good(highest: float, tmp_path: Path) -> None:
+    # class 0 reaches class 2 by that much at x₀ = ¾, class 1 is ahead at x₁ = ¾ and only there
+    layers = as_layers(([[1, 0], [0, 1], [0, 0]], [highest - 0.75, -0.6, 0]))
+    network = dense_network(layers, tmp_path, DOUBLE)
+    first = check(network, [0.5, 0.5], [0], epsilon=0.25)
+    assert first.answer is (Answer.VIOLATED if highest > 0 else Answer.UNKNOWN)
+    assert check(network, [0.5, 0.5], [0], epsilon=0.25 - 1e-5).holds
+    assert 0 in explain(network, [0.5, 0.5], epsilon=0.25, order=[0, 1]).explanation
 
 
 def test_large_margins_need_more_to_be_decisive() -> None:
