@@ -139,6 +139,23 @@ def test_the_nearest_witness_is_the_nearest_member(ball: Ball, data: st.DataObje
                 assert distance <= abs(Fraction(float(other)) - Fraction(float(point[i])))
 
 
+@pytest.mark.parametrize(
+    ("norm", "epsilon", "moves"), [("l1", 0.25, (0.125, 0.125)), ("l2", 0.625, (0.375, 0.5))]
+)
+def test_a_norm_ends_at_its_radius_to_the_last_digit(
+    norm: str, epsilon: float, moves: tuple[float, float]
+) -> None:
+    ball, free = make_ball(np.zeros(2), epsilon, norm, (-1.0, 1.0)), np.arange(2)
+    for signs in ([1, 1], [-1, 1], [1, -1], [-1, -1]):
+        at_end = np.array(moves) * signs
+        assert ball.contains(at_end, free)
+        for i in range(2):
+            beyond = at_end.copy()
+            beyond[i] = np.nextafter(beyond[i], np.inf * signs[i])
+            assert not ball.contains(beyond, free)
+            assert ball.contains(ball.nearest_witness(beyond, free), free)
+
+
 def test_a_point_that_is_no_number_gives_no_witness() -> None:
     ball = make_ball(np.array([0.5, 0.5], np.float32), 0.1)
     free = np.array([0])

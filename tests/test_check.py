@@ -205,6 +205,15 @@ def test_a_margin_near_zero_is_not_dropped_for_good(highest: float, tmp_path: Pa
     assert 0 in explain(network, [0.5, 0.5], epsilon=0.25, order=[0, 1]).explanation
 
 
+def test_the_bound_of_what_holds_is_above_every_margin(tmp_path: Path) -> None:
+    # at most −⅛ for class 0, which is dropped for good; class 1 is ahead at x₁ = ¾ and only there
+    layers = as_layers(([[1, 0], [0, 1], [0, 0]], [-0.875, -0.7, 0]))
+    verdict = check(dense_network(layers, tmp_path, DOUBLE), [0.5, 0.5], [0], epsilon=0.25)
+    assert verdict.holds
+    assert verdict.bound is not None
+    assert -0.125 <= verdict.bound < -0.1249
+
+
 def test_large_margins_need_more_to_be_decisive() -> None:
     tolerances = Tolerances(margin=1e-6, relative_margin=1e-9)
     assert tolerances.decisive(1.0) == 1e-6

@@ -20,12 +20,14 @@ from tests.networks import (
 )
 from verix_encodings import (
     FORMULATIONS,
+    Affine,
     Encoding,
     Expressions,
     Interval,
     Network,
     Program,
     ProgramBuilder,
+    Relu,
     big_m_relu,
     crown_bounds,
     encode,
@@ -75,6 +77,19 @@ def test_fixed_input_of_networks_from_files(name: str, tmp_path: Path) -> None:
         box = cube(network.input_size)
         x = np.random.default_rng(3).uniform(0, 1, network.input_size)
         assert_fixed_input_gives_the_output(encoded(name, network, box), network, box, x)
+
+
+@each_formulation
+@pytest.mark.parametrize("ends", [(-5e-4, 1.0), (-1.0, 5e-4), (-5e-4, 5e-4)])
+def test_a_neuron_that_hardly_reaches_one_of_its_phases_has_both(
+    name: str, ends: tuple[float, float]
+) -> None:
+    network = Network((1,), (Affine(((0, np.eye(1)),), np.zeros(1)), Relu(1)))
+    encoding = encoded(name, network, Interval(*np.array(ends)[:, None]))
+    for x in ends:
+        program = pinned(encoding.program, encoding.input.columns, np.array([x]))
+        found = extremes(program, encoding.output, 0)
+        assert found == pytest.approx((max(x, 0.0),) * 2, abs=2e-6)
 
 
 @each_formulation
@@ -167,6 +182,14 @@ def test_bounds_of_parts_do_not_cross_zero_by_rounding() -> None:
     # solvers drop entries below 1e-9, and prune what the row then excludes
     assert np.min(np.abs(entries)) > 1e-9
     assert np.count_nonzero(entries < 0)
+
+
+def test_tiny_bounds_of_parts_are_moved_outward() -> None:
+    network = Network((2,), (Affine(((0, np.array([[1.0, 1e-8]])),), np.zeros(1)), Relu(1)))
+    program = encoded("partition:2", network, Interval(-np.ones(2), np.ones(2))).program
+    for sign, bound in ((-1, program.column_lower), (1, program.column_upper)):
+        parts = [i for i, name in enumerate(program.column_names) if name[:2] in ("t0", "s0")]
+        assert np.all(sign * bound[parts] >= 1e-8)
 
 
 def relaxed(program: Program, expressions: Expressions, index: int) -> tuple[float, float]:

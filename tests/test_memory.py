@@ -1,5 +1,6 @@
 """What is remembered from one check to the next is true, and saves solves, not answers."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from milp_verix.problem import make_problem
 from tests.digits import images, network
 from tests.networks import as_layers, convolutional, network_of, random_layers
 from tests.tiny_cases import case, permutation
-from verix_encodings import Interval, crown_bounds
+from verix_encodings import Interval, crown_bounds, interval_bounds
 
 
 @pytest.mark.parametrize("seed", range(0, 120, 2))
@@ -105,6 +106,30 @@ def test_worst_points_move_along_the_gradient() -> None:
         assert np.all((box.lower <= point) & (point <= box.upper))
         assert value == network.evaluate(point)[margin] > best_of_many[margin]
         assert value == known.reached[margin] > memory.reached[margin]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_of_linear_margins_grow_by_all_that_they_gain(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, bias = rng.normal(size=(3, 4)), rng.normal(size=3)
+    network = network_of(as_layers((matrix, bias)))
+    centre, room = rng.uniform(0.3, 0.7, 4), rng.uniform(0, 0.3, (2, 4))
+    memory = first_memory(network, centre)
+    assert memory is not None
+    extra = np.array([0, 2, 3])
+    lower, upper = centre.copy(), centre.copy()
+    lower[extra], upper[extra] = (centre - room[0])[extra], (centre + room[1])[extra]
+    best = [
+        sum(
+            Fraction(float(w)) * Fraction(float(upper[i] if w > 0 else lower[i]))
+            for i, w in enumerate(row)
+        )
+        + Fraction(float(b))
+        for row, b in zip(matrix, bias, strict=True)
+    ]
+    grown = memory.grown(extra, interval_bounds(network, Interval(lower, upper)))
+    assert all(Fraction(float(bound)) >= most for bound, most in zip(grown, best, strict=True))
+    np.testing.assert_allclose(grown, [float(most) for most in best], atol=1e-12)
 
 
 def test_rises_are_what_a_linear_margin_gains() -> None:

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
+from tests.mip import violation
 from tests.networks import network_of, random_layers
 from tests.test_bounds import seeds
-from verix_encodings import Interval, NormBall, crown_bounds, interval_bounds
+from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
+from verix_encodings.ball import l2_tangents
 
 
 def random_ball(rng: np.random.Generator, norm: int, size: int = 5) -> NormBall:
@@ -28,6 +30,22 @@ def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
     inside = np.clip(ball.centre + moved, ball.box.lower, ball.box.upper) - ball.centre
     length = np.linalg.norm(inside, ord=ball.norm, axis=1, keepdims=True)
     return ball.centre + inside * np.minimum(1, ball.radius / np.maximum(length, 1e-300))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tangents_leave_every_point_of_an_l2_ball(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, 2)
+    points = sampled(ball, rng, 200)
+    builder = ProgramBuilder()
+    x = l2_tangents(builder, ball, points[:3])
+    program = builder.build()
+    free = np.flatnonzero(ball.box.lower < ball.box.upper)
+    for point in points:
+        moved = (point - ball.centre)[free]
+        values = np.concatenate([moved, np.square(moved / ball.radius) * free.size])
+        assert violation(program, values) <= 1e-12
+        np.testing.assert_allclose(x.at(values), point, atol=1e-12)
 
 
 def largest_l1(ball: NormBall, c: np.ndarray) -> float:

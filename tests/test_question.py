@@ -41,6 +41,17 @@ def test_regression_margins_are_how_far_an_output_moves_too_much(chosen: tuple[i
     )
 
 
+def test_regression_margins_are_about_the_network_in_real_arithmetic(tmp_path: Path) -> None:
+    # in float32 the first layer loses what is behind the seventh digit
+    layers = as_layers(([[2e4, 3e4]], [-1e4]), ([[1]], [0]))
+    network, x = dense_network(layers, tmp_path), np.array([0.7, 0.9], np.float32)
+    question = make_question(network, x, delta=0.125)
+    assert isinstance(question, Regression)
+    assert np.max(np.abs(question.reference - question.exact)) > 1e-5
+    margins = question.margins(network.ir).evaluate(x.astype(np.float64))
+    np.testing.assert_allclose(margins, [-0.125, -0.125], atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("scores", "changed"),
     [

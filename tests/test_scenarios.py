@@ -9,13 +9,24 @@ import pytest
 from milp_verix import MinimumProgress, check, minimum
 from milp_verix.perturbations import perturbations_of
 from milp_verix.problem import make_problem
+from milp_verix.solvers import SolveStatus, Targets, open_session
 from tests.brute_force import BruteForce
-from tests.networks import dense_network, drawn, random_graph, random_layers
+from tests.mip import pinned
+from tests.networks import (
+    as_layers,
+    dense_network,
+    drawn,
+    network_of,
+    random_graph,
+    random_layers,
+)
 from tests.onnx_models import FLOAT, build, loaded, node
 from tests.test_max_pool_checks import pooled
 from tests.test_minimum import fewest
 from tests.tiny_cases import case
+from verix_encodings import crown_bounds
 from verix_encodings.batch import batch_gradients, batch_values
+from verix_encodings.scenario import ScenarioProgram, make_scenario
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -66,6 +77,28 @@ def test_perturbations_stay_in_the_ball_whatever_is_fixed(
         reached = found.reached(weight, deltas)
         np.testing.assert_allclose(np.diagonal(reached), values, atol=1e-12)
         assert np.all(values >= at_start - 1e-12)
+
+
+@pytest.mark.parametrize("height", [0.0, -1e-9, -1e-6, -1e-3, -0.1])
+def test_a_set_that_survives_a_perturbation_by_little_is_not_cut_off(height: float) -> None:
+    # max(x₀ + x₁ − x₂, 0) − 1 is that height where feature 2 is fixed, at ½, and the others at 1
+    network = network_of(as_layers(([[1, 1, -1]], [0]), ([[1]], [height - 1.5])))
+    delta, features = np.array([0.5, 0.5, -0.5]), np.arange(3)
+    scenario = make_scenario(
+        network, np.full(3, 0.5), delta, features, features=3, method=crown_bounds
+    )
+    growing = ScenarioProgram(np.zeros(3), np.ones(3))
+    growing.add(scenario)
+    program = growing.build()
+    session = open_session("highs")
+    for chosen, ends in (
+        ([0, 0, 1], SolveStatus.OPTIMAL),
+        ([0, 0, 0], SolveStatus.INFEASIBLE),
+        ([1, 1, 1], SolveStatus.OPTIMAL),
+    ):
+        session.load(pinned(program, growing.columns, np.array(chosen, dtype=float)))
+        assert session.minimise(np.zeros(program.columns), Targets()).status is ends
+    session.close()
 
 
 @pytest.mark.parametrize("seed", range(40))
