@@ -175,6 +175,30 @@ def test_no_set_of_interest_is_missing(
         assert seen.found - seen.of_interest < 0.6 * (seen.affordable - seen.of_interest)
 
 
+def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path: Path) -> None:
+    seen = forced = close = 0
+    for seed in range(20):
+        relaxation, parts, enough, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(parts) if relaxation.cost(s > 0) <= enough]
+        for _ in range(6):
+            fixings = _node(rng, relaxation)
+            settled = relaxation.remaining([fixings])
+            mine = [s for s in sets if _in_node(relaxation, fixings, settled, s)]
+            costs = sorted({relaxation.cost(s > 0) for s in mine})
+            # a little above each cost: what is forced is about sets that are cheaper
+            for limit in [cost + 1e-3 for cost in costs[:4]]:
+                relaxed = relaxation.solve(fixings, limit, np.inf)
+                columns, values = relaxed.forced
+                forced += columns.size
+                for taken in (s for s in mine if relaxation.cost(s > 0) < limit):
+                    cost = relaxation.cost(taken > 0)
+                    assert relaxed.bound <= cost + 1e-9
+                    np.testing.assert_array_equal(taken[columns], values)
+                    seen, close = seen + 1, close + (relaxed.bound > cost - 0.2)
+        relaxation.close()
+    assert (seen > 300, forced > 50, close > 30) == (True, True, True), (seen, forced, close)
+
+
 def test_what_is_not_known_to_be_violated_is_left(tmp_path: Path) -> None:
     relaxation, _, enough, _ = _relaxation(2, tmp_path)
     nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
