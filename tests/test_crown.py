@@ -1,5 +1,7 @@
 """CROWN encloses what interval arithmetic encloses, and is tighter."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,15 @@ from scipy.optimize import linprog
 
 from tests.networks import as_layers, cube, network_of, random_box, random_graph, random_layers
 from tests.test_bounds import assert_encloses, inside, seeds
-from verix_encodings import Interval, NormBall, Region, crown_bounds, interval_bounds
+from verix_encodings import (
+    Affine,
+    Interval,
+    Network,
+    NormBall,
+    Region,
+    crown_bounds,
+    interval_bounds,
+)
 from verix_encodings.crown import upper_bounds
 
 
@@ -32,6 +42,23 @@ def test_dense_networks_are_enclosed_in_exact_arithmetic(seed: int, radius: floa
     box = Interval(centre - radius, centre + radius)
     for _ in range(3):
         assert_encloses(network, box, inside(box, rng), crown_bounds)
+
+
+def test_products_of_weights_that_cancel_are_off_by_their_rounding() -> None:
+    rng = np.random.default_rng(0)
+    box, below = Interval(np.ones(1), np.ones(1)), 0
+    for first, weight, other in rng.uniform(0.5, 1.0, (100, 3)):
+        second = first * weight / other
+        hidden = Affine(((0, np.array([[first], [second]])),), np.zeros(2))
+        difference = Affine(((1, np.array([[weight, -other]])),), np.zeros(1))
+        network = Network((1,), (hidden, difference))
+        bounds = interval_bounds(network, box)
+        exact = Fraction(weight) * Fraction(first) - Fraction(other) * Fraction(second)
+        for sign in (1, -1):
+            (above,) = upper_bounds(network, box, bounds, 2, np.array([[float(sign)]]))
+            assert Fraction(float(above)) >= sign * exact
+        below += exact != 0
+    assert below > 50
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -12,7 +12,7 @@ from milp_verix.solvers import Targets, open_session
 from tests.mip import optimum
 from tests.networks import random_box, random_graph
 from tests.test_bounds import exact_values, inside, seeds
-from verix_encodings import Encoding, Network, Program, crown_bounds, encode
+from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bounds, encode
 from verix_encodings.network import Max
 from verix_encodings.safe_bound import encoding_error, safe_lower_bound
 
@@ -56,6 +56,39 @@ def test_any_multipliers_give_a_bound_below_the_exact_one(seed: int) -> None:
     assert Fraction(found) <= exact
     scale = np.abs(y).max() * 1e3 + np.abs(cost).max() * 1e3
     assert float(exact) - found <= 1e-10 * scale
+
+
+@pytest.mark.parametrize("ends", [(-1e18, 0.0), (0.0, 1e18), (-1e18, 1e18)])
+def test_reduced_costs_that_cancel_are_off_by_what_their_columns_reach(
+    ends: tuple[float, float],
+) -> None:
+    rng = np.random.default_rng(0)
+    below = 0
+    for weight, multiplier in rng.uniform(0.1, 1.0, (50, 2)):
+        builder = ProgramBuilder()
+        columns = builder.add_columns("v", np.arange(1), *ends)
+        builder.add_rows("row", np.arange(1), [(np.array([weight]), columns)], 0.0, np.inf)
+        # nothing is left of the reduced cost in float64, but for what was rounded
+        cost, y = np.array([weight * multiplier]), np.array([multiplier])
+        exact = exact_bound(builder.build(), cost, y)
+        assert Fraction(safe_lower_bound(builder.build(), cost, y)) <= exact
+        below += exact < -1
+    assert below > 10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_may_be_off_by_their_error(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    _, encoding = random_encoding(rng)
+    program, error = encoding.program, 0.25
+    wider = replace(
+        program, row_lower=program.row_lower - error, row_upper=program.row_upper + error
+    )
+    cost, y = rng.normal(size=program.columns), rng.normal(size=program.rows)
+    y = np.where(y > 0, y * np.isfinite(program.row_lower), y * np.isfinite(program.row_upper))
+    found = safe_lower_bound(program, cost, y, error)
+    assert Fraction(found) <= exact_bound(wider, cost, y)
+    assert found == pytest.approx(float(exact_bound(wider, cost, y)), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))

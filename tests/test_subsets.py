@@ -44,6 +44,18 @@ def test_nothing_is_decided_after_the_deadline(tmp_path: Path) -> None:
         assert subsets.checks == 0
 
 
+def test_a_set_inside_which_checks_are_unknown_is_not_proven_minimal(tmp_path: Path) -> None:
+    class Doubtful(Oracle):
+        def check(self, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:
+            verdict = super().check(free, seconds)
+            return verdict if verdict.violated else Verdict(Answer.UNKNOWN, reason="in doubt")
+
+    with Doubtful(sum_of_three(tmp_path)) as oracle:
+        subsets = SubsetOracle(oracle, np.inf, np.inf)
+        found, minimal = subsets.shrink(subsets.check(frozen(0, 1, 2)))
+        assert (subsets.changed(found), minimal) == (frozen(1, 2), False)
+
+
 def test_a_counterfactual_inside_a_robust_set_is_no_answer(tmp_path: Path) -> None:
     class Rounding(Oracle):
         def check(self, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:

@@ -1,0 +1,39 @@
+"""What follows of a relaxation: only from its multipliers, and only as far as these go."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix.relaxed import forced_features
+from milp_verix.relaxed_program import relaxed_program
+from milp_verix.solvers import SolveStatus
+from milp_verix.solvers.live_lp import LpResult
+from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
+
+_NONE = np.zeros(0, dtype=np.intp)
+
+
+def test_what_is_forced_costs_more_than_the_slack_elsewhere() -> None:
+    # three that would cost too much, two that would not by little, two that are at neither end
+    penalties = np.array([2.1, -2.1, 9.0, 1.9, -1.9, 9.0, 9.0])
+    shares = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0])
+    columns, values = forced_features(penalties, shares, np.array([2, 40]), 2.0)
+    assert (columns.tolist(), values.tolist()) == ([0, 1], [0.0, 1.0])
+    assert forced_features(-penalties, shares, _NONE, 2.0)[0].tolist() == [6]
+    for slack in (np.inf, np.nan):
+        assert forced_features(penalties, shares, _NONE, slack)[0].size == 0
+    assert forced_features(None, shares, _NONE, 2.0)[0].size == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_word_infeasible_proves_nothing_without_a_ray(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng([seed, 67])
+    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
+    assert of_interest(parts)
+    relaxed = relaxed_program(grown(parts), parts, np.ones(COUNT))
+    ends = relaxed.ends((_NONE, np.zeros(0)))
+    rows = relaxed.program.rows
+    for y in (None, np.zeros(rows), rng.normal(size=rows), np.full(rows, np.nan)):
+        said = LpResult(SolveStatus.INFEASIBLE, None, y, 0, "infeasible")
+        assert relaxed.proven(ends, said) == (-np.inf, None)
