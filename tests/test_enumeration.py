@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from milp_verix import (
     Enumeration,
@@ -35,6 +36,7 @@ from tests.all_subsets import (
 from tests.digits import IMAGES, MODEL, images, network
 from tests.each_solver import SLOW
 from tests.fake_session import FakeSolver
+from tests.networks import as_layers, dense_network
 from tests.test_cli import run
 from tests.tiny_cases import case
 from tests.witnesses import assert_sound
@@ -147,6 +149,24 @@ def test_a_set_that_is_unknown_is_on_neither_side(
     assert smallest.lower_bound is not None
     assert smallest.lower_bound <= min(map(len, explanations)) <= smallest.size
     assert problem.brute.holds(smallest.irrelevant)
+
+
+def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # x₀ + x₁ + 2 x₂ − 1 within 0.4 of the origin: two features at least must change
+    check = Oracle.check
+
+    def doubtful(oracle: Oracle, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:
+        verdict = check(oracle, free, seconds)
+        return verdict if verdict.violated else Verdict(Answer.UNKNOWN, reason="in doubt")
+
+    monkeypatch.setattr(Oracle, "check", doubtful)
+    layers = as_layers(([[1, 1, 2]], [0]), ([[0], [1]], [1, 0]))
+    found = enumerate_explanations(dense_network(layers, tmp_path), np.zeros(3), epsilon=0.4)
+    assert (found.contrastive, found.abductive) == ({}, ())
+    assert not found.complete
+    assert found.unknown_reason
 
 
 @pytest.mark.parametrize("status", [SolveStatus.INFEASIBLE, SolveStatus.FAILED])

@@ -118,6 +118,17 @@ def trajectory(program: Program, network: Network, x: NDArray[np.float64]) -> ND
     return np.concatenate(columns)
 
 
+def test_inputs_are_bounded_by_their_own_ends_where_others_never_move() -> None:
+    network = network_of(random_layers(np.random.default_rng(0), (4, 3, 2)))
+    low, high = np.array([0.5, 0.1, 0.3, 0.2]), np.array([0.5, 0.9, 0.3, 0.6])
+    live = live_encoding(network, interval_bounds(network, Interval(low, high)))
+    box = Interval(low + np.array([0, 0.1, 0, 0.05]), high - np.array([0, 0.3, 0, 0.2]))
+    encoding = live.over(interval_bounds(network, box))
+    columns = encoding.input.columns
+    np.testing.assert_array_equal(encoding.program.column_lower[columns], box.lower[[1, 3]])
+    np.testing.assert_array_equal(encoding.program.column_upper[columns], box.upper[[1, 3]])
+
+
 def test_only_numbers_change() -> None:
     network, inside = drawn(1)
     live = live_encoding(network, crown_bounds(network, inside[0]))

@@ -1,5 +1,6 @@
 """Bounds over L1 and L2 balls: valid for every point, and reached by one."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -30,6 +31,20 @@ def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
     inside = np.clip(ball.centre + moved, ball.box.lower, ball.box.upper) - ball.centre
     length = np.linalg.norm(inside, ord=ball.norm, axis=1, keepdims=True)
     return ball.centre + inside * np.minimum(1, ball.radius / np.maximum(length, 1e-300))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_what_cancels_at_the_centre_is_rounded_up(norm: int) -> None:
+    rng = np.random.default_rng(0)
+    centre, matrix = rng.normal(size=5), rng.normal(size=(100, 5))
+    # nothing is left of most sums but what their terms were rounded by
+    matrix[:, 4] = -(matrix[:, :4] @ centre[:4]) / centre[4]
+    ball = NormBall(Interval(centre - 1, centre + 1), centre, 0.0, norm)
+    lower, upper = ball.extremes(matrix)
+    for row, low, high in zip(matrix, lower, upper, strict=True):
+        pairs = zip(row, centre, strict=True)
+        exact = sum((Fraction(float(c)) * Fraction(float(x)) for c, x in pairs), Fraction())
+        assert Fraction(float(low)) <= exact <= Fraction(float(high))
 
 
 @pytest.mark.parametrize("seed", range(20))

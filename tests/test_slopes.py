@@ -8,7 +8,17 @@ from hypothesis import given, settings
 
 from tests.networks import as_layers, network_of, random_box, random_graph, random_layers
 from tests.test_bounds import seeds
-from verix_encodings import Affine, Interval, Max, Network, crown_bounds, interval_bounds
+from tests.test_enclosure import smooth_network
+from verix_encodings import (
+    SMOOTH_FUNCTIONS,
+    Affine,
+    Interval,
+    Max,
+    Network,
+    Relu,
+    crown_bounds,
+    interval_bounds,
+)
 from verix_encodings.slopes import slope_bounds
 
 
@@ -29,6 +39,30 @@ def test_differences_of_random_graphs_are_within_the_slopes_times_the_way(seed: 
             slack = 1e-10 * (1 + np.abs(network.evaluate(x)))
             assert np.all(least - slack <= change)
             assert np.all(change <= most + slack)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_differences_of_smooth_networks_are_within_the_slopes_times_the_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(sorted(SMOOTH_FUNCTIONS))[:2].tolist()
+    network = smooth_network(random_layers(rng, (1, 3, 3, 2)), names)
+    box = Interval(np.array([-2.0]), np.array([3.0]))
+    lower, upper = slope_bounds(network, interval_bounds(network, box))
+    inputs = np.linspace(-2.0, 3.0, 400)
+    values = np.array([network.evaluate(np.array([x])) for x in inputs])
+    slopes = np.diff(values, axis=0) / np.diff(inputs)[:, None]
+    assert np.all(lower[:, 0] <= slopes.min(axis=0) + 1e-9)
+    assert np.all(slopes.max(axis=0) - 1e-9 <= upper[:, 0])
+
+
+@pytest.mark.parametrize(("low", "high"), [(-5e-3, 1.0), (-1.0, 5e-3), (-1e-9, 1e-9)])
+def test_a_neuron_that_hardly_reaches_one_of_its_phases_may_have_either_slope(
+    low: float, high: float
+) -> None:
+    network = Network((1,), (Relu(0),))
+    box = Interval(np.array([low]), np.array([high]))
+    found = np.ravel(slope_bounds(network, interval_bounds(network, box)))
+    np.testing.assert_allclose(found, [0.0, 1.0], atol=1e-12)
 
 
 def test_slopes_of_a_piece_are_exact() -> None:
