@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers import SolveStatus, Targets, cbc, open_session
+from milp_verix.solvers import SolveResult, SolveStatus, Targets, cbc, open_session
 from tests.each_solver import needs
 from tests.mip import over
 from tests.networks import cube, network_of, random_layers
@@ -43,14 +43,18 @@ def fake_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBinary:
     return install
 
 
-def solve(seconds: float = np.inf) -> SolveStatus:
+def solved(targets: Targets) -> SolveResult:
     session = open_session("cbc")
     try:
         loaded = program()
         session.load(loaded)
-        return session.minimise(np.ones(loaded.columns), Targets(seconds=seconds)).status
+        return session.minimise(np.ones(loaded.columns), targets)
     finally:
         session.close()
+
+
+def solve(seconds: float = np.inf) -> SolveStatus:
+    return solved(Targets(seconds=seconds)).status
 
 
 @pytest.mark.parametrize(
@@ -112,6 +116,17 @@ def test_every_other_status_is_told_apart(
 ) -> None:
     fake_binary(f"echo '{line}' > $solution")
     assert solve() is status
+
+
+@pytest.mark.parametrize("cutoff", [-2e3, -0.25, 0.0, 0.25, 2e3])
+def test_infeasible_proves_a_cutoff_less_what_tolerances_may_hide(
+    cutoff: float, fake_binary: FakeBinary
+) -> None:
+    fake_binary("echo 'Infeasible - objective value 3' > $solution")
+    result = solved(Targets(holds_above=cutoff))
+    assert result.status is SolveStatus.TARGET
+    # rows are met up to 1e-9, and numbers are printed with eight digits at least
+    assert 1e-8 * max(1.0, abs(cutoff) / 100) <= cutoff - result.bound <= 1e-6 * max(1, abs(cutoff))
 
 
 def test_a_process_that_hangs_is_killed_at_its_limit(

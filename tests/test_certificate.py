@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix.solvers import SolveResult, Targets, open_session
+from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
+from milp_verix.solvers.live_lp import LiveLp, LpResult
 from tests.hard import hard_cost, hard_program
 from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers
@@ -59,6 +60,23 @@ def test_the_bound_of_a_search_is_proven_again(seed: int) -> None:
         proven = certified_bound(program, cost, result.certificate)
         assert result.bound <= proven <= best + 1e-12 * (1 + abs(best))
     assert certified_bound(program, cost, leaves_of(program, cost)) >= best - 1e-6
+
+
+@pytest.mark.parametrize("status", SolveStatus)
+@pytest.mark.parametrize("rays", [None, 0.0, 1.0, np.nan])
+def test_the_word_of_the_linear_solver_proves_nothing(
+    status: SolveStatus, rays: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, cost = drawn(3)
+    best, _ = optimum(program, cost)
+    multipliers = None if rays is None else np.full(program.rows, rays)
+    said = LpResult(status, None, multipliers, 0, "no reason")
+    monkeypatch.setattr(LiveLp, "solve", lambda *_: said)
+    for targets in (Targets(), Targets(holds_above=best + 1.0)):
+        result = solved(program, cost, targets)
+        assert result.bound <= best
+        ends = SolveStatus.TIME_LIMIT if status is SolveStatus.TIME_LIMIT else SolveStatus.FAILED
+        assert result.status is ends
 
 
 def test_some_of_the_proofs_have_many_cases() -> None:
