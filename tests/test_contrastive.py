@@ -19,6 +19,7 @@ from tests.digits import IMAGES, MODEL, images, network
 from tests.each_solver import SLOW
 from tests.fake_session import FakeSolver
 from tests.networks import as_layers, dense_network
+from tests.onnx_models import DOUBLE
 from tests.shared import shared_file
 from tests.test_cli import run
 from tests.tiny_cases import case
@@ -170,6 +171,18 @@ def test_a_margin_within_the_tolerance_is_no_answer(tmp_path: Path) -> None:
     assert contrastive(net, np.zeros(2), epsilon=0.49, **options).robust
     wider = {"domain": ([-1.0, -1.0], [0.5, 0.2501])}
     assert contrastive(net, np.zeros(2), epsilon=0.5, **wider).contrast == (0, 1)
+
+
+def test_a_margin_near_zero_is_in_doubt_beside_one_that_programs_rule_out(tmp_path: Path) -> None:
+    # class 0 draws level with class 2 at the ball's end; class 1 is max(t, 0) − t/2 − |t|/2 − 1/20,
+    # with t = x₁ − ½: that is −1/20 everywhere, but may be more than 0 for all that bounds know
+    first = ([[1, 0], [0, 1], [0, -1], [0, 1]], [0, -0.5, 0.5, 0])
+    second = ([[1, 0, 0, 0], [0, 0.5, -0.5, -0.5], [0, 0, 0, 0]], [-0.75, 0.2, 0])
+    network = dense_network(as_layers(first, second), tmp_path, DOUBLE)
+    found = contrastive(network, np.full(2, 0.5), epsilon=0.25)
+    assert (found.contrast, found.robust, found.proven) == (None, False, False)
+    assert found.unknown_reason is not None
+    assert contrastive(network, np.full(2, 0.5), epsilon=0.24).robust
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2])

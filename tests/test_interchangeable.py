@@ -66,6 +66,21 @@ def test_equal_columns_inputs_and_ends_make_a_class(tmp_path: Path) -> None:
     assert found_in(posed(features=[[0, 1, 2], [3, 5], [4]])) == ([], [])
 
 
+def test_equal_weights_of_different_neurons_are_not_equal(tmp_path: Path) -> None:
+    first = np.array([[2.0, 0.0, 2.0, 0.0], [0.0, 2.0, 0.0, 2.0]])
+    layers = ((first, np.zeros(2)), (np.array([[1.0, -3.0], [0.0, 0.0]]), np.array([0.0, 0.5])))
+    problem = make_problem(dense_network(layers, tmp_path), np.full(4, 0.5), epsilon=0.1)
+    assert found_in(problem) == ([[0, 2], [1, 3]], [])
+
+
+def test_what_can_move_to_one_side_alone_is_not_inert(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    network = dense_network(random_layers(rng, (3, 4, 3), FLOAT), tmp_path)
+    ends = {"domain": ([0.0, 0.0, 0.0], [1.0, 1.0, 0.0])}
+    problem = make_problem(network, np.array([0.0, 1.0, 0.0]), epsilon=0.1, **ends)
+    assert found_in(problem) == ([], [2])
+
+
 def test_what_moves_nothing_is_left_out_of_groups(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     (first, bias), last = random_layers(rng, (1, 4, 3), FLOAT)
