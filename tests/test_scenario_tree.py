@@ -8,6 +8,7 @@ import pytest
 from milp_verix import scenario_tree
 from milp_verix.part_pool import PartPool
 from milp_verix.perturbations import Perturbations
+from milp_verix.scenario_choice import Choice, Rest
 from milp_verix.scenario_relaxation import Relaxation
 from milp_verix.scenario_tree import ScenarioTree
 from milp_verix.solvers.live_lp import LiveLp
@@ -15,12 +16,19 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.wishes import make_wishes
 from tests.test_settled import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
-from verix_encodings.scenario import make_scenario
+from verix_encodings.scenario import Part, make_scenario
 
 _COUNT = 8
 
 
-def _tree(enough: Callable[[], float]) -> ScenarioTree:
+class Refuting(Undecided):
+    """Refutes all sets that are asked about: those below what is asked for."""
+
+    def exhaust(self, rest: Rest) -> list[Part] | None:
+        return []
+
+
+def _tree(enough: Callable[[], float], choice: Choice | None = None) -> ScenarioTree:
     rng = np.random.default_rng(3)
     first = Affine(((0, rng.normal(size=(5, _COUNT))),), np.zeros(5))
     margin = Affine(((2, np.array([[1.0, -1.0, 1.0, -1.0, 1.0]])),), np.array([-1.0]))
@@ -36,7 +44,7 @@ def _tree(enough: Callable[[], float]) -> ScenarioTree:
             for delta in ends
         ]
     )
-    return ScenarioTree(relaxation, Undecided(), wishes.rounded, enough, 1)
+    return ScenarioTree(relaxation, choice or Undecided(), wishes.rounded, enough, 1)
 
 
 def _steps(tree: ScenarioTree) -> list[float]:
@@ -56,6 +64,14 @@ def test_what_is_left_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left[0] == 1.0
     assert np.all(np.diff(left) <= 0)
     assert 0 <= left[-1] < 0.1
+
+
+@pytest.mark.parametrize("enough", [3.5, 4.0, 4.5])
+def test_sets_that_are_refuted_up_to_a_cost_prove_no_more_than_it(enough: float) -> None:
+    tree = _tree(lambda: enough, Refuting())
+    _steps(tree)
+    # whole costs: what is not below 3.5 is 4
+    assert tree.bound == np.ceil(enough)
 
 
 @pytest.mark.parametrize(("share", "again"), [(0.4, False), (0.6, True)])
