@@ -132,6 +132,15 @@ def test_bounds_of_linear_margins_grow_by_all_that_they_gain(seed: int) -> None:
     np.testing.assert_allclose(grown, [float(most) for most in best], atol=1e-12)
 
 
+def test_points_that_were_found_elsewhere_bring_no_bounds() -> None:
+    problem = make_problem(network(), images()[11], epsilon=0.1)
+    with Oracle(problem) as oracle:
+        oracle.suppose(np.arange(5), problem.x.astype(float)[:, None])
+        assert oracle.memory is not None
+        assert np.all(oracle.memory.upper == np.inf)
+        np.testing.assert_array_equal(oracle.memory.free, np.arange(5))
+
+
 def test_rises_are_what_a_linear_margin_gains() -> None:
     network = network_of(as_layers(([[1.0, -2.0], [0.0, 3.0]], [0.0, 1.0])))
     memory = first_memory(network, np.array([0.5, 0.5]))

@@ -10,6 +10,7 @@ import pytest
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
 from milp_verix.incumbent import Incumbent
 from milp_verix.oracle import Oracle
+from milp_verix.wishes import make_wishes
 from tests.digits import IMAGES, MODEL, images, network
 from tests.test_cli import run
 from tests.tiny_cases import Case, case
@@ -105,6 +106,17 @@ def test_a_free_feature_costs_nothing_to_explain() -> None:
     assert found.proven
     assert found.cost == sum(costs[list(found.explanation)]) <= plain.size
     assert found.minimal
+
+
+@pytest.mark.parametrize(
+    ("bound", "least"),
+    [(3.0, 3), (3 - 1e-9, 3), (3 + 1e-9, 3), (3 + 1e-5, 4), (2.5, 3), (-0.5, 0), (np.inf, np.inf)],
+)
+def test_bounds_on_whole_costs_are_rounded_up_but_not_beyond_rounding(
+    bound: float, least: float
+) -> None:
+    assert make_wishes(2, [1.0, 2.0], (), ()).rounded(bound) == least
+    assert make_wishes(2, [1.0, 0.5], (), ()).rounded(bound) == max(bound, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What follows of a relaxation: only from its multipliers, and only as far as these go."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from milp_verix.relaxed_program import relaxed_program
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.live_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
+from verix_encodings.scenario import row_error
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -24,6 +26,18 @@ def test_what_is_forced_costs_more_than_the_slack_elsewhere() -> None:
     for slack in (np.inf, np.nan):
         assert forced_features(penalties, shares, _NONE, slack)[0].size == 0
     assert forced_features(None, shares, _NONE, 2.0)[0].size == 0
+
+
+def test_rows_that_may_be_off_prove_less(tmp_path: Path) -> None:
+    rng = np.random.default_rng(67)
+    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
+    relaxed = relaxed_program(grown(parts), parts, np.ones(COUNT))
+    assert relaxed.error == row_error(parts) > 0
+    ends = relaxed.ends((_NONE, np.zeros(0)))
+    y = relaxed.safe.usable(rng.normal(size=relaxed.program.rows))
+    said = LpResult(SolveStatus.OPTIMAL, None, y, 0, "optimal")
+    exact, loose = (replace(relaxed, error=error).proven(ends, said)[0] for error in (0.0, 0.25))
+    assert loose == pytest.approx(exact - 0.25 * np.abs(y).sum())
 
 
 @pytest.mark.parametrize("seed", range(10))

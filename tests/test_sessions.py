@@ -168,6 +168,22 @@ def test_a_time_limit_leaves_a_sound_bound(session: Session, seconds: float) -> 
 
 
 @each_solver
+@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e-3])
+def test_a_linear_program_out_of_time_has_no_bound_above_its_optimum(
+    session: Session, seconds: float
+) -> None:
+    program = hard_program().relaxed
+    for sign in (1.0, -1.0):
+        cost = sign * np.random.default_rng(0).uniform(0.5, 1.0, program.columns)
+        # not the box alone: else any bound of the columns would do
+        bounded = program.with_bounds(np.arange(5), 0.0, 100.0)
+        best, _ = optimum(bounded, cost)
+        session.load(bounded)
+        result = session.minimise(cost, Targets(seconds=seconds))
+        assert result.bound <= best + 1e-9 * abs(best)
+
+
+@each_solver
 def test_large_coefficients(session: Session) -> None:
     (first, shift), *rest = random_layers(np.random.default_rng(0), (4, 6, 4, 2))
     layers = ((1000 * first, 1000 * shift), *rest)

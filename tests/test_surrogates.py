@@ -85,6 +85,17 @@ def test_a_phase_that_is_fixed_refutes_only_sets_in_the_other(seed: int, tmp_pat
                 assert not _refuted(surrogates, taken)
 
 
+def test_rows_that_may_be_off_ask_for_less(tmp_path: Path) -> None:
+    parts, rng = _parts(0, tmp_path)
+    program = grown(parts).build()
+    safe, ends = SafeBound(program), (program.column_lower, program.column_upper)
+    y = safe.usable(rng.normal(size=program.rows))
+    columns = np.arange(COUNT)
+    (g, exact), (same, loose) = (safe.surrogate(y, columns, error, ends) for error in (0.0, 0.25))
+    np.testing.assert_array_equal(g, same)
+    assert loose == pytest.approx(exact - 0.25 * np.abs(y).sum())
+
+
 @pytest.mark.parametrize("scale", [1e307, 1e308, 1.7e308])
 def test_multipliers_that_overflow_refute_nothing(scale: float, tmp_path: Path) -> None:
     overflows, survivors = 0, 0

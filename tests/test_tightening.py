@@ -16,6 +16,7 @@ from milp_verix.problem import make_problem
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.highs import HighsSession
 from milp_verix.tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
+from milp_verix.tolerances import Tolerances
 from tests.brute_force import BruteForce
 from tests.networks import (
     cube,
@@ -112,6 +113,33 @@ def test_milp_bounds_are_the_true_range_of_unstable_neurons(seed: int) -> None:
     np.testing.assert_allclose(tight[3].upper[unstable], highest[unstable], rtol=0, atol=3e-6)
     assert np.all(tight[3].lower[unstable] <= lowest[unstable] + 1e-12)
     assert np.all(tight[3].upper[unstable] >= highest[unstable] - 1e-12)
+
+
+def test_a_solvers_own_bounds_are_widened_by_what_separates_a_proof_from_noise() -> None:
+    widened = 0
+    for seed in range(8):
+        layers = random_layers(np.random.default_rng(seed), (3, 4, 4, 2))
+        network, box = network_of(layers), cube(3)
+        lp, milp = (method()(network, box)[3] for method in (lp_bounds, milp_bounds))
+        lowest, highest = true_range(layers[:2], box)
+        for better, room in (
+            (milp.lower > lp.lower + 1e-5, lowest - milp.lower),
+            (milp.upper < lp.upper - 1e-5, milp.upper - highest),
+        ):
+            assert np.all(room[better] > 0.9e-6)
+            widened += int(better.sum())
+    assert widened > 10
+
+
+def test_big_ms_beyond_trust_leave_the_bounds_of_relaxations() -> None:
+    network = network_of(random_layers(np.random.default_rng(0), (3, 4, 4, 2)))
+    strict = milp_bounds(tolerances=Tolerances(largest_big_m=1e-3))
+    found, lp, milp = (
+        method(network, cube(3))[3] for method in (strict, lp_bounds(), milp_bounds())
+    )
+    np.testing.assert_allclose(found.lower, lp.lower, atol=1e-9)
+    np.testing.assert_allclose(found.upper, lp.upper, atol=1e-9)
+    assert np.max(lp.upper - milp.upper) > 1e-3
 
 
 def true_range(layers: tuple, box: Interval) -> tuple[FloatArray, FloatArray]:
