@@ -91,6 +91,11 @@ def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray
         before, after = pads[axis], pads[count + axis]
         if wanted is not None or mode.startswith("SAME"):
             output = wanted[axis] if wanted is not None else size * stride
+            if output > full:
+                raise node.unsupported(
+                    f"onnxruntime and the specification disagree about an output of {output} where "
+                    f"only {full} are computed; give pads instead of auto_pad or output_shape"
+                )
             before, after = split(
                 full - output, "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER"
             )

@@ -48,6 +48,14 @@ def _seen(node: NodeContext, x: Symbol) -> IntArray:
     kernel = node.integers("kernel_shape")
     if kernel is None or len(kernel) != x.ndim - 2 or min(kernel, default=0) < 1:
         raise node.malformed(f"kernel_shape {kernel} does not fit an input {x.shape}")
+    if node.text("auto_pad", "NOTSET").startswith("SAME"):
+        strides = node.integers("strides") or [1] * len(kernel)
+        dilated = max(node.integers("dilations") or [1]) > 1
+        if dilated or any(k < s for k, s in zip(kernel, strides, strict=False)):
+            raise node.unsupported(
+                "onnxruntime and the specification disagree about auto_pad where pooling windows "
+                "are dilated or leave gaps; give pads instead"
+            )
     columns = windows(node, x.indices, tuple(kernel))
     return columns.reshape(*columns.shape[: x.ndim], -1)
 
