@@ -147,8 +147,8 @@ def _disagreement(
             f"rounding explains a difference of {first.allowed:.2g}"
         )
     return ModelError(
-        f"{network.path} is not read as onnxruntime runs it: {where} has {told}. Nothing can be "
-        "proven about it; please report this network as an error of milp-verix"
+        f"{network.path or network.name} is not read as onnxruntime runs it: {where} has {told}. "
+        "Nothing can be proven about it; please report this network as an error of milp-verix"
     )
 
 
@@ -162,7 +162,7 @@ def _first_node(
         if all(value < len(values) for value in symbol.terms):
             seen.append((node, tensor, symbol))
 
-    trace(network.model, network.signature, network.path.parent, watch)
+    trace(network.model, network.signature, watch)
     names = [tensor for _, tensor, _ in seen]
     outputs = session_of(network.path, cut(network.model, names)).run(
         names, {network.input_name: network.as_input(point)}

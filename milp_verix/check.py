@@ -1,14 +1,13 @@
 """One check, as a function: does the prediction survive every perturbation of some features."""
 
 from collections.abc import Sequence
-from os import PathLike
 
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, seconds_of
 from milp_verix.ball import Domain
 from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from milp_verix.tolerances import Tolerances
@@ -18,7 +17,7 @@ from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 
 def check(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     free: Sequence[int],
     *,
@@ -45,7 +44,8 @@ def check(
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
     Args:
-        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
         free: indices of the features that may change; see ``features``.

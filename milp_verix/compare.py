@@ -1,7 +1,6 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
-from os import PathLike
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -10,7 +9,7 @@ from milp_verix.arguments import integer_of
 from milp_verix.comparison import Comparison, Run
 from milp_verix.contradictions import contradictions
 from milp_verix.errors import InputError, SolverError
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.pairs import Pair, Skipped, fitting_pairs
 from milp_verix.problem import make_problem
 from milp_verix.runs import ENCODING, PROBLEM, answered, explained, part_of
@@ -19,7 +18,7 @@ from milp_verix.traversal import INTERRUPTED
 
 
 def compare(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     solvers: Sequence[str] | None = None,
@@ -37,7 +36,8 @@ def compare(
     reason. Ctrl-C ends the comparison with what is there by then.
 
     Args:
-        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
@@ -92,7 +92,7 @@ def compare(
     everything = [run for runs in finished.values() for run in runs]
     settings = part_of(options, (*PROBLEM, *ENCODING)) | {"image_shape": problem.image_shape}
     return Comparison(
-        model=problem.network.path.name,
+        model=problem.network.name,
         sha256=problem.network.sha256,
         prediction=problem.question.prediction,
         epsilon=problem.ball.epsilon,

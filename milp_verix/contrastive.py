@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from milp_verix.contrastive_explanation import ContrastiveExplanation
 from milp_verix.explanation import Counterfactual
 from milp_verix.features import FeaturesLike
 from milp_verix.finding import posed, spent
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from milp_verix.solvers import open_session
@@ -30,7 +29,7 @@ _EXACT = 2.0**53
 
 
 def contrastive(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     epsilon: float,

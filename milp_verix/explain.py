@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from milp_verix.explanation import (
     Statistics,
 )
 from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
 from milp_verix.order import Order, make_order
 from milp_verix.problem import Problem, make_problem
@@ -50,7 +49,7 @@ class Progress:
 
 
 def explain(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     epsilon: float,
@@ -84,7 +83,8 @@ def explain(
     return the sound explanation so far, with the features not yet decided in ``unknown``.
 
     Args:
-        network: an :class:`OnnxNetwork`, or the path of an ONNX file.
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
         epsilon: radius of the ball, in the units of the input.
@@ -179,7 +179,7 @@ def explanation_of(
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
     return Explanation(
         model=ModelInfo(
-            network.path.name,
+            network.name,
             network.sha256,
             network.input_shape,
             str(network.dtype),

@@ -47,7 +47,7 @@ def posed(problem: Problem, oracle: Oracle) -> dict[str, Any]:
     network, ball = problem.network, problem.ball
     return {
         "model": ModelInfo(
-            network.path.name,
+            network.name,
             network.sha256,
             network.input_shape,
             str(network.dtype),

@@ -14,7 +14,6 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +25,7 @@ from milp_verix.enumeration import Enumeration
 from milp_verix.explanation import Counterfactual
 from milp_verix.features import FeaturesLike
 from milp_verix.finding import posed, spent
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from milp_verix.proposal import propose
@@ -48,7 +47,7 @@ class EnumerationProgress:
 
 
 def enumerate_explanations(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     epsilon: float,

@@ -14,7 +14,6 @@ At any time the best explanation found and the bound are both sound.
 
 import time
 from collections.abc import Callable, Sequence
-from os import PathLike
 
 from numpy.typing import ArrayLike
 
@@ -24,7 +23,7 @@ from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
 from milp_verix.features import FeaturesLike
 from milp_verix.minimum_search import MinimumProgress, MinimumSearch
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
 from milp_verix.problem import make_problem
 from milp_verix.solvers import Session, highs, open_session
@@ -39,7 +38,7 @@ _ON_HIGHS = ("auto", "highs", "phase")
 
 
 def minimum(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     epsilon: float,

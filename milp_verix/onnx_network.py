@@ -1,10 +1,9 @@
 """A neural network in an ONNX file: the file itself, and what it means as a network of ReLUs."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -14,11 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError, ModelError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader import (
+    IN_MEMORY,
     Anchor,
+    ModelSource,
     Signature,
     cut,
+    embed,
+    path_of,
     read_model,
     read_signature,
+    serialised,
     trace,
 )
 from milp_verix.onnx_reader.messages import first_line
@@ -30,15 +34,16 @@ class OnnxNetwork:
     """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
     ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
-    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``sha256`` is that of the file at
-    ``path``; weights stored beside it are not covered. ``input_shape`` has 1 for the batch;
+    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
+    model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
+    beside a file are not covered. ``input_shape`` has 1 for the batch;
     ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
     ``output_name``, unless that holds labels or a map of them; then it is what they are made from,
     inside the file, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     """
 
-    path: Path
+    path: Path | None
     sha256: str
     ir: Network
     input_name: str
@@ -53,6 +58,11 @@ class OnnxNetwork:
     anchor_session: Any
     model: onnx.ModelProto
     signature: Signature
+
+    @property
+    def name(self) -> str:
+        """What a result calls the network: its file's name, or that it is in memory."""
+        return IN_MEMORY if self.path is None else self.path.name
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -94,7 +104,9 @@ class OnnxNetwork:
         try:
             outputs = session.run(names, {self.input_name: point})
         except Exception as error:  # onnxruntime's exceptions share no base class but this
-            raise ModelError(f"onnxruntime cannot run {self.path}: {first_line(error)}") from error
+            raise ModelError(
+                f"onnxruntime cannot run {self.path or self.name}: {first_line(error)}"
+            ) from error
         return [output.reshape(-1) for output in outputs]
 
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
@@ -121,29 +133,35 @@ class OnnxNetwork:
         maxima = f", {self.ir.max_count} maxima" if self.ir.max_count else ""
         smooth = f", {self.ir.smooth_count} smooth activations" if not self.ir.exact else ""
         return (
-            f"OnnxNetwork({self.path.name!r}: input {self.input_shape} {self.dtype} -> "
+            f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
             f"{self.output_size} scores, {self.ir.relu_count} ReLUs{maxima}{smooth})"
         )
 
 
+NetworkLike: TypeAlias = OnnxNetwork | ModelSource
+"""A network that was loaded, or what :func:`load_network` takes."""
+
+
 def load_network(
-    path: str | os.PathLike[str],
+    source: ModelSource,
     *,
     input_shape: Sequence[int] | None = None,
     output: str | None = None,
 ) -> OnnxNetwork:
-    """Read the ONNX file at ``path``.
+    """Read an ONNX model: the file at the path ``source``, its bytes, or an ``onnx.ModelProto``.
 
     ``input_shape`` fixes the shape of the input where it has more than one dynamic dimension;
     ``output`` names the output to explain where there are several.
 
-    Raises ``ModelError`` where the file cannot be read, ``UnsupportedOperatorError`` where it holds
-    something that cannot be encoded exactly, ``InputError`` where an argument does not fit it.
+    Raises ``ModelError`` where the model cannot be read, ``UnsupportedOperatorError`` where it
+    holds something that cannot be encoded exactly, ``InputError`` where an argument does not fit
+    it.
     """
-    path = Path(path)
-    model, sha256 = read_model(path)
+    path = path_of(source)
+    model, sha256 = read_model(source)
+    embed(model, None if path is None else path.parent)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
-    traced = trace(model, signature, path.parent)
+    traced = trace(model, signature)
     anchored = [anchor.tensor for anchor in traced.anchors]
     return OnnxNetwork(
         path=path,
@@ -164,27 +182,28 @@ def load_network(
     )
 
 
-def _session(path: Path, model: onnx.ModelProto, signature: Signature) -> Any:
+def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path)
+        return session_of(path, model if path is None else None)
     return session_of(path, cut(model, [signature.scores_name]))
 
 
-def session_of(path: Path, model: onnx.ModelProto | None = None) -> Any:
-    """Return a session of onnxruntime for the file at ``path``, or for a ``model`` made of it."""
+def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
+    """Return a session of onnxruntime for the file at ``path``, or for a ``model`` made of it.
+
+    Raises ``ModelError`` where onnxruntime does not take it.
+    """
     options = onnxruntime.SessionOptions()
     # One thread: single inputs are too small to share, and results must not depend on scheduling.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
-    source: Path | bytes = path
-    if model is not None:
-        source = model.SerializeToString()
-        folder = "session.model_external_initializers_file_folder_path"
-        options.add_session_config_entry(folder, str(path.parent.absolute()))
+    source = path if model is None else serialised(model)
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's exceptions share no base class but this
-        raise ModelError(f"onnxruntime cannot load {path}: {first_line(error)}") from error
+        raise ModelError(
+            f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
+        ) from error
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:

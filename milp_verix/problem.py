@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from milp_verix.ball import Ball, Domain, make_ball
 from milp_verix.errors import InputError
 from milp_verix.features import Features, FeaturesLike, make_features
 from milp_verix.image_shape import image_shape_of, shape_seen
-from milp_verix.onnx_network import OnnxNetwork, load_network
+from milp_verix.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.question import Question, make_question
 
 
@@ -41,7 +40,7 @@ class Problem:
 
 
 def make_problem(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     *,
     epsilon: float,

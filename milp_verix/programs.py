@@ -1,14 +1,13 @@
 """The program of a check for use elsewhere: in a file, in a bigger model, with another solver."""
 
 from collections.abc import Sequence
-from os import PathLike
 
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, integer_of, resolve_formulation
 from milp_verix.ball import Domain
 from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_network import NetworkLike
 from milp_verix.problem import make_problem
 from milp_verix.tightening import bounds_within, resolve_bounds
 from verix_encodings import (
@@ -22,7 +21,7 @@ from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
 
 def encode_check(
-    network: OnnxNetwork | str | PathLike[str],
+    network: NetworkLike,
     x: ArrayLike,
     free: Sequence[int] | None = None,
     *,

@@ -30,8 +30,8 @@ def posed_again(result: Explanation | Finding, network: OnnxNetwork) -> Problem:
     """
     if network.sha256 != result.model.sha256:
         raise InputError(
-            f"{network.path} is not the network explained: its SHA-256 is {network.sha256[:12]}…, "
-            f"that of {result.model.file} was {result.model.sha256[:12]}…"
+            f"{network.path or network.name} is not the network explained: its SHA-256 is "
+            f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
     problem = make_problem(
         network,

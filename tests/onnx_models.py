@@ -71,9 +71,9 @@ def loaded(model: onnx.ModelProto, folder: Path) -> OnnxNetwork:
     return load_network(saved(model, folder))
 
 
-def traced(model: onnx.ModelProto, folder: Path = Path()) -> Trace:
+def traced(model: onnx.ModelProto) -> Trace:
     """Return what the reader makes of ``model``, without onnxruntime."""
-    return trace(model, read_signature(model.graph), folder)
+    return trace(model, read_signature(model.graph))
 
 
 def kinds(network: OnnxNetwork) -> list[str]:

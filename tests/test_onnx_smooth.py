@@ -67,13 +67,13 @@ def test_an_elu_with_a_kink_keeps_it_in_a_relu(tmp_path: Path) -> None:
     assert kinds(loaded(model("Elu", {}, 17), tmp_path)).count("Relu") == 0
 
 
-def test_swish_with_its_alpha(tmp_path: Path) -> None:
+def test_swish_with_its_alpha() -> None:
     # onnxruntime has no kernel yet: compared with the definition
     from milp_verix.onnx_reader import read_signature, trace
 
     for alpha in (1.0, 1.7, -0.5, 0.0):
         proto = model("Swish", {"alpha": alpha}, 24)
-        network = trace(proto, read_signature(proto.graph), tmp_path).network
+        network = trace(proto, read_signature(proto.graph)).network
         for x in np.random.default_rng(0).normal(size=(20, 3)):
             A, a, B = (onnx.numpy_helper.to_array(t).astype(float) for t in proto.graph.initializer)
             h = x @ A + a
@@ -101,14 +101,12 @@ def test_a_gelu_taken_apart_is_refused_with_a_remedy(tmp_path: Path) -> None:
         ("Celu", {"alpha": 0.0}, "is zero"),
     ],
 )
-def test_malformed_attributes_are_refused(
-    tmp_path: Path, operator: str, attributes: dict, message: str
-) -> None:
+def test_malformed_attributes_are_refused(operator: str, attributes: dict, message: str) -> None:
     from milp_verix.onnx_reader import read_signature, trace
 
     proto = model(operator, attributes, 20)
     with pytest.raises(ModelError, match=message):
-        trace(proto, read_signature(proto.graph), tmp_path)
+        trace(proto, read_signature(proto.graph))
 
 
 def test_a_sigmoid_inside_is_a_node_and_one_at_the_end_is_left_out(tmp_path: Path) -> None:

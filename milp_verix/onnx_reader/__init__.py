@@ -4,8 +4,8 @@ The graph is traced. Each tensor is a constant (``ndarray``) or a
 :class:`~milp_verix.onnx_reader.symbol.Symbol`, an affine expression over values of the network.
 Affine operators compose symbols, so a run of them becomes one affine map; a nonlinear operator
 hands its input to the :class:`~milp_verix.onnx_reader.builder.Builder`, which appends nodes to the
-network and returns a fresh symbol. A node whose inputs are all constant is shape arithmetic and is
-evaluated by :mod:`~milp_verix.onnx_reader.constants`.
+network and returns a fresh symbol. A node whose inputs are all constant is evaluated by
+:mod:`~milp_verix.onnx_reader.folding`.
 
 To add an operator, write one function in the file it belongs to (a new file is imported in
 ``trace.py``)::
@@ -24,9 +24,30 @@ specification. An operator that moves or repeats elements is ``rearrange`` with 
 one that multiplies by constants is ``dot``.
 """
 
-from milp_verix.onnx_reader.model_file import read_model
+from milp_verix.onnx_reader.external_data import embed
+from milp_verix.onnx_reader.model_file import (
+    IN_MEMORY,
+    ModelSource,
+    path_of,
+    read_model,
+    serialised,
+)
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature, read_signature
 from milp_verix.onnx_reader.trace import Anchor, Trace, Watch, trace
 
-__all__ = ["Anchor", "Signature", "Trace", "Watch", "cut", "read_model", "read_signature", "trace"]
+__all__ = [
+    "IN_MEMORY",
+    "Anchor",
+    "ModelSource",
+    "Signature",
+    "Trace",
+    "Watch",
+    "cut",
+    "embed",
+    "path_of",
+    "read_model",
+    "read_signature",
+    "serialised",
+    "trace",
+]

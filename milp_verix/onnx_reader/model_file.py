@@ -1,31 +1,73 @@
-"""The model file on disk: its bytes, their fingerprint, and the ONNX graph in them."""
+"""A model as it is given: its bytes, their fingerprint, and the ONNX graph in them."""
 
 import hashlib
+from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from milp_verix.errors import ModelError
+from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader.messages import first_line
+
+ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
+"""The path of an ONNX file, its content, or a model in memory."""
+
+IN_MEMORY = "the model in memory"
 
 
-def read_model(path: Path) -> tuple[onnx.ModelProto, str]:
-    """Return the model in the file and the file's SHA-256, without weights stored beside it.
+def path_of(source: ModelSource) -> Path | None:
+    """Return the path of the file that ``source`` names, None for a model in memory.
 
-    Raises ``ModelError`` where the file is missing, unreadable, empty, truncated or not ONNX.
+    Raises ``InputError`` where it is none of what a :data:`ModelSource` can be.
     """
-    if path.exists() and not path.is_file():
-        raise ModelError(f"cannot read {path}: it is not a file")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    if isinstance(source, (bytes, onnx.ModelProto)):
+        return None
+    if isinstance(source, (str, PathLike)):
+        return Path(source)
+    raise InputError(
+        f"the network is a {type(source).__name__}, expected the path of an ONNX file, its bytes "
+        "or an onnx.ModelProto"
+    )
+
+
+def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
+    """Return a model of one's own and the SHA-256 of its bytes, without weights outside of it.
+
+    Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX, as
+    :func:`path_of` does.
+    """
+    label, data = path_of(source) or IN_MEMORY, _bytes_of(source)
     if not data:
-        raise ModelError(f"cannot read {path}: the file is empty")
+        raise ModelError(f"cannot read {label}: it is empty")
     try:
         model = onnx.load_model_from_string(data)
     except DecodeError as error:
-        raise ModelError(f"cannot read {path}: it is truncated or not an ONNX model") from error
+        raise ModelError(f"cannot read {label}: it is truncated or not an ONNX model") from error
     if not model.graph.output:
-        raise ModelError(f"cannot read {path}: it is not an ONNX model, or has no output")
+        raise ModelError(f"cannot read {label}: it is not an ONNX model, or has no output")
     return model, hashlib.sha256(data).hexdigest()
+
+
+def serialised(model: onnx.ModelProto) -> bytes:
+    """Return the bytes of a model. Raises ``ModelError`` where it is too large for one message."""
+    try:
+        data: bytes = model.SerializeToString()
+    except Exception as error:  # protobuf's implementations raise different errors
+        raise ModelError(f"cannot serialise {IN_MEMORY}: {first_line(error)}") from error
+    return data
+
+
+def _bytes_of(source: ModelSource) -> bytes:
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, onnx.ModelProto):
+        return serialised(source)
+    path = Path(source)
+    if path.exists() and not path.is_file():
+        raise ModelError(f"cannot read {path}: it is not a file")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}") from error

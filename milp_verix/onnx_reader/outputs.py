@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import onnx
 
 from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader.graph import nodes_for
 
 _FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
 
@@ -43,13 +44,9 @@ def cut(model: onnx.ModelProto, tensors: Sequence[str]) -> onnx.ModelProto:
     """Return ``model`` as far as the ``tensors``, which are its outputs."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
-    needed, kept = set(tensors), []
-    for proto in reversed(model.graph.node):
-        if not needed.isdisjoint(filter(None, proto.output)):
-            kept.append(proto)
-            needed.update(proto.input)
+    kept = nodes_for(model.graph, tensors)
     del result.graph.node[:], result.graph.output[:]
-    result.graph.node.extend(reversed(kept))
+    result.graph.node.extend(kept)
     result.graph.output.extend(map(onnx.helper.make_empty_tensor_value_info, tensors))
     return result
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, dot, scale
+from milp_verix.onnx_reader.symbol import Shape, Symbol, Tensor, as_symbol, dot, scale
 from verix_encodings.arrays import IntArray
 
 _ATTRIBUTES = ("axes", "keepdims", "noop_with_empty_axes")
@@ -43,6 +43,20 @@ def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tens
     return scale(as_symbol(_reduced(node, negative, axes, node.builder.maximum)), -1.0)
 
 
+def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
+    """Return the axes of a tensor of ``shape`` that ``node`` reduces, ascending.
+
+    ``given`` is the input that holds them, None where there is none.
+    """
+    listed = node.constant_integers("axes", given)
+    if not listed and node.integer("noop_with_empty_axes", 0):
+        return []
+    axes = listed or range(len(shape))
+    if any(not -len(shape) <= axis < len(shape) for axis in axes):
+        raise node.malformed(f"axes {listed} are not those of a tensor of shape {shape}")
+    return sorted({axis % len(shape) for axis in axes})
+
+
 def _reduced(
     node: NodeContext,
     x: Tensor,
@@ -50,19 +64,13 @@ def _reduced(
     operation: Callable[[Symbol, IntArray], Symbol],
 ) -> Symbol:
     x = as_symbol(x)
-    listed = node.constant_integers("axes", given)
-    if not listed and node.integer("noop_with_empty_axes", 0):
+    axes = reduced_axes(node, x.shape, given)
+    if not axes:
         return x
-    axes = listed or range(x.ndim)
-    if any(not -x.ndim <= axis < x.ndim for axis in axes):
-        raise node.malformed(f"axes {listed} are not those of a tensor of shape {x.shape}")
-    reduced = sorted({axis % x.ndim for axis in axes})
-    kept = [axis for axis in range(x.ndim) if axis not in reduced]
-    width = prod(x.shape[axis] for axis in reduced)
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    width = prod(x.shape[axis] for axis in axes)
     if not width:
         raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
     keep = node.integer("keepdims", 1)
-    shape = [
-        1 if axis in reduced else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept
-    ]
-    return operation(x, x.indices.transpose(*kept, *reduced).reshape(*shape, width))
+    shape = [1 if axis in axes else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept]
+    return operation(x, x.indices.transpose(*kept, *axes).reshape(*shape, width))

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
 import onnx
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
@@ -25,7 +23,9 @@ from milp_verix.onnx_reader import (  # noqa: F401 (they register their operator
     tails,
 )
 from milp_verix.onnx_reader.builder import Builder
-from milp_verix.onnx_reader.constants import fold, stored
+from milp_verix.onnx_reader.constants import Known, stored
+from milp_verix.onnx_reader.folding import fold
+from milp_verix.onnx_reader.graph import nodes_for, producers_of
 from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import apply, operators
@@ -59,21 +59,19 @@ Watch: TypeAlias = Callable[[str, str, Symbol], None]
 """Called with the node, the name and the symbol of each tensor that depends on the input."""
 
 
-def trace(
-    model: onnx.ModelProto, signature: Signature, folder: Path, watch: Watch | None = None
-) -> Trace:
+def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = None) -> Trace:
     """Return the network that computes ``signature.scores_name``.
 
-    Only what this output needs is read. ``folder`` is where weights outside the file are looked
-    for. Raises ``UnsupportedOperatorError`` or another ``ModelError`` that names the node, the
-    tensor or the initializer in question.
+    Only what this output needs is read, all of it in ``model`` itself. Raises
+    ``UnsupportedOperatorError`` or another ``ModelError`` that names the node, the tensor or the
+    initializer in question.
     """
     builder = Builder(signature.input_shape)
-    tensors = _Tensors(model.graph, signature.input_name, builder.input, folder)
+    tensors = _Tensors(model.graph, signature.input_name, builder.input)
     opset = _opset(model)
     computed: list[tuple[str, str, Symbol]] = []
     functions = {(function.domain, function.name) for function in model.functions}
-    for proto in _needed(model.graph, signature.scores_name, tensors.producers):
+    for proto in nodes_for(model.graph, [signature.scores_name]):
         node = _context(proto, opset, builder)
         standard = proto.domain in ("", "ai.onnx") or node.operator in operators
         if not standard or (proto.domain, proto.op_type) in functions:
@@ -84,16 +82,18 @@ def trace(
         inputs = [tensors.read(name, f"{node} reads") if name else None for name in proto.input]
         if any(isinstance(x, Symbol) for x in inputs):
             # an operator may compute more outputs than the node names, or fewer
-            for name, x in zip(node.outputs, apply(node, inputs), strict=False):
-                tensors.known[name] = x
+            for name, x in zip(node.outputs, apply(node, [_bare(x) for x in inputs]), strict=False):
+                tensors.known[name] = _held(x)
                 if name and isinstance(x, Symbol) and x.tail is None:
                     computed.append((name, str(node), x))
                     if watch is not None:
                         watch(str(node), name, x)
         else:
-            constants = dict(zip(proto.input, inputs, strict=True))
-            known = {name: x for name, x in constants.items() if isinstance(x, np.ndarray)}
-            tensors.known[node.outputs[0]] = fold(node, proto, known)
+            constants = {
+                name: x for name, x in zip(proto.input, inputs, strict=True) if isinstance(x, Known)
+            }
+            results = fold(node, proto, constants)
+            tensors.known.update(zip(filter(None, node.outputs), results, strict=True))
     output = tensors.read(signature.scores_name, "the model returns")
     return _finished(builder, signature, output, computed)
 
@@ -101,21 +101,19 @@ def trace(
 class _Tensors:
     """The tensors known so far by name; stored weights are decoded when first read."""
 
-    def __init__(
-        self, graph: onnx.GraphProto, input_name: str, source: Symbol, folder: Path
-    ) -> None:
-        self.known: dict[str, Tensor] = {input_name: source}
-        self.producers = _producers(graph)
+    def __init__(self, graph: onnx.GraphProto, input_name: str, source: Symbol) -> None:
+        self.known: dict[str, Symbol | Known] = {input_name: source}
+        self._graph = graph
+        self._producers = producers_of(graph)
         self._stored = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {tensor.values.name for tensor in graph.sparse_initializer}
-        self._folder = folder
 
-    def read(self, name: str, reader: str) -> Tensor:
+    def read(self, name: str, reader: str) -> Symbol | Known:
         """Return the tensor ``name``; ``reader`` says in errors who reads it."""
         if name not in self.known:
             if name not in self._stored:
                 raise self._missing(name, reader)
-            self.known[name] = stored(self._stored[name], self._folder)
+            self.known[name] = stored(self._stored[name])
         return self.known[name]
 
     def _missing(self, name: str, reader: str) -> ModelError:
@@ -123,23 +121,27 @@ class _Tensors:
             return UnsupportedOperatorError(
                 f"{reader} the sparse initializer {name!r}, which is not supported; store it dense"
             )
-        producer = self.producers.get(name)
-        if producer is None:
+        if name not in self._producers:
             return ModelError(f"{reader} {name!r}, which nothing in the model defines")
-        if producer.output[0] in self.known:
-            return UnsupportedOperatorError(
-                f"{reader} {name!r}, the output {list(producer.output).index(name) + 1} of "
-                f"{producer.op_type} {producer.name!r}, which is not supported"
-            )
-        return ModelError(
-            f"{reader} {name!r} before it is computed: the nodes form a cycle or are out of order"
+        producer = self._graph.node[self._producers[name]]
+        return UnsupportedOperatorError(
+            f"{reader} {name!r}, the output {list(producer.output).index(name) + 1} of "
+            f"{producer.op_type} {producer.name!r}, which is not supported"
         )
+
+
+def _bare(x: Symbol | Known | None) -> Tensor | None:
+    return x.array if isinstance(x, Known) else x
+
+
+def _held(x: Tensor) -> Symbol | Known:
+    return x if isinstance(x, Symbol) else Known(x, x.dtype)
 
 
 def _finished(
     builder: Builder,
     signature: Signature,
-    output: Tensor,
+    output: Symbol | Known,
     computed: Iterable[tuple[str, str, Symbol]],
 ) -> Trace:
     name = signature.scores_name
@@ -170,33 +172,6 @@ def _opset(model: onnx.ModelProto) -> int:
             "the model does not say which version of the ONNX operators it uses (opset_import)"
         )
     return max(versions)
-
-
-def _producers(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
-    defined = {tensor.name for tensor in graph.initializer}
-    defined |= {value.name for value in graph.input}
-    producers: dict[str, onnx.NodeProto] = {}
-    for proto in graph.node:
-        for name in filter(None, proto.output):
-            if name in defined:
-                raise ModelError(f"{proto.op_type} {proto.name!r} defines {name!r} a second time")
-            defined.add(name)
-            producers[name] = proto
-    return producers
-
-
-def _needed(
-    graph: onnx.GraphProto, output: str, producers: dict[str, onnx.NodeProto]
-) -> Iterable[onnx.NodeProto]:
-    """Return the nodes that ``output`` depends on, in the order of the graph."""
-    needed: set[str] = set()
-    open_names = [output]
-    while open_names:
-        name = open_names.pop()
-        if name not in needed:
-            needed.add(name)
-            open_names.extend(producers[name].input if name in producers else ())
-    return [proto for proto in graph.node if not needed.isdisjoint(filter(None, proto.output))]
 
 
 def _context(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
