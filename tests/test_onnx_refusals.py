@@ -286,6 +286,15 @@ def test_a_cycle() -> None:
     refused(model, ModelError, "Add 'one' reads 'b' before it is computed: the nodes form a cycle")
 
 
+@pytest.mark.parametrize("source", ["x", "W"])
+def test_a_part_without_a_name(source: str, tmp_path: Path) -> None:
+    # onnxruntime crashes on it, with the process that it runs in
+    nodes = [node("Split", [source], ["", "p"], name="here"), node("Relu", ["x"], ["y"])]
+    model = build(nodes, inputs={"x": (4, 2)}, constants={"W": weights(4, 2)})
+    with pytest.raises(ModelError, match="Split 'here' is malformed: it has an output without a n"):
+        loaded(model, tmp_path)
+
+
 def test_an_undefined_tensor() -> None:
     message = "Add 'here' reads 'ghost', which nothing in the model defines"
     refused(single("Add", ["x", "ghost"]), ModelError, message)

@@ -66,7 +66,7 @@ def fold(node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known]) 
         )
     try:
         outlines = _outlines(node, proto, inputs)
-        _check_work(node, list(inputs.values()), outlines)
+        _check_work(node, [inputs[name] for name in proto.input if name], outlines)
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             results = _evaluated(node, proto, inputs, outlines)
     except ModelError:

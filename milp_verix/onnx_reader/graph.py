@@ -15,12 +15,15 @@ from milp_verix.errors import ModelError
 def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
     """Return the place in ``graph.node`` of the node that computes each tensor, by its name.
 
-    Raises ``ModelError`` where a tensor is defined twice.
+    Raises ``ModelError`` where a tensor is defined twice, or a part of a Split has no name.
     """
     defined = {tensor.name for tensor in graph.initializer}
     defined |= {value.name for value in graph.input}
     producers: dict[str, int] = {}
     for place, proto in enumerate(graph.node):
+        if proto.op_type == "Split" and not all(proto.output):
+            # no output of a variable number may be left out; onnxruntime crashes on it
+            raise ModelError(f"Split {proto.name!r} is malformed: it has an output without a name")
         for name in filter(None, proto.output):
             if name in defined:
                 raise ModelError(f"{proto.op_type} {proto.name!r} defines {name!r} a second time")
