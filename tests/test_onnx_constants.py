@@ -17,7 +17,7 @@ from milp_verix import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader.builder import Builder
 from milp_verix.onnx_reader.constants import TOLERATED, Known
 from milp_verix.onnx_reader.folding import fold
-from milp_verix.onnx_reader.trace import _context
+from milp_verix.onnx_reader.trace import context_of
 from tests.onnx_models import DOUBLE, FLOAT, assert_agrees, build, loaded, node, traced, weights
 
 A, B, V = weights(3, 4), weights(4, 3, seed=3), weights(4, seed=5)
@@ -36,7 +36,7 @@ def folded(proto: onnx.NodeProto, opset: int = 18, **inputs: Known | ArrayLike) 
             return Known(array, array.dtype)
         return Known(array.astype(np.float32).astype(np.float64), np.dtype(np.float32))
 
-    context = _context(proto, opset, Builder((1,)))
+    context = context_of(proto, opset, Builder((1,)))
     return fold(context, proto, {name: given(x) for name, x in inputs.items()})
 
 

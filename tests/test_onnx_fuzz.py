@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import MilpVerixError, load_network
 from tests.mutations import MUTATIONS, Mutation, pick
-from tests.onnx_models import FLOAT, build, dense, node, weights
+from tests.onnx_models import DOUBLE, FLOAT, assert_agrees, build, dense, loaded, node, weights
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SECONDS = 5.0  # for one model; what is read takes milliseconds
@@ -54,6 +54,63 @@ def shapes() -> onnx.ModelProto:
     model = build(nodes, inputs={"x": (1, 8)}, constants=constants, opset=18, elem=FLOAT)
     model.graph.output[0].type.tensor_type.elem_type = FLOAT
     return model
+
+
+# Each computes a constant ``W{k}`` of shape (3, 3) from a stored one, ``S{k}``.
+COMPUTED: tuple[tuple[onnx.NodeProto, ...], ...] = (
+    (node("Transpose", ["S"], ["W"]),),
+    (node("Mul", ["S", "row"], ["W"]),),
+    (node("Sub", ["S", "row"], ["W"]),),
+    (node("Neg", ["S"], ["a"]), node("MatMul", ["a", "S"], ["W"])),
+    (node("Gemm", ["S", "S", "row"], ["W"], transB=1, alpha=0.5),),
+    (node("ReduceL2", ["S"], ["a"], axes=[0]), node("Div", ["S", "a"], ["W"])),
+    (node("Split", ["S", "parts"], ["a", "b"], axis=1), node("Concat", ["b", "a"], ["W"], axis=1)),
+    (node("Expand", ["row", "square"], ["a"]), node("Max", ["a", "S"], ["W"])),
+    (node("Less", ["S", "row"], ["a"]), node("Where", ["a", "S", "row"], ["W"])),
+    (
+        node("Shape", ["S"], ["a"]),
+        node("Gather", ["a", "zero"], ["b"]),
+        node("Mod", ["b", "two"], ["c"]),
+        node("Sub", ["c", "two"], ["d"]),
+        node("Unsqueeze", ["d", "zeros"], ["e"]),
+        node("Concat", ["e", "three"], ["f"], axis=0),
+        node("Reshape", ["S", "f"], ["W"]),
+    ),
+)
+
+
+def computed(rng: np.random.Generator) -> onnx.ModelProto:
+    """Return a random network with weights that its graph computes, and nodes in random order."""
+    nodes, value = [], "x"
+    constants: dict[str, np.ndarray] = {
+        "row": weights(1, 3),
+        "parts": np.array([1, 2]),
+        "square": np.array([3, 3]),
+        "three": np.array([3]),
+        "zeros": np.array([0]),
+        "zero": np.array(0),
+        "two": np.array(2),
+    }
+    for k in range(int(rng.integers(1, 5))):
+        constants[f"S{k}"] = rng.uniform(-1, 1, (3, 3))
+        own = {name: f"{name}{k}" for name in "SWabcdef"}
+        for proto in COMPUTED[pick(COMPUTED, rng)]:
+            renamed = onnx.NodeProto.FromString(proto.SerializeToString())
+            del renamed.input[:], renamed.output[:]
+            renamed.input.extend(own.get(name, name) for name in proto.input)
+            renamed.output.extend(own[name] for name in proto.output)
+            nodes.append(renamed)
+        layer = node("MatMul", [value, f"W{k}"], [f"h{k}"])
+        if rng.random() < 0.3:
+            layer = node("Add", [value, f"W{k}"], [f"h{k}"])
+        elif rng.random() < 0.3:
+            layer = node("Gemm", [f"W{k}", value, "row"], [f"h{k}"], beta=0.5)
+        nodes += [layer, node("Relu", [f"h{k}"], [f"r{k}"])]
+        value = f"r{k}"
+    nodes.append(node("ReduceMean", [value], ["y"], axes=[0], keepdims=1))
+    shuffled = [nodes[i] for i in rng.permutation(len(nodes))]
+    elem = DOUBLE if rng.random() < 0.5 else FLOAT
+    return build(shuffled, inputs={"x": (3, 3)}, constants=constants, elem=elem)
 
 
 def survives(path: Path) -> bool:
@@ -127,3 +184,8 @@ def test_a_long_chain_is_no_recursion(tmp_path: Path) -> None:
     model = build(nodes, inputs={"x": (1, 2)}, constants={"W": weights(2, 2)}, elem=FLOAT)
     onnx.save(model, tmp_path / "model.onnx")
     assert survives(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_weights_computed_in_any_order_of_nodes(seed: int, tmp_path: Path) -> None:
+    assert_agrees(loaded(computed(np.random.default_rng(seed)), tmp_path))

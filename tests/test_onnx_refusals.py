@@ -89,6 +89,26 @@ def test_control_flow() -> None:
     refused(model, UnsupportedOperatorError, "Loop 'here' is not supported")
 
 
+@pytest.mark.parametrize(
+    ("operator", "domain", "reason"),
+    [
+        ("RNN", "", "only feed-forward networks of dense, convolutional and pooling layers are"),
+        ("Scan", "", "export with a fixed number of steps, unrolled into MatMul, Add and act"),
+        ("Loop", "", "export with a fixed number of steps, unrolled into MatMul, Add and act"),
+        ("LSTM", "", "its gates multiply tensors that both depend on the input"),
+        ("GRU", "", "or by a plain recurrent layer unrolled over a fixed number of steps"),
+        ("Attention", "", "it multiplies queries, keys and values that all depend on the input"),
+        ("Attention", "com.microsoft", "explain a network without attention, or the layers behin"),
+        ("MultiHeadAttention", "com.microsoft", "it multiplies queries, keys and values"),
+    ],
+)
+def test_recurrence_and_attention_say_what_to_do(operator: str, domain: str, reason: str) -> None:
+    model = single(operator, ["x"], domain=domain)
+    label = f"{domain}.{operator}" if domain else operator
+    refused(model, UnsupportedOperatorError, f"{label} 'here' is not supported: ")
+    refused(model, UnsupportedOperatorError, reason)
+
+
 def test_a_custom_domain() -> None:
     model = single("Relu", ["x"], domain="com.example")
     message = "Relu 'here' is not supported: it belongs to the domain 'com.example'"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from milp_verix.onnx_reader.folding import FOLDED
 from milp_verix.onnx_reader.refusals import refusals
 from milp_verix.onnx_reader.registry import operators
 
@@ -42,6 +43,10 @@ def test_operators_that_are_exact() -> None:
 
 def test_operators_that_are_refused() -> None:
     assert listed("Refused") == set(refusals)
+
+
+def test_operators_on_constants() -> None:
+    assert listed("Constants") == FOLDED
 
 
 def test_no_operator_is_both_supported_and_refused() -> None:

@@ -28,6 +28,7 @@ from milp_verix.onnx_reader.folding import fold
 from milp_verix.onnx_reader.graph import nodes_for, producers_of
 from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.refusals import refusals
 from milp_verix.onnx_reader.registry import apply, operators
 from milp_verix.onnx_reader.signature import Signature
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
@@ -72,8 +73,10 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
     computed: list[tuple[str, str, Symbol]] = []
     functions = {(function.domain, function.name) for function in model.functions}
     for proto in nodes_for(model.graph, [signature.scores_name]):
-        node = _context(proto, opset, builder)
-        standard = proto.domain in ("", "ai.onnx") or node.operator in operators
+        node = context_of(proto, opset, builder)
+        # of operators that are refused on purpose, the reason says more than the domain
+        named = node.operator in operators or node.operator in refusals
+        standard = proto.domain in ("", "ai.onnx") or named
         if not standard or (proto.domain, proto.op_type) in functions:
             raise node.unsupported(
                 f"it belongs to the domain {proto.domain!r} or is defined in the model itself; "
@@ -174,7 +177,11 @@ def _opset(model: onnx.ModelProto) -> int:
     return max(versions)
 
 
-def _context(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
+def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
+    """Return what the operator of ``proto`` knows about it.
+
+    Raises ``ModelError`` where an attribute has no value.
+    """
     attributes = {}
     for attribute in proto.attribute:
         try:
