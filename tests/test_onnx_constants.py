@@ -261,6 +261,7 @@ def test_errors_add_up_until_they_are_refused() -> None:
         (node("Pow", ["third", "near"], ["c"]), {"near": [2.0]}),
         (node("Less", ["third", "near"], ["c"]), {"near": [0.5]}),
         (node("ArgMax", ["third"], ["c"]), {}),
+        (node("OneHot", ["third", "two", "ends"], ["c"]), {"two": 2, "ends": [0.0, 1.0]}),
         (node("Mod", ["third", "near"], ["c"], fmod=1), {"near": [0.25]}),
         (node("CumSum", ["near", "axis"], ["c"]), {"near": [0.25], "axis": np.array(0)}),
         (node("Range", ["a", "b", "d"], ["c"]), {"a": 0.0, "b": 1.0, "d": 0.1}),

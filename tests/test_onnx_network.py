@@ -226,6 +226,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load_network(tmp_path / "absent.onnx")
     with pytest.raises(ModelError, match="not a file"):
         load_network(tmp_path)
+    with pytest.raises(ModelError, match=r"cannot read 'nul\\x00l': embedded null"):
+        load_network("nul\0l")
 
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1), (1, 1, 3)])

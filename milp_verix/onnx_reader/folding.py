@@ -32,7 +32,7 @@ def _names(text: str) -> frozenset[str]:
 # Elements are moved, chosen or change their sign: each keeps its relative error.
 COPYING = _names(
     """Abs Clip Compress Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather
-    GatherElements GatherND Identity Max Min Neg OneHot Pad ReduceMax ReduceMin Relu Reshape
+    GatherElements GatherND Identity Max Min Neg Pad ReduceMax ReduceMin Relu Reshape
     ReverseSequence ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze Tile
     Transpose Trilu Unsqueeze Where"""
 )
@@ -40,7 +40,7 @@ COPYING = _names(
 STEPPING = frozenset(("Cast", "Ceil", "Floor", "Round", "Sign"))
 CHOOSING = _names(
     """And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CumSum Equal Greater
-    GreaterOrEqual IsInf IsNaN Less LessOrEqual Mod NonZero Not Or Range Xor"""
+    GreaterOrEqual IsInf IsNaN Less LessOrEqual Mod NonZero Not OneHot Or Range Xor"""
 )
 FOLDED = COPYING | STEPPING | CHOOSING | ARITHMETIC
 

@@ -71,3 +71,5 @@ def _bytes_of(source: ModelSource) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:  # no path of a file can be that
+        raise ModelError(f"cannot read {str(path)!r}: {first_line(error)}") from error
