@@ -176,7 +176,7 @@ def load_network(
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature),
         anchors=traced.anchors,
-        anchor_session=session_of(path, cut(model, anchored)),
+        anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
         model=model,
         signature=signature,
     )
