@@ -12,10 +12,10 @@ import onnx
 
 from milp_verix.errors import ModelError
 from milp_verix.onnx_reader.messages import first_line
-from milp_verix.onnx_reader.symbol import Constant
+from milp_verix.onnx_reader.symbol import COMPUTED, Constant
 
-TOLERATED = 2.0**-48
-"""The relative error that a computed constant may have; bounds of the network are widened by it."""
+TOLERATED = COMPUTED - 2.0**-52
+"""The relative error that a computed constant may have: what bounds allow for, less a product."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """The walk through an ONNX graph that turns it into a network."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -56,6 +56,9 @@ class Trace:
     anchors: tuple[Anchor, ...]
 
 
+# They do more with constants than to add them or to multiply by them.
+_MAGNIFYING = frozenset(("BatchNormalization", "PRelu", "Resize", "Upsample"))
+
 Watch: TypeAlias = Callable[[str, str, Symbol], None]
 """Called with the node, the name and the symbol of each tensor that depends on the input."""
 
@@ -85,7 +88,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
         inputs = [tensors.read(name, f"{node} reads") if name else None for name in proto.input]
         if any(isinstance(x, Symbol) for x in inputs):
             # an operator may compute more outputs than the node names, or fewer
-            for name, x in zip(node.outputs, apply(node, [_bare(x) for x in inputs]), strict=False):
+            for name, x in zip(node.outputs, apply(node, _bare(node, inputs)), strict=False):
                 tensors.known[name] = _held(x)
                 if name and isinstance(x, Symbol) and x.tail is None:
                     computed.append((name, str(node), x))
@@ -133,8 +136,14 @@ class _Tensors:
         )
 
 
-def _bare(x: Symbol | Known | None) -> Tensor | None:
-    return x.array if isinstance(x, Known) else x
+def _bare(node: NodeContext, inputs: Sequence[Symbol | Known | None]) -> list[Tensor | None]:
+    """Return the inputs of an operator, without what is known of the rounding of constants."""
+    if node.operator in _MAGNIFYING and any(isinstance(x, Known) and x.error for x in inputs):
+        raise node.unsupported(
+            "constants that it reads are computed and rounded, and it may magnify that; store "
+            "their values in the model instead"
+        )
+    return [x.array if isinstance(x, Known) else x for x in inputs]
 
 
 def _held(x: Tensor) -> Symbol | Known:
