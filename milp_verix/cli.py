@@ -31,6 +31,7 @@ from milp_verix.cli_options import (
     Delta,
     DomainEnds,
     Epsilon,
+    FeatureNames,
     FormulationName,
     Groups,
     ImageShape,
@@ -44,6 +45,7 @@ from milp_verix.cli_options import (
     Segments,
     groups_of,
     image_shape_in,
+    names_of,
     network_of,
     numbers_in,
     refusals,
@@ -113,6 +115,7 @@ def _explain(
     delta: Delta = None,
     domain: DomainEnds = (0.0, 1.0),
     features: Groups = None,
+    feature_names: FeatureNames = None,
     order: Annotated[
         str,
         typer.Option(
@@ -175,6 +178,7 @@ def _explain(
                 delta=delta,
                 domain=domain,
                 features=groups_of(features),
+                feature_names=names_of(feature_names),
                 order=_order(order),
                 transformation=transformation,
                 traversal=traversal,

@@ -13,6 +13,7 @@ from milp_verix.cli_options import (
     Delta,
     DomainEnds,
     Epsilon,
+    FeatureNames,
     Groups,
     ImageShape,
     InputPath,
@@ -26,6 +27,7 @@ from milp_verix.cli_options import (
     exit_code,
     groups_of,
     image_shape_in,
+    names_of,
     network_of,
     refusals,
 )
@@ -44,6 +46,7 @@ def enumerate_(
     delta: Delta = None,
     domain: DomainEnds = (0.0, 1.0),
     features: Groups = None,
+    feature_names: FeatureNames = None,
     label: Label = None,
     output: Output = None,
     limit: Annotated[
@@ -85,6 +88,7 @@ def enumerate_(
                 delta=delta,
                 domain=domain,
                 features=groups_of(features),
+                feature_names=names_of(feature_names),
                 label=label,
                 output=output,
                 image_shape=seen,

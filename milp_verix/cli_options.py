@@ -17,6 +17,7 @@ from milp_verix.ball import NORMS
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.features import FeaturesLike
 from milp_verix.image_shape import image_shape_of
+from milp_verix.inputs import read_input
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.order import ORDERS
 from milp_verix.tightening import BOUNDS
@@ -89,6 +90,13 @@ Groups: TypeAlias = Annotated[
         help="What is freed together: a pixel with its channels, or groups from a file, .npy "
         "(a group number for each coordinate) or .json (lists of coordinates). "
         "[each coordinate]",
+    ),
+]
+FeatureNames: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to call the features: a list of texts, .json, .npy or .npz:KEY. [numbers]",
     ),
 ]
 Label: TypeAlias = Annotated[
@@ -170,6 +178,13 @@ def image_shape_in(text: str | None, network: OnnxNetwork) -> tuple[int, ...] | 
 def groups_of(given: str | None) -> FeaturesLike:
     """Return the feature groups that the option --features names."""
     return given if given is None or given == "pixels" else numbers_in(given, "--features")
+
+
+def names_of(given: str | None) -> Any:
+    """Return the texts that the option --feature-names names."""
+    if given is None or given.lower().endswith(".json"):
+        return None if given is None else numbers_in(given, "--feature-names")
+    return read_input(given, ())
 
 
 def numbers_in(file: str, option: str) -> Any:

@@ -57,6 +57,7 @@ def explain(
     delta: float | None = None,
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
     order: str | Sequence[int] | NDArray[Any] = "influence",
     transformation: str = "reversal",
     traversal: str = "galloping",
@@ -93,6 +94,7 @@ def explain(
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: what summaries and pictures call the features, a text for each.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"random"``,
             ``"sequential"``, or a list of all features; see :mod:`milp_verix.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
@@ -138,6 +140,7 @@ def explain(
         delta=delta,
         domain=domain,
         features=features,
+        feature_names=feature_names,
         label=label,
         output=output,
         image_shape=image_shape,
@@ -194,6 +197,7 @@ def explanation_of(
         domain=(_end(problem.ball.domain_lower), _end(problem.ball.domain_upper)),
         groups=tuple(tuple(int(i) for i in group) for group in problem.features.groups),
         feature_shape=problem.features.shape,
+        feature_names=problem.features.names,
         order=order.name,
         permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),

@@ -54,6 +54,26 @@ class StageStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchEffort:
+    """What the search for a minimum took, beside the checks.
+
+    ``master`` is what raised the bound: ``"tree"``, ``"program"`` or ``"hitting sets"``. ``rounds``
+    counts the sets of features proposed that survive all scenarios known, ``scenarios`` the
+    perturbations (for hitting sets, the contrastive sets) known in the end, ``nodes`` those of the
+    branch and bound, ``programs`` the relaxations solved: linear ones for the tree, mixed-integer
+    ones for the others. ``stages`` are pairs of a name and the wall-clock seconds spent there.
+    """
+
+    master: str = "tree"
+    rounds: int = 0
+    scenarios: int = 0
+    nodes: int = 0
+    programs: int = 0
+    iterations: int = 0
+    stages: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What an explanation took.
 
@@ -63,6 +83,7 @@ class Statistics:
     is the whole wall-clock time, ``check_seconds`` the part spent in checks. ``stopped`` says what
     ended the traversal early: ``"interrupted"``, ``"time limit"``, or None. ``stages`` tell what
     decided the features, from known points to solves, and where the time of the checks went.
+    ``search`` is what the search for a minimum took beside its checks, None where there was none.
     """
 
     checks: int = 0
@@ -75,6 +96,7 @@ class Statistics:
     check_seconds: float = 0.0
     stopped: str | None = None
     stages: tuple[StageStatistics, ...] = ()
+    search: SearchEffort | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +115,10 @@ class Explanation:
     is about, None for all; ``bounds`` names how neurons were bounded, ``formulation`` how ReLUs
     were encoded. ``lower_bound`` is a proven lower bound on the cost of every explanation, None
     where nobody asked; ``costs`` are those of the features, 1 each where there are none, so that
-    the cost is the size. ``image_shape`` is the shape in which the input is an image, None where
-    its own shape says it. Raises ``ValueError`` where parts contradict.
+    the cost is the size. Features in ``must`` were asked to be explained, those in ``must_not`` not
+    to be: ``lower_bound`` is about explanations of that kind. ``image_shape`` is the shape in which
+    the input is an image, None where its own shape says it; ``feature_names`` are those that the
+    user gave, or None. Raises ``ValueError`` where parts contradict.
     """
 
     model: ModelInfo
@@ -124,6 +148,9 @@ class Explanation:
     costs: tuple[float, ...] | None = None
     traversal: str | None = None
     image_shape: tuple[int, ...] | None = None
+    must: tuple[int, ...] = ()
+    must_not: tuple[int, ...] = ()
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         self._check()
@@ -144,6 +171,8 @@ class Explanation:
             raise ValueError("each feature explained and not unknown needs a counterfactual")
         if self.costs is not None and len(self.costs) != len(self.groups):
             raise ValueError("each feature has one cost")
+        if self.feature_names is not None and len(self.feature_names) != len(self.groups):
+            raise ValueError("each feature has one name")
         if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
             raise ValueError("the lower bound is above the cost of the explanation")
 
@@ -233,10 +262,12 @@ class Explanation:
         return Explanation.from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        minimal = "locally minimal" if self.minimal else f"{len(self.unknown)} unknown"
+        from milp_verix.wording import outcome_text
+
         return (
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{len(self.groups)} features, {minimal}, epsilon={self.epsilon:g} {self.norm}, "
+            f"{len(self.groups)} features, {outcome_text(self)}, "
+            f"epsilon={self.epsilon:g} {self.norm}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,11 +20,13 @@ FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 class Features:
     """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
 
-    ``shape`` is the shape in which the features are drawn, such as (height, width), or None.
+    ``shape`` is the shape in which the features are drawn, such as (height, width), or None;
+    ``names`` are what results call them, one each, or None.
     """
 
     groups: tuple[IntArray, ...]
     shape: tuple[int, ...] | None = None
+    names: tuple[str, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -88,6 +90,19 @@ def make_features(
         if not (table and np.array_equal(np.sort(given, axis=None), np.arange(size))):
             return _labelled(given, input_shape)
     return _listed(given, size)
+
+
+def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Features:
+    """Return ``features`` with ``names``, one for each; ``InputError`` for another number."""
+    if names is None:
+        return features
+    given = np.asarray(names)
+    if given.shape != (features.count,) or given.dtype.kind != "U":
+        raise InputError(
+            f"feature_names are {features.count} texts, one for each feature; got an array of "
+            f"shape {given.shape} and dtype {given.dtype}"
+        )
+    return replace(features, names=tuple(given.tolist()))
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:

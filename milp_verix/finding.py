@@ -19,7 +19,8 @@ class Finding:
 
     ``input`` has the network's input shape and dtype; feature numbers refer to ``groups``;
     ``statistics`` say what it took, and what stopped it early, if anything. ``image_shape`` is the
-    shape in which the input is an image, None where its own shape says it.
+    shape in which the input is an image, None where its own shape says it; ``feature_names``
+    are those that the user gave, or None.
     """
 
     model: ModelInfo
@@ -37,6 +38,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     image_shape: tuple[int, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         self.input.flags.writeable = False
@@ -63,6 +65,7 @@ def posed(problem: Problem, oracle: Oracle) -> dict[str, Any]:
         "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
         "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
         "feature_shape": problem.features.shape,
+        "feature_names": problem.features.names,
         "solver": oracle.solver,
         "notes": network.notes + problem.notes + oracle.notes,
         "versions": {oracle.solver: oracle.solver_version},

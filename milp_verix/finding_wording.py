@@ -2,8 +2,9 @@
 
 from milp_verix.contrastive_explanation import ContrastiveExplanation
 from milp_verix.enumeration import Enumeration, FeatureSet
+from milp_verix.feature_labels import SHOWN, labels_of
 from milp_verix.finding import Finding
-from milp_verix.report import domain_fact, html_of, prediction_fact
+from milp_verix.report import domain_fact, features_facts, html_of, prediction_fact
 from milp_verix.wording import (
     ball_text,
     changed_text,
@@ -12,8 +13,6 @@ from milp_verix.wording import (
     prediction_text,
     seconds_text,
 )
-
-_SHOWN = 12
 
 
 def contrast_headline(found: ContrastiveExplanation) -> str:
@@ -46,10 +45,10 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     told = _about(found)
     if found.contrast is not None and found.counterfactual is not None:
         told += [
-            ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}: "),
+            ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
+            *features_facts(found, found.contrast),
             ("counterfactual", changed_text(found.prediction, found.counterfactual.prediction)),
         ]
-        told[-2] = ("contrast", told[-2][1] + _features(found.contrast))
     if found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
@@ -70,15 +69,17 @@ def enumeration_headline(found: Enumeration) -> str:
 
 def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     """Return what is worth telling, as pairs of a name and a text."""
-    told = _about(found)
+    told, labels = _about(found), labels_of(found)
+    if labels.axes:
+        told.append((labels.unit, f"listed as {labels.axes} from 0"))
     for name, sets in (
         ("abductive", found.abductive),
         ("contrastive", tuple(found.contrastive)),
     ):
         told.append((name, _sizes(sets)))
-        told += [("", _features(one)) for one in sets[:_SHOWN]]
-        if len(sets) > _SHOWN:
-            told.append(("", f"… and {len(sets) - _SHOWN} more"))
+        told += [("", labels.listed(one) or "the empty set") for one in sets[:SHOWN]]
+        if len(sets) > SHOWN:
+            told.append(("", f"… and {len(sets) - SHOWN} more"))
     complete = "yes, proven: there are no others"
     if not found.complete:
         reason = found.statistics.stopped or found.unknown_reason or "unknown"
@@ -93,10 +94,6 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
     least, most = min(map(len, sets)), max(map(len, sets))
     sizes = counted(least, "feature") if least == most else f"{least} to {most} features"
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"
-
-
-def _features(features: FeatureSet) -> str:
-    return ", ".join(map(str, features)) if features else "the empty set"
 
 
 def _about(found: Finding) -> list[tuple[str, str]]:

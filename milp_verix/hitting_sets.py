@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 
+from milp_verix.explanation import SearchEffort
 from milp_verix.incumbent import Incumbent
 from milp_verix.proposal import propose
 from milp_verix.scenario_tree import Threshold
@@ -47,6 +48,7 @@ class HittingSets:
         self._clauses = [Clause(any_of=frozenset([f])) for f in always]
         self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
         self._ended = False
+        self._wished, self._rounds = len(self._clauses), 0
         self.bound = 0.0
 
     @property
@@ -54,8 +56,15 @@ class HittingSets:
         """Whether the bound is enough, or nothing more was learnt."""
         return self._ended or self.bound >= self._enough()
 
+    @property
+    def effort(self) -> SearchEffort:
+        """What it took so far: each round solves one cover of the contrastive sets."""
+        known = len(self._clauses) - self._wished
+        return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
+
     def step(self, deadline: float) -> None:
         """Solve the cover, and learn contrastive sets until the rest of its set holds."""
+        self._rounds += 1
         seconds = max(deadline - time.monotonic(), 0.0)
         wishes, subsets = self._wishes, self._subsets
         proposal = propose(self._session, wishes.costs, self._clauses, seconds, whole=wishes.whole)

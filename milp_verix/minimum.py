@@ -46,6 +46,7 @@ def minimum(
     delta: float | None = None,
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
     label: int | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
@@ -85,7 +86,7 @@ def minimum(
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
             and features on one live linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
-        progress: called when the best explanation or the bound changes.
+        progress: called with the first explanation, and when the best one or the bound changes.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -99,6 +100,7 @@ def minimum(
         delta=delta,
         domain=domain,
         features=features,
+        feature_names=feature_names,
         label=label,
         output=output,
         image_shape=image_shape,
@@ -115,20 +117,24 @@ def minimum(
             return open_session(name, threads=threads, tolerances=tolerances)
 
         search = MinimumSearch(
-            oracle, wishes, gap=gap, deadline=deadline, check_seconds=check_seconds
+            oracle,
+            wishes,
+            gap=gap,
+            deadline=deadline,
+            check_seconds=check_seconds,
+            progress=progress,
         )
         search.allow_must_not()
         try:
             search.start()
             if way == "hitting_sets":
-                search.run(search.hitting_sets(session()), progress)
+                search.run(search.hitting_sets(session()))
             elif search.find_scenario():
                 tree = way == "tree"
                 search.run(
                     search.tree(LiveLp(threads, tolerances, similar_rows=True))
                     if tree
-                    else search.program(session()),
-                    progress,
+                    else search.program(session())
                 )
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED

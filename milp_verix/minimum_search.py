@@ -1,12 +1,15 @@
 """The state of a search for a minimum: the best explanation, the bound, and what raises it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from milp_verix.errors import InputError, SolverError
-from milp_verix.explanation import Explanation
+from milp_verix.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.hitting_sets import HittingSets
 from milp_verix.incumbent import Incumbent
 from milp_verix.interchangeable import interchangeable
@@ -31,6 +34,9 @@ _MOST_SHARE = 0.25
 _PATIENCE = 1.0
 _MOST_DESCENT = 4.0
 _SHARE_OF_DESCENT = 0.1
+
+_FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
+_BETTER, _POINTS = "better explanations", "counterfactuals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,10 @@ class Master(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about how the bound came about."""
 
+    @property
+    def effort(self) -> SearchEffort:
+        """What the bound took so far."""
+
     def step(self, deadline: float) -> None:
         """Go on, until ``deadline`` at most."""
 
@@ -78,12 +88,15 @@ class MinimumSearch:
         gap: float,
         deadline: float,
         check_seconds: float,
+        progress: Callable[[MinimumProgress], None] | None = None,
     ) -> None:
         self._oracle = oracle
         self._wishes = wishes
         self._gap = gap
         self._deadline = deadline
         self._check_seconds = check_seconds
+        self._progress = progress
+        self._shown: tuple[float, float] | None = None
         self._perturbations: Perturbations = perturbations_of(oracle.problem)
         self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
         # the counterfactuals of what is found want some time as well
@@ -98,6 +111,8 @@ class MinimumSearch:
         useless = self._same.inert & ~wishes.must
         self._needed = replace(wishes, must_not=wishes.must_not | useless)
         self._notes: tuple[str, ...] = ()
+        self._effort = SearchEffort()
+        self._spent: dict[str, float] = {}
         self.stopped: str | None = None
 
     def allow_must_not(self) -> None:
@@ -124,14 +139,19 @@ class MinimumSearch:
 
     def start(self) -> None:
         """Find a first explanation, a better one near it, and a first bound."""
-        self._incumbent.explain(self._search_until)
+        with self._stage(_FIRST):
+            self._incumbent.explain(self._search_until)
+        self._show(0)
         seconds = min(_MOST_DESCENT, _SHARE_OF_DESCENT * self._seconds())
-        self._incumbent.descend(time.monotonic() + seconds)
+        with self._stage(_NEAR):
+            self._incumbent.descend(time.monotonic() + seconds)
         self._lower_bound = self._wishes.cost(self._wishes.must)
+        self._show(0)
 
     def find_scenario(self) -> bool:
         """Return whether there is a first scenario: without, what must be explained does."""
-        self._parts = self._choice.separate(self._wishes.least, 0)
+        with self._stage(_BOUND):
+            self._parts = self._choice.separate(self._wishes.least, 0)
         return bool(self._parts)
 
     def tree(self, lp: LiveLp) -> Master:
@@ -152,22 +172,19 @@ class MinimumSearch:
         subsets = SubsetOracle(self._oracle, self._search_until, self._check_seconds)
         return HittingSets(session, subsets, self._wishes, self._incumbent, self._enough)
 
-    def run(self, master: Master, progress: Callable[[MinimumProgress], None] | None) -> None:
+    def run(self, master: Master) -> None:
         """Let ``master`` raise the bound until it meets the explanation."""
-        shown, rounds = None, 0
+        rounds = 0
         try:
             while not master.done and self._seconds() > 0:
-                master.step(self._search_until)
+                with self._stage(_BOUND):
+                    master.step(self._search_until)
                 rounds += 1
                 self._raise(master.bound)
-                state = (self._incumbent.cost, self._lower_bound)
-                if progress is not None and state != shown:
-                    shown = state
-                    size, bound = map(_plain, state)
-                    progress(MinimumProgress(size, bound, rounds))
+                self._show(rounds)
         finally:
             self._raise(master.bound)
-            self._notes = master.notes
+            self._notes, self._effort = master.notes, master.effort
             master.close()
         if self._lower_bound < self._enough() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT
@@ -177,17 +194,67 @@ class MinimumSearch:
         deadline = self._deadline
         if self.stopped == INTERRUPTED:
             deadline = min(deadline, time.monotonic() + _PATIENCE)
-        best = self._incumbent.explanation(deadline)
-        seconds = time.monotonic() - started
-        statistics = replace(
-            best.statistics, seconds=seconds, stopped=self.stopped or best.statistics.stopped
-        )
+        with self._stage(_POINTS):
+            best = self._incumbent.explanation(deadline)
+        statistics = self._statistics(best.statistics, time.monotonic() - started)
         wishes = self._wishes
         costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
         # the checks may have met the same trouble
         notes = tuple(dict.fromkeys(best.notes + self._notes))
-        best = replace(best, costs=costs, statistics=statistics, notes=notes)
+        best = replace(
+            best,
+            costs=costs,
+            statistics=statistics,
+            notes=notes,
+            must=tuple(np.flatnonzero(wishes.must).tolist()),
+            must_not=tuple(np.flatnonzero(wishes.must_not).tolist()),
+        )
         return replace(best, lower_bound=_plain(min(self._lower_bound, best.cost)))
+
+    def _statistics(self, last: Statistics, seconds: float) -> Statistics:
+        """Return what the whole search took, where ``last`` is about the explanation's checks."""
+        effort, better = self._oracle.effort, self._incumbent.seconds
+        spent = {_FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
+        # better explanations are looked for while the bound is raised
+        spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
+        spent[_POINTS] = spent.pop(_POINTS)
+        return replace(
+            last,
+            checks=self._oracle.checks,
+            solves=effort.solves,
+            bounded=effort.bounded,
+            nodes=effort.nodes,
+            iterations=effort.iterations,
+            seconds=seconds,
+            check_seconds=effort.seconds,
+            stopped=self.stopped or last.stopped,
+            stages=tuple(
+                replace(stage, seconds=took)
+                for stage, took in zip(last.stages, effort.stages, strict=True)
+            ),
+            search=replace(
+                self._effort,
+                rounds=max(self._effort.rounds, self._choice.rounds),
+                stages=tuple(spent.items()),
+            ),
+        )
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Count the seconds of a stage."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spent[name] = self._spent.get(name, 0.0) + time.monotonic() - started
+
+    def _show(self, rounds: int) -> None:
+        """Tell the progress where the search stands, if that has changed."""
+        state = (self._incumbent.cost, self._lower_bound)
+        if self._progress is not None and state != self._shown:
+            self._shown = state
+            size, bound = map(_plain, state)
+            self._progress(MinimumProgress(size, bound, rounds))
 
     def _raise(self, bound: float) -> None:
         self._lower_bound = max(self._lower_bound, min(bound, self._incumbent.cost))

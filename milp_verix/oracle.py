@@ -47,7 +47,8 @@ class Oracle:
 
     The session opens at once, so a solver that is missing shows before anything is computed
     (``SolverUnavailableError``); one that fails later costs the check that it failed in, and the
-    next check opens a fresh one. Use as a context manager, or call :meth:`close`.
+    next check opens a fresh one. ``checks`` counts those answered so far, ``effort`` is what they
+    took. Use as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class Oracle:
         self._live: LiveEncoding | None = None
         full = self._drop_harmless_margins() if reuse else None
         self._reuse = reuse
+        self.checks = 0
+        self.effort = Effort()
         self.memory: Memory | None = None
         self.forget()
         self._session: Session | None = self._open()
@@ -159,6 +162,7 @@ class Oracle:
         if memory is not None:
             found = dict(flipped(self.problem, memory, irrelevant, features, deadline))
         effort = watch.read() + Effort(flips=len(found))
+        self.effort += effort
         return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
 
     def forecast(self, irrelevant: Sequence[int], features: Sequence[int]) -> int | None:
@@ -201,7 +205,10 @@ class Oracle:
         except SolverError as error:
             self.close()
             verdict = Verdict(Answer.UNKNOWN, reason=f"{self.solver} failed: {error}")
-        return replace(verdict, effort=verdict.effort + watch.read())
+        effort = verdict.effort + watch.read()
+        self.checks += 1
+        self.effort += effort
+        return replace(verdict, effort=effort)
 
     def _open(self) -> Session:
         return open_session(

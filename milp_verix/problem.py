@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.agreement import require_agreement
 from milp_verix.ball import Ball, Domain, make_ball
 from milp_verix.errors import InputError
-from milp_verix.features import Features, FeaturesLike, make_features
+from milp_verix.features import Features, FeaturesLike, make_features, named
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.question import Question, make_question
@@ -48,6 +48,7 @@ def make_problem(
     delta: float | None = None,
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
     label: int | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
@@ -66,7 +67,7 @@ def make_problem(
     converted = _converted(network, given.reshape(-1), domain)
     ball = make_ball(converted, epsilon, norm, domain)
     question = make_question(network, ball.centre, delta=delta, label=label, output=output)
-    groups = make_features(features, network.input_shape, seen)
+    groups = named(make_features(features, network.input_shape, seen), feature_names)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes = () if seen == said else (note,)

@@ -13,11 +13,12 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
+from milp_verix.explanation import SearchEffort
 from milp_verix.scenario_choice import ScenarioChoice
 from milp_verix.scenario_tree import Threshold
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from milp_verix.wishes import Wishes
-from verix_encodings.scenario import Part, ScenarioProgram
+from verix_encodings.scenario import Part, Scenario, ScenarioProgram
 
 _NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
@@ -40,6 +41,7 @@ class ProgramMaster:
         self._growing = ScenarioProgram(wishes.least, wishes.most)
         self._ended = False
         self._trouble: tuple[str, ...] = ()
+        self._scenarios = self._programs = self._nodes = self._iterations = 0
         self.bound = 0.0
 
     @property
@@ -51,6 +53,18 @@ class ProgramMaster:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about how the bound came about."""
         return self._session.notes + self._trouble
+
+    @property
+    def effort(self) -> SearchEffort:
+        """What it took so far."""
+        return SearchEffort(
+            "program",
+            self._choice.rounds,
+            self._scenarios,
+            self._nodes,
+            self._programs,
+            self._iterations,
+        )
 
     def step(self, deadline: float) -> None:
         """Solve the program and ask what its set does not survive.
@@ -95,6 +109,9 @@ class ProgramMaster:
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )
         result = self._session.minimise(cost, targets)
+        self._programs += 1
+        self._nodes += result.nodes
+        self._iterations += result.iterations
         if not np.isfinite(result.bound) or result.status in _BROKEN:
             return result
         if program.largest_big_m > self._session.largest_big_m:
@@ -110,6 +127,7 @@ class ProgramMaster:
         """Add scenarios and covers."""
         for part in parts:
             self._growing.add(part)
+            self._scenarios += isinstance(part, Scenario)
 
     def close(self) -> None:
         """Close the session."""

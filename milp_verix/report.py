@@ -7,15 +7,18 @@ from math import inf
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.explanation import DomainEnd, Explanation
+from milp_verix.explanation import DomainEnd, Explanation, Statistics
+from milp_verix.feature_labels import labels_of
 from milp_verix.figures.sheet import Drawing
 from milp_verix.finding import Finding
 from milp_verix.plotting import plot_explanation
 from milp_verix.wording import (
+    asked_text,
     ball_text,
     counted,
     headline,
     number,
+    outcome_text,
     prediction_text,
     seconds_text,
     tally,
@@ -50,7 +53,7 @@ def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = N
     ``InputError`` for one that does not fit.
     """
     figure = plot_explanation(explanation, image_shape=image_shape)
-    return html_of(headline(explanation), figure, facts(explanation))
+    return html_of(headline(explanation), figure, facts(explanation, image_shape))
 
 
 def html_of(title: str, figure: Drawing, told: list[tuple[str, str]]) -> str:
@@ -69,33 +72,33 @@ def html_of(title: str, figure: Drawing, told: list[tuple[str, str]]) -> str:
     )
 
 
-def facts(explanation: Explanation) -> list[tuple[str, str]]:
-    """Return what is worth telling about ``explanation``, as pairs of a name and a text."""
+def facts(
+    explanation: Explanation, image_shape: tuple[int, ...] | None = None
+) -> list[tuple[str, str]]:
+    """Return what is worth telling about ``explanation``, as pairs of a name and a text.
+
+    ``image_shape`` says how to see an input that is not shaped as an image: its pixels are named by
+    row and column then.
+    """
     count = len(explanation.groups)
-    statistics = explanation.statistics
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     found = [
         ("model", f"{explanation.model.file} (SHA-256 {explanation.model.sha256[:12]}…)"),
         ("prediction", prediction_fact(explanation)),
         ("ball", f"{ball_text(explanation)}, {domain_fact(explanation)}"),
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
+        *features_facts(explanation, explanation.explanation, image_shape),
+        ("outcome", outcome_text(explanation)),
         ("irrelevant", counted(len(explanation.irrelevant), "feature")),
         ("undecided", _undecided(explanation)),
-        ("minimal", _minimal(explanation)),
-        *((("minimum", _minimum(explanation)),) if explanation.lower_bound is not None else ()),
+        *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
         ("order", explanation.order),
         *([] if explanation.traversal is None else [("traversal", explanation.traversal)]),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
         *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
         *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),
-        (
-            "effort",
-            f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}, "
-            f"{counted(statistics.nodes, 'node')}, "
-            f"{counted(statistics.iterations, 'simplex iteration')}",
-        ),
-        *((("decided", _stages(explanation)),) if statistics.stages else ()),
+        *_effort(explanation.statistics),
         ("time", _time(explanation)),
         *(("note", note) for note in explanation.notes),
     ]
@@ -133,6 +136,45 @@ def _undecided(explanation: Explanation) -> str:
     return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
 
 
+def features_facts(
+    result: Explanation | Finding,
+    features: tuple[int, ...],
+    image_shape: tuple[int, ...] | None = None,
+) -> list[tuple[str, str]]:
+    """Return which ``features`` these are, the first dozen of them, if there are any."""
+    if not features:
+        return []
+    labels = labels_of(result, image_shape)
+    axes = f"{labels.axes} from 0: " if labels.axes else ""
+    return [(labels.unit, f"{axes}{labels.listed(features)}")]
+
+
+def _claims(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return what is claimed of the size; nothing local where more is proven."""
+    if not explanation.explanation:
+        return []
+    claims = [] if _needs_all(explanation) else [("minimal", _minimal(explanation))]
+    if explanation.lower_bound is not None:
+        claims.append(("minimum", _minimum(explanation)))
+    return claims
+
+
+def _needs_all(explanation: Explanation) -> bool:
+    """Whether a proven minimum has no feature that might be left out.
+
+    Without a feature that costs more than the gap it would be below the lower bound.
+    """
+    gap, costs = explanation.gap, explanation.costs
+    return (
+        explanation.proven
+        and gap is not None
+        and all(
+            feature not in explanation.must and (1.0 if costs is None else costs[feature]) > gap
+            for feature in explanation.unknown
+        )
+    )
+
+
 def _minimal(explanation: Explanation) -> str:
     if explanation.minimal:
         return "yes (locally: no single feature can be left out)"
@@ -141,14 +183,17 @@ def _minimal(explanation: Explanation) -> str:
 
 def _minimum(explanation: Explanation) -> str:
     least = explanation.lower_bound or 0
+    if not least and not explanation.proven:
+        return "not proven: no lower bound above 0 was found"
+    asked = asked_text(explanation)
     if explanation.costs is not None:
         cost = f"cost {number(explanation.cost, 6)}"
         if explanation.proven:
-            return f"yes, proven: {cost}, and no explanation is cheaper"
-        return f"not proven: {cost}, and none is below {number(least, 6)}"
+            return f"yes, proven: {cost}, and no explanation{asked} is cheaper"
+        return f"not proven: {cost}, and none{asked} is below {number(least, 6)}"
     if explanation.proven:
-        return "yes, proven: no explanation has fewer features"
-    return f"not proven: none has fewer than {counted(int(least), 'feature')}"
+        return f"yes, proven: no explanation{asked} has fewer features"
+    return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
 
 
 def _counterfactuals(explanation: Explanation) -> str:
@@ -167,12 +212,28 @@ def _counterfactuals(explanation: Explanation) -> str:
     return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
 
 
-def _stages(explanation: Explanation) -> str:
-    """Return how many features each stage decided, and the seconds it took."""
-    return ", ".join(
-        f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
-        for stage in explanation.statistics.stages
+def _effort(statistics: Statistics) -> list[tuple[str, str]]:
+    checks = (
+        f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}, "
+        f"{counted(statistics.nodes, 'node')}, "
+        f"{counted(statistics.iterations, 'simplex iteration')}"
     )
+    search = statistics.search
+    if search is None:
+        decided = ", ".join(
+            f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
+            for stage in statistics.stages
+        )
+        return [("effort", checks), *([("decided", decided)] if decided else [])]
+    known = "contrastive set" if search.master == "hitting sets" else "scenario"
+    program = "linear program" if search.master == "tree" else "program"
+    sought = (
+        f"{counted(search.rounds, 'round')}, {counted(search.scenarios, known)}, "
+        f"{counted(search.nodes, 'node')}, {counted(search.programs, program)}, "
+        f"{counted(search.iterations, 'simplex iteration')}"
+    )
+    stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
+    return [("search", sought), ("checks", checks), ("stages", stages)]
 
 
 def _time(explanation: Explanation) -> str:

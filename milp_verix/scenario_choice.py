@@ -45,6 +45,10 @@ _WAYS_PER_SET = 20
 class Choice(Protocol):
     """What a search asks about sets of its features; see :class:`ScenarioChoice`."""
 
+    @property
+    def rounds(self) -> int:
+        """How often a set was asked about that survives all scenarios known."""
+
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``."""
 
@@ -98,6 +102,7 @@ class ScenarioChoice:
         self._started = time.monotonic()
         self._harm = 0.0
         self._made = 0
+        self.rounds = 0
         self._refuted: set[bytes] = set()
         self._undecided = False
         # what evaluates a set: the first affine maps are folded to as many columns as are free
@@ -125,6 +130,7 @@ class ScenarioChoice:
 
         ``asked`` says how often the same node of a search came here before.
         """
+        self.rounds += 1
         whole = bool(np.all((shares == 0) | (shares == 1)))
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
             delta, harm = self._adversary.worst(shares, self._deadline)
@@ -270,6 +276,11 @@ class SettledChoice:
         self._settled = settled
         self._spent = spent
         self._bound = bound
+
+    @property
+    def rounds(self) -> int:
+        """How often a set was asked about in the whole search."""
+        return self._outer.rounds
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""

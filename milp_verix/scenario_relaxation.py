@@ -17,7 +17,7 @@ from milp_verix.relaxed import Fixings, Relaxed, forced_features
 from milp_verix.relaxed_program import relaxed_program
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.solvers.live_lp import LiveLp, LpCount, LpResult
 from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
 from milp_verix.surviving_sets import surviving
 from milp_verix.tightened_parts import tightened
@@ -68,6 +68,16 @@ class Relaxation:
         self._take(parts)
         self._growing = self._grown(self._parts)
         self._renew(self._lp.extend)
+
+    @property
+    def scenarios(self) -> int:
+        """Number of scenarios in the pool."""
+        return self._pool.scenarios.size
+
+    @property
+    def count(self) -> LpCount:
+        """How many linear programs were solved, those for tightening included."""
+        return self._lp.count
 
     def extend(self, parts: Sequence[Part], deadline: float = np.inf) -> None:
         """Add ``parts`` to the pool, and hold them, as tight as there is time for."""

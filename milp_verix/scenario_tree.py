@@ -30,6 +30,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from milp_verix.explanation import SearchEffort
 from milp_verix.relaxed import Fixings, Relaxed
 from milp_verix.scenario_choice import Choice, Rest, SettledChoice
 from milp_verix.scenario_relaxation import Relaxation
@@ -102,6 +103,14 @@ class ScenarioTree:
         """A lower bound on the cost of every explanation; infinite where there is none cheaper."""
         running = [self._active] if self._active else []
         return min([self._closed, *(node.bound for node in [*running, *self._open[:1]])])
+
+    @property
+    def effort(self) -> SearchEffort:
+        """What it took so far, trees inside of it included."""
+        scenarios, count = self._relaxation.scenarios, self._relaxation.count
+        return SearchEffort(
+            "tree", self._choice.rounds, scenarios, self.nodes, count.programs, count.iterations
+        )
 
     @property
     def left(self) -> float:

@@ -26,6 +26,7 @@ from milp_verix.explanation import (
     Explanation,
     ModelInfo,
     Prediction,
+    SearchEffort,
     StageStatistics,
     Statistics,
 )
@@ -64,6 +65,8 @@ def dump(explanation: Explanation, *, indent: int | None = None) -> str:
         "lower_bound": e.lower_bound,
         "gap": e.gap,
         "proven": e.proven,
+        "must": e.must,
+        "must_not": e.must_not,
         "statistics": asdict(e.statistics),
         "notes": e.notes,
         "versions": dict(e.versions),
@@ -100,6 +103,7 @@ def posed_data(e: "Explanation | Finding") -> dict[str, Any]:
             "count": len(e.groups),
             "shape": e.feature_shape,
             "groups": None if _are_coordinates(e.groups) else e.groups,
+            "names": e.feature_names,
         },
     }
 
@@ -180,7 +184,7 @@ def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
     if array_hash(x) != given["sha256"]:
         raise ValueError("the hash of the input is not the one recorded")
     groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
-    feature_shape = data["features"]["shape"]
+    feature_shape, names = data["features"]["shape"], data["features"].get("names")
     image_shape = data.get("image_shape")
     low, high = data["domain"]
     return {
@@ -195,6 +199,7 @@ def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
         "groups": tuple(tuple(group) for group in groups),
         "feature_shape": None if feature_shape is None else tuple(feature_shape),
         "image_shape": None if image_shape is None else tuple(image_shape),
+        "feature_names": None if names is None else tuple(map(str, names)),
     }
 
 
@@ -225,12 +230,21 @@ def _explanation(data: dict[str, Any]) -> Explanation:
         bounds=data.get("bounds"),
         formulation=data.get("formulation"),
         traversal=data.get("strategy" if old else "traversal"),
+        must=tuple(data.get("must", ())),
+        must_not=tuple(data.get("must_not", ())),
     )
 
 
 def _statistics(data: dict[str, Any]) -> Statistics:
     stages = tuple(StageStatistics(**stage) for stage in data.get("stages", ()))
-    return Statistics(**{**data, "stages": stages})
+    return Statistics(**{**data, "stages": stages, "search": _search(data.get("search"))})
+
+
+def _search(data: dict[str, Any] | None) -> SearchEffort | None:
+    if data is None:
+        return None
+    stages = tuple((str(stage), float(seconds)) for stage, seconds in data["stages"])
+    return SearchEffort(**{**data, "stages": stages})
 
 
 def written(array: NDArray[Any]) -> Any:

@@ -52,12 +52,39 @@ def size_text(explanation: Explanation) -> str:
 
 
 def outcome_text(explanation: Explanation) -> str:
-    """Return ``"locally minimal"``, or how many features are undecided."""
+    """Return how small the explanation is, as far as that is proven.
+
+    ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
+    where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided"`` without a bound.
+    """
+    if not explanation.explanation:
+        return "robust: no input in the ball changes the prediction"
+    if explanation.proven:
+        which = " in cost" if explanation.costs is not None else ""
+        return f"globally minimum{which}{asked_text(explanation)}, proven"
+    local = "locally minimal"
     if not explanation.minimal:
-        return f"{len(explanation.unknown)} undecided"
-    if explanation.size == 0:
-        return "locally minimal: no input in the ball changes the prediction"
-    return "locally minimal"
+        local = f"{len(explanation.unknown)} undecided"
+    return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
+
+
+def _above(explanation: Explanation, gap: float) -> str:
+    if not explanation.lower_bound:
+        return "no lower bound proven"
+    minimum = f"the minimum{asked_text(explanation)}"
+    if explanation.costs is not None:
+        return f"cost at most {number(gap)} above {minimum}"
+    return f"at most {counted(int(gap), 'feature')} above {minimum}"
+
+
+def asked_text(explanation: Explanation) -> str:
+    """Return which explanations a minimum is the least of, where not all were asked for."""
+    asked = [
+        f"{word} {counted(len(features), 'given feature')}"
+        for word, features in (("with", explanation.must), ("without", explanation.must_not))
+        if features
+    ]
+    return f" {' and '.join(asked)}" if asked else ""
 
 
 def norm_text(norm: str) -> str:

@@ -33,8 +33,12 @@ def made(
     file: str = "model.onnx",
     statistics: Statistics | None = None,
     notes: tuple[str, ...] = (),
+    **more: Any,
 ) -> Explanation:
-    """Return an explanation by ``explained``, each with a counterfactual, and ``undecided``."""
+    """Return an explanation by ``explained``, each with a counterfactual, and ``undecided``.
+
+    ``more`` are fields of an explanation that most have no use for.
+    """
     size = int(np.prod(shape))
     if x is None:
         x = np.linspace(0, 1, size)
@@ -72,4 +76,5 @@ def made(
         notes=notes,
         versions={"highs": "1.11.0"},
         output=output,
+        **more,
     )

@@ -51,7 +51,26 @@ def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
     with Image.open(picture) as image:
         assert min(image.size) > 500
     assert re.search(r"explanation +28 of 64 features", done.stdout)
+    row, column = divmod(found.explanation[0], 8)
+    assert f"(row,column) from 0: ({row},{column}), " in done.stdout
+    assert "… and 16 more" in " ".join(done.stdout.split())
     assert "\x1b" not in done.stdout
+
+
+def test_features_are_called_by_their_names(tmp_path: Path) -> None:
+    rows = [list(range(8 * row, 8 * row + 8)) for row in range(8)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    names = [f"row-{row}" for row in range(8)]
+    (tmp_path / "names.json").write_text(json.dumps(names))
+    np.savez(tmp_path / "data.npz", names=np.array(names))
+    for command_ in ("explain", "minimum", "contrastive", "enumerate"):
+        for given in (tmp_path / "names.json", f"{tmp_path / 'data.npz'}:names"):
+            done = run(
+                *(command_, MODEL, SEVEN, "--epsilon", 0.1, "--features", tmp_path / "rows.json"),
+                *("--feature-names", given),
+            )
+            assert (done.returncode, done.stderr) == (0, "")
+            assert re.search(r"  row-[0-7]\b", done.stdout)
 
 
 def test_a_console_without_greek_letters() -> None:
@@ -252,6 +271,8 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--transformation", "mirror"], "'mirror'"),
         ([*good, *at, "--order", "random", "--transformation", "mirror"], "'mirror'"),
         ([*good, *at, "--features", "blobs"], "'blobs'"),
+        ([*good, *at, "--feature-names", tmp_path / "small.npy"], "64 texts"),
+        ([*good, *at, "--feature-names", tmp_path / "absent.json"], "cannot read"),
         ([*good, *at, "--solver", "cplex"], "'cplex'.*highs"),
         ([*good, *at, "--time-limit", 0], "positive"),
         ([*good, *at, "--check-time-limit", -2], "positive"),

@@ -1,7 +1,9 @@
 """The minimum is that of brute force over all subsets, and its bound is never above it."""
 
+import re
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,10 +147,56 @@ def test_a_prediction_that_nothing_changes_has_an_empty_minimum() -> None:
     assert np.array_equal(found.irrelevant, np.arange(64))
 
 
+@pytest.mark.parametrize(
+    ("options", "master"),
+    [
+        ({"master": "tree"}, "tree"),
+        ({"master": "program", "time_limit": 20}, "program"),
+        ({"method": "hitting_sets", "time_limit": 3}, "hitting sets"),
+    ],
+)
+def test_the_effort_of_the_whole_search_is_told(options: dict[str, Any], master: str) -> None:
+    found = minimum(network(), images()[15], epsilon=0.1, **options)
+    took, search = found.statistics, found.statistics.search
+    assert search is not None
+    assert search.master == master
+    assert min(search.rounds, search.scenarios, search.programs) > 0
+    assert search.nodes > 0 or master == "hitting sets"
+    assert min(took.checks, took.solves, took.nodes, took.iterations) > 0
+    assert took.check_seconds > 0
+    stages = dict(search.stages)
+    assert list(stages) == [
+        *("first explanation", "local search", "lower bound", "better explanations"),
+        "counterfactuals",
+    ]
+    assert min(stages.values()) >= 0
+    assert 0.5 * took.seconds < sum(stages.values()) <= took.seconds
+    assert Explanation.from_json(found.to_json()).statistics == took
+
+
+def test_progress_begins_with_the_first_explanation() -> None:
+    seen: list[MinimumProgress] = []
+    minimum(network(), images()[13], epsilon=0.1, progress=seen.append)
+    assert (seen[0].lower_bound, seen[0].rounds) == (0, 0)
+    assert 0 < seen[0].size < 64
+    assert seen[-1].lower_bound == seen[-1].size
+
+
+def test_what_was_asked_is_stored() -> None:
+    found = minimum(network(), images()[0], epsilon=0.1, must=[3, 1], must_not=[60])
+    assert (found.must, found.must_not) == ((1, 3), (60,))
+    again = Explanation.from_json(found.to_json())
+    assert (again.must, again.must_not) == ((1, 3), (60,))
+
+
 def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     done = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--json", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert "yes, proven: no explanation has fewer features" in done.stdout
+    assert re.search(r"outcome +globally minimum, proven *\n", done.stdout)
+    assert "locally" not in done.stdout
+    assert re.search(r"search +\d+ rounds?, [1-9]\d* scenarios?, [1-9]\d* nodes?", done.stdout)
+    assert re.search(r"pixels +\(row,column\) from 0: \(0,2\), ", done.stdout)
     assert Explanation.from_json(out).proven
     assert run("minimum", MODEL, "absent.npy", "--epsilon", 0.1).returncode == 2

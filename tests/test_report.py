@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import BytesIO, StringIO
 from typing import Any
@@ -12,7 +13,7 @@ from PIL import Image
 from rich.console import Console
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation, Statistics
+from milp_verix.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.report import facts, summary, to_html
 from tests.explanations import made
 
@@ -42,6 +43,8 @@ def test_summary_of_a_classification() -> None:
         "prediction": "class 2",
         "ball": "ε = 0.1 (L∞), domain 0 to 1",
         "explanation": "61 of 64 features (95 %)",
+        "features": "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … and 49 more",
+        "outcome": "locally minimal",
         "irrelevant": "3 features",
         "undecided": "none",
         "minimal": "yes (locally: no single feature can be left out)",
@@ -95,6 +98,43 @@ def test_what_stopped_it_and_notes_are_told() -> None:
     assert line(explanation, "time") == "12 min 5 s, 60.0 s of it in checks; stopped: interrupted"
     assert line(explanation, "effort").startswith("1 check, 1 solve, 0 nodes")
     assert [text for name, text in facts(explanation) if name == "note"] == ["one", "two"]
+
+
+SEARCH = SearchEffort("tree", 2, 5, 30, 400, 6000, (("lower bound", 1.25), ("counterfactuals", 0)))
+
+
+def test_a_minimum_tells_what_its_search_took() -> None:
+    statistics = Statistics(checks=13, solves=3, nodes=7, seconds=2, search=SEARCH)
+    explanation = case(explained=[1], lower_bound=1, statistics=statistics)
+    assert line(explanation, "search") == (
+        "2 rounds, 5 scenarios, 30 nodes, 400 linear programs, 6000 simplex iterations"
+    )
+    assert line(explanation, "checks") == "13 checks, 3 solves, 7 nodes, 0 simplex iterations"
+    assert line(explanation, "stages") == "lower bound 1.25 s, counterfactuals 0.00 s"
+    sets = replace(SEARCH, master="hitting sets")
+    other = replace(explanation, statistics=replace(statistics, search=sets))
+    assert "5 contrastive sets, 30 nodes, 400 programs" in line(other, "search")
+
+
+def test_pixels_are_listed_by_row_and_column() -> None:
+    explanation = made((1, 1, 8, 8), explained=[1, 8, 63])
+    assert line(explanation, "pixels") == "(row,column) from 0: (0,1), (1,0), (7,7)"
+    flat = facts(case(explained=[9]), (8, 8))
+    assert ("pixels", "(row,column) from 0: (1,1)") in flat
+    assert ("features", "9") in facts(case(explained=[9]))
+
+
+def test_names_are_listed_and_shown_in_html() -> None:
+    names = ("age", "sex", "<income>")
+    explanation = made((3,), explained=[0, 2], feature_names=names)
+    assert line(explanation, "features") == "age, <income>"
+    assert "age, <income>" in Page(to_html(explanation)).texts
+
+
+def test_nothing_is_listed_where_nothing_matters() -> None:
+    for told in (case(explained=()), case(explained=(), lower_bound=0)):
+        assert line(told, "outcome") == "robust: no input in the ball changes the prediction"
+        assert not {"features", "minimal", "minimum"} & {name for name, _ in facts(told)}
 
 
 def test_summary_is_plain_where_there_is_no_terminal() -> None:

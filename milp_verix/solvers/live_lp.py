@@ -42,16 +42,33 @@ class LpResult:
     detail: str
 
 
+@dataclass(slots=True)
+class LpCount:
+    """How many linear programs were solved, with how many iterations."""
+
+    programs: int = 0
+    iterations: int = 0
+
+
 class LiveLp:
     """One ``Highs`` object with a linear program in it.
 
     Where it has many ``similar_rows``, HiGHS gets differences of these
-    (:mod:`~milp_verix.solvers.row_differences`).
+    (:mod:`~milp_verix.solvers.row_differences`). ``count`` is shared by all that come from it by
+    :meth:`another`.
     """
 
-    def __init__(self, threads: int, tolerances: Tolerances, *, similar_rows: bool = False) -> None:
+    def __init__(
+        self,
+        threads: int,
+        tolerances: Tolerances,
+        *,
+        similar_rows: bool = False,
+        count: LpCount | None = None,
+    ) -> None:
         import highspy
 
+        self.count = LpCount() if count is None else count
         self._threads, self._tolerances, self._similar_rows = threads, tolerances, similar_rows
         self._references = NO_REFERENCES
         self._highspy: Any = highspy
@@ -66,7 +83,9 @@ class LiveLp:
 
     def another(self) -> "LiveLp":
         """Return an empty one with the same threads and tolerances."""
-        return LiveLp(self._threads, self._tolerances, similar_rows=self._similar_rows)
+        return LiveLp(
+            self._threads, self._tolerances, similar_rows=self._similar_rows, count=self.count
+        )
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)
@@ -138,6 +157,8 @@ class LiveLp:
         model.setOptionValue("objective_bound", enough)
         self._deadline, self._interrupt = deadline, interrupt
         iterations = self._run()
+        self.count.programs += 1
+        self.count.iterations += iterations
         native, status_of = model.getModelStatus(), self._highspy.HighsModelStatus
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,

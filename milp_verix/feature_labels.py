@@ -1,0 +1,101 @@
+"""What to call a feature of a result: by its name, its row and column, or its number."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from milp_verix.explanation import Explanation
+from milp_verix.finding import Finding
+from milp_verix.image_shape import image_layout
+
+SHOWN = 12
+"""Features that a list shows before it counts the others."""
+
+_UNITS = {2: "pixels", 3: "pixel values"}
+_AXES = {2: "(row,column)", 3: "(row,column,channel)"}
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLabels:
+    """The labels of the features of one result.
+
+    ``places`` holds the row and the column of each feature, and its channel where pixels have
+    features of their own for each; None where features are no pixels. All count from 0. ``names``
+    are those that the user gave, or None.
+    """
+
+    places: tuple[tuple[int, ...], ...] | None
+    names: tuple[str, ...] | None
+
+    def __getitem__(self, feature: int) -> str:
+        """Return ``"age"``, ``"row 3, column 5"`` or ``"feature 7"``."""
+        if self.names is not None:
+            return self.names[feature]
+        if self.places is None:
+            return f"feature {feature}"
+        words = zip(("row", "column", "channel"), self.places[feature], strict=False)
+        return ", ".join(f"{word} {number}" for word, number in words)
+
+    def short(self, feature: int) -> str:
+        """Return ``"age"``, ``"(3,5)"`` or ``"7"``, for lists."""
+        if self.names is not None:
+            return self.names[feature]
+        if self.places is None:
+            return str(feature)
+        # without spaces, so that no line ends inside
+        return f"({','.join(map(str, self.places[feature]))})"
+
+    def listed(self, features: Sequence[int], most: int = SHOWN) -> str:
+        """Return the first ``most`` of ``features`` and how many more there are."""
+        shown = ", ".join(self.short(feature) for feature in features[:most])
+        left = len(features) - most
+        return f"{shown}, … and {left} more" if left > 0 else shown
+
+    @property
+    def axes(self) -> str:
+        """``"(row,column)"``, or with the channel: what the numbers mean; empty for others."""
+        if self.names is not None or not self.places:
+            return ""
+        return _AXES[len(self.places[0])]
+
+    @property
+    def unit(self) -> str:
+        """What the features are: ``"pixels"``, ``"pixel values"`` or ``"features"``."""
+        if self.names is not None or not self.places:
+            return "features"
+        return _UNITS[len(self.places[0])]
+
+
+def labels_of(
+    result: Explanation | Finding, image_shape: tuple[int, ...] | None = None
+) -> FeatureLabels:
+    """Return the labels of the features of ``result``.
+
+    ``image_shape`` says how to see an input that is not shaped as an image, the result's own by
+    default; one that does not fit the input is not used.
+    """
+    shape = image_shape or result.image_shape or result.model.input_shape
+    return FeatureLabels(_places(result.groups, shape), result.feature_names)
+
+
+def _places(
+    groups: tuple[tuple[int, ...], ...], shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...] | None:
+    layout, size = image_layout(shape), sum(map(len, groups))
+    if layout is None or prod(shape) != size:
+        return None
+    height, width, axis = layout
+    channels = size // (height * width)
+    first = (channels, height, width) if axis == 0 else (height, width, channels)
+    places = np.stack(np.unravel_index(np.arange(size), first), axis=1)
+    if axis == 0:
+        places = places[:, [1, 2, 0]]
+    if all(len(group) == 1 for group in groups):
+        kept = 3 if channels > 1 else 2
+        return tuple(tuple(places[group[0], :kept].tolist()) for group in groups)
+    pixels = [np.unique(places[list(group), :2], axis=0) for group in groups]
+    if all(len(pixel) == 1 for pixel in pixels) and len(groups) == height * width:
+        return tuple(tuple(pixel[0].tolist()) for pixel in pixels)
+    return None
