@@ -22,17 +22,21 @@ def plot_explanation(
 
     An input of shape (height, width), with 1, 3 or 4 channels first or last, behind a batch
     dimension or not, is drawn as an image: the input, the sensitivity of its features (left out
-    where the order has none), the explanation over it, and up to 8 counterfactuals. Any other
-    input gets a bar per feature. ``image_shape``, such as (28, 28) or (3, 32, 32), says how to see
-    an input that does not have the shape of the image that it is. The suffix of ``path`` chooses
-    the format. The figure belongs to no window: nothing is shown, and nothing is kept.
+    where the order has none), the explanation over it, and what up to 8 counterfactuals change.
+    Any other input gets a bar per feature. ``image_shape``, such as (28, 28) or (3, 32, 32), says
+    how to see an input that does not have the shape of the image that it is. The suffix of ``path``
+    chooses the format. The figure belongs to no window: nothing is shown, and nothing is kept.
 
     Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that names
     none of ``FORMATS``, and a file that cannot be written.
     """
     format_ = None if path is None else plot_format(path)
     view = image_view(explanation, image_shape)
-    figure = tabular_figure(explanation) if view is None else image_figure(explanation, view)
+    figure = (
+        tabular_figure(explanation)
+        if view is None
+        else image_figure(explanation, view, image_shape)
+    )
     if path is not None and format_ is not None:
         write_figure(figure, path, format_)
     return figure

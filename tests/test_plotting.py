@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation
+from milp_verix.explanation import Counterfactual, Explanation
 from milp_verix.figures.outline import MARK
 from milp_verix.figures.style import Status
 from milp_verix.plotting import FORMATS, plot_explanation, plot_format
@@ -61,6 +62,14 @@ CASES = {
     "one feature": made((1, 1), explained=[0], sensitivity=[0.0]),
     "values": made((1, 3), x=np.array([-1e6, 2.0, 1e-7]), domain=(-np.inf, np.inf)),
     "groups": made((1, 64), groups=GROUPS, explained=[1]),
+    "long names": made(
+        (1, 6), explained=[1, 4], feature_names=[f"{'name-' * 9}{i}" for i in range(6)]
+    ),
+    "names of pixels": digit(feature_names=[f"{'name-' * 9}{i}" for i in range(64)]),
+    "minimum as asked": digit(
+        sensitivity=None, undecided={1: "asked"}, lower_bound=3, must=(1, 2), must_not=(50,)
+    ),
+    "one counterfactual": made((1, 6), explained=[2], feature_names=list("abcdef")),
     "long table": made((60,), explained=range(50), changed={i: 1000 + i for i in range(50)}),
     "regression of a table": made(
         (1, 9),
@@ -137,19 +146,75 @@ def test_the_gallery_says_how_many_there_are() -> None:
     captions = titles(figure)[3:]
     assert len(captions) == 8
     assert [caption[-1] for caption in captions] == sorted("33344455")
-    assert captions[0].startswith("feature ")
+    assert captions[0].startswith("row 1, column ")
     all_shown = texts(plot_explanation(digit(explained=[7])))
     assert any(text.startswith("1 counterfactual ") for text in all_shown)
 
 
 def test_the_freed_feature_is_outlined() -> None:
     figure = plot_explanation(digit(explained=[19]))
-    (tile,) = (axes for axes in figure.axes if axes.get_title() == "feature 19 → 5")
+    (tile,) = (axes for axes in figure.axes if axes.get_title() == "row 2, column 3\n→ 5")
     lines = [a for a in tile.collections if isinstance(a, LineCollection)]
     assert to_hex(lines[-1].get_color()[0]) == MARK
     corners = np.concatenate(lines[-1].get_segments())
     assert (corners.min(axis=0) == [2.5, 1.5]).all()
     assert (corners.max(axis=0) == [3.5, 2.5]).all()
+
+
+def test_a_counterfactual_is_drawn_as_its_difference_from_the_input() -> None:
+    explanation = digit(explained=[19, 20], epsilon=0.02)
+    figure = plot_explanation(explanation)
+    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 2, column 3"))
+    (image,) = tile.images
+    expected = np.zeros((8, 8))
+    expected[2, 3] = 0.02
+    np.testing.assert_allclose(image.get_array(), expected, atol=1e-7)
+    assert image.get_clim() == pytest.approx((0, 0.02), rel=1e-5)
+    assert "change, in input units" in texts(figure)
+
+
+def test_falls_and_rises_have_different_colours() -> None:
+    explanation = digit(explained=[19, 20])
+    x, found = explanation.input, dict(explanation.counterfactuals)
+    down = x.copy()
+    down[0, 0, 2, 4] -= np.float32(0.05)
+    found[20] = Counterfactual(down, 5)
+    figure = plot_explanation(replace(explanation, counterfactuals=found))
+    tiles = {axes.get_title()[:15]: axes.images[0] for axes in figure.axes if axes.images}
+    rise, fall = tiles["row 2, column 3"], tiles["row 2, column 4"]
+    assert rise.get_clim() == fall.get_clim() == pytest.approx((-0.1, 0.1), rel=1e-5)
+    assert fall.get_array()[2, 4] == pytest.approx(-0.05, rel=1e-5)
+    assert rise.get_array()[2, 3] == pytest.approx(0.1, rel=1e-5)
+
+
+def test_a_colour_pixel_shows_its_strongest_change_and_has_no_channel() -> None:
+    pixels = [[i, i + 20, i + 40] for i in range(20)]
+    explanation = made((3, 4, 5), explained=[7], groups=pixels)
+    changed = explanation.input.copy()
+    changed.reshape(-1)[[7, 27, 47]] += np.array([0.01, -0.03, 0.02], dtype=np.float32)
+    found = {7: Counterfactual(changed, 5)}
+    figure = plot_explanation(replace(explanation, counterfactuals=found))
+    (tile,) = (axes for axes in figure.axes if axes.get_title().startswith("row 1, column 2"))
+    assert "channel" not in tile.get_title()
+    assert tile.images[0].get_array()[1, 2] == pytest.approx(-0.03, rel=1e-5)
+
+
+def test_a_proven_minimum_is_called_that() -> None:
+    written = texts(plot_explanation(digit(lower_bound=30)))
+    assert any("globally minimum, proven" in text for text in written)
+    assert not any("locally" in text for text in written)
+    written = texts(plot_explanation(digit(lower_bound=27)))
+    assert any("at most 3 features above the minimum" in text for text in written)
+
+
+def test_names_of_a_table_keep_their_hyphens() -> None:
+    names = ("capital-gain", "x", "y", "z", "a-1", "b")
+    figure = plot_explanation(
+        made((1, 6), x=-np.arange(6.0), explained=[0, 4], feature_names=names)
+    )
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["capital-gain = 0", "x = −1", "y = −2", "z = −3", "a-1 = −4", "b = −5"]
+    assert {"capital-gain\n→ 5", "a-1\n→ 5"} <= set(texts(figure))
 
 
 def test_sensitivity_is_centred_on_zero() -> None:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.contrastive_explanation import ContrastiveExplanation
+from milp_verix.feature_labels import labels_of
 from milp_verix.figures.image_view import ImageView, image_view
 from milp_verix.figures.outline import MARK, mark
 from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -22,7 +23,7 @@ from milp_verix.figures.style import (
 )
 from milp_verix.finding_wording import contrast_headline, contrast_outcome
 from milp_verix.plotting import plot_format, write_figure
-from milp_verix.wording import prediction_text
+from milp_verix.wording import prediction_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 2.9
@@ -32,6 +33,9 @@ _BELOW = 0.6
 _TALLEST = 1.3
 _MOST_BARS = 40
 _BAR = 0.22
+_NARROWEST, _NARROWEST_BARS = 8.0, 4.0
+_LONGEST_NAME = 32
+_INCHES_PER_CHARACTER = 0.066
 
 
 def plot_contrast(
@@ -65,6 +69,17 @@ def _coordinates(found: ContrastiveExplanation) -> list[int]:
     return [i for feature in found.contrast or () for i in found.groups[feature]]
 
 
+def _labels(found: ContrastiveExplanation) -> list[str]:
+    """Return what to call each coordinate of the contrast."""
+    labels = labels_of(found)
+    return [
+        name if len(found.groups[feature]) == 1 else f"{name}: input {i}"
+        for feature in found.contrast or ()
+        for name in [shortened(labels[feature], _LONGEST_NAME)]
+        for i in found.groups[feature]
+    ]
+
+
 def _images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
     panels = 1 if found.counterfactual is None else 3
     height = _PANEL * min(_TALLEST, view.height / view.width)
@@ -81,9 +96,7 @@ def _images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
     mark(boxes[0], contrast)
     if found.counterfactual is None:
         return sheet.figure
-    arranged = view.arranged(_change(found))
-    strongest = np.abs(arranged).argmax(axis=2)[:, :, None]
-    change = np.take_along_axis(arranged, strongest, axis=2)[:, :, 0]
+    change = view.change(found.input, found.counterfactual.input)
     colours, norm = colour_scale(change)
     image = boxes[1].imshow(change, cmap=colours, norm=norm, interpolation="nearest")
     _titled(boxes[1], "Change")
@@ -98,12 +111,14 @@ def _images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
 def _bars(found: ContrastiveExplanation) -> Drawing:
     shown = _coordinates(found)[:_MOST_BARS]
     height = max(len(shown), 1) * _BAR
-    sheet = Sheet(8.0, HEADER + _CAPTION + height + _BELOW)
+    labels = _labels(found)[:_MOST_BARS]
+    left = MARGIN + max(map(len, labels), default=0) * _INCHES_PER_CHARACTER + 0.15
+    sheet = Sheet(max(_NARROWEST, left + _NARROWEST_BARS + MARGIN), HEADER + height + _BELOW)
     sheet.titled(contrast_headline(found), contrast_outcome(found), found)
-    axes = sheet.axes(MARGIN + 0.9, HEADER, 8.0 - 2 * MARGIN - 0.9, height)
+    axes = sheet.axes(left, HEADER, sheet.width - MARGIN - left, height)
     axes.barh(range(len(shown)), _change(found)[shown], color=MARK, height=0.7)
     axes.axvline(0.0, color=INK, linewidth=0.6)
-    axes.set_yticks(range(len(shown)), [f"coordinate {i}" for i in shown])
+    axes.set_yticks(range(len(shown)), labels, parse_math=False)
     axes.invert_yaxis()
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="x", color=GRID, linewidth=0.6)

@@ -1,11 +1,13 @@
-"""The figure of an explained image: panels above, counterfactuals below."""
+"""The figure of an explained image: panels above, what counterfactuals change below."""
 
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.explanation import Explanation
+from milp_verix.feature_labels import FeatureLabels, labels_of
 from milp_verix.figures.gallery import chosen
 from milp_verix.figures.image_view import (
     ImageView,
@@ -26,7 +28,7 @@ from milp_verix.figures.style import (
     sensitivity_label,
     typeset,
 )
-from milp_verix.wording import changed_text
+from milp_verix.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8
@@ -35,11 +37,13 @@ _TILE_TITLE = 7.5
 _PANEL = 2.9
 _GAP = 0.25
 _CAPTION = 0.25
-_BELOW = 0.78
-"""Room below the panels for the colour bar and the legend."""
+_BELOW, _BELOW_LEGEND = 0.78, 0.5
+"""Room below the panels for the colour bar and the legend, or for the legend alone."""
 _HEADING = 0.3
 _TILE_GAP = 0.12
 _TILE_LINE = 0.15
+_TILE_BAR = 0.5
+"""Room below the tiles for their colour bar."""
 _INCHES_PER_CHARACTER = 0.06
 _WIDE = 1.4
 _FLATTEST, _TALLEST = 0.1, 1.3
@@ -71,19 +75,26 @@ class _Gallery:
     @property
     def height(self) -> float:
         rows = math.ceil(len(self.captions) / self.columns)
-        return _HEADING + rows * self.row_height if rows else 0.0
+        return _HEADING + rows * self.row_height + _TILE_BAR if rows else 0.0
 
 
-def image_figure(explanation: Explanation, view: ImageView) -> Drawing:
-    """Draw the input, its sensitivity, the explanation over it, and some counterfactuals."""
+def image_figure(
+    explanation: Explanation, view: ImageView, image_shape: tuple[int, ...] | None = None
+) -> Drawing:
+    """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
+
+    A counterfactual by itself looks like the input where the ball is small.
+    """
     scores = sensitivity_map(view, explanation)
     panels = 2 if scores is None else 3
     content = panels * _PANEL + (panels - 1) * _GAP
     ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
-    gallery = _gallery(explanation, view, content, ratio)
+    labels = labels_of(explanation, image_shape)
+    gallery = _gallery(explanation, view, labels, content, ratio)
     top, height = HEADER + _CAPTION, _PANEL * ratio
     end = top + height
-    sheet = Sheet(content + 2 * MARGIN, end + _BELOW + gallery.height + MARGIN / 3)
+    tiles = end + (_BELOW_LEGEND if scores is None else _BELOW)
+    sheet = Sheet(content + 2 * MARGIN, tiles + gallery.height + MARGIN / 3)
     sheet.header(explanation)
     boxes = [
         sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height) for place in range(panels)
@@ -93,11 +104,17 @@ def image_figure(explanation: Explanation, view: ImageView) -> Drawing:
         bar = sheet.axes(MARGIN + _PANEL + _GAP, end + 0.09, _PANEL, 0.1)
         _sensitivity(boxes[1], bar, scores, explanation)
     _explanation(boxes[-1], view, explanation, below=0.09 / height)
-    _counterfactuals(sheet, end + _BELOW, gallery, view, explanation)
+    _counterfactuals(sheet, tiles, gallery, view, explanation)
     return sheet.figure
 
 
-def _gallery(explanation: Explanation, view: ImageView, content: float, ratio: float) -> _Gallery:
+def _gallery(
+    explanation: Explanation,
+    view: ImageView,
+    labels: FeatureLabels,
+    content: float,
+    ratio: float,
+) -> _Gallery:
     one_row = content > 2 * _PANEL + _GAP and view.width < _WIDE * view.height
     columns = _TILES if one_row else _TILES // 2
     changed = {
@@ -107,14 +124,17 @@ def _gallery(explanation: Explanation, view: ImageView, content: float, ratio: f
         for feature in chosen(explanation, _TILES)
     }
     captions = {
-        feature: f"feature {feature}{' ' if text.startswith('→') else ': '}{text}"
+        feature: f"{labels[feature]}{' ' if text.startswith('→') else ': '}{text}"
         for feature, text in changed.items()
     }
     gallery = _Gallery(captions, columns, content, ratio)
     longest = max((len(caption) for caption in captions.values()), default=0)
     if longest * _INCHES_PER_CHARACTER <= gallery.width:
         return gallery
-    captions = {feature: f"feature {feature}\n{text}" for feature, text in changed.items()}
+    most = int(gallery.width / _INCHES_PER_CHARACTER)
+    captions = {
+        feature: f"{shortened(labels[feature], most)}\n{text}" for feature, text in changed.items()
+    }
     return replace(gallery, captions=captions)
 
 
@@ -148,8 +168,13 @@ def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: f
 def _counterfactuals(
     sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: Explanation
 ) -> None:
-    if gallery.captions:
-        sheet.text(MARGIN, top, gallery_heading(len(gallery.captions), explanation))
+    if not gallery.captions:
+        return
+    heading = gallery_heading(len(gallery.captions), explanation, drawn=" minus the input")
+    sheet.text(MARGIN, top, heading)
+    before, found = explanation.input, explanation.counterfactuals
+    changes = {feature: view.change(before, found[feature].input) for feature in gallery.captions}
+    colours, norm = colour_scale(np.stack(list(changes.values())))
     for place, (feature, caption) in enumerate(gallery.captions.items()):
         row, column = divmod(place, gallery.columns)
         axes = sheet.axes(
@@ -158,6 +183,8 @@ def _counterfactuals(
             gallery.width,
             gallery.width * gallery.ratio,
         )
-        _picture(axes, view.rgb(explanation.counterfactuals[feature].input), caption, _TILE_TITLE)
-        freed = view.covered(list(explanation.groups[feature]))
-        mark(axes, freed)
+        image = axes.imshow(changes[feature], cmap=colours, norm=norm, interpolation="nearest")
+        _finish(axes, caption, _TILE_TITLE)
+        mark(axes, view.covered(list(explanation.groups[feature])))
+    bar = sheet.axes(MARGIN, top + gallery.height - _TILE_BAR, _PANEL, 0.1)
+    colour_bar(image, bar, "change, in input units")

@@ -56,6 +56,17 @@ class ImageView:
             return colours[:, :, :3] * opacity + (1.0 - opacity)
         return colours
 
+    def strongest(self, values: ArrayLike) -> FloatArray:
+        """Return for each pixel the value of largest magnitude, with its sign, (height, width)."""
+        arranged = self.arranged(values)
+        channel = np.abs(arranged).argmax(axis=2)[:, :, None]
+        result: FloatArray = np.take_along_axis(arranged, channel, axis=2)[:, :, 0]
+        return result
+
+    def change(self, before: NDArray[Any], after: NDArray[Any]) -> FloatArray:
+        """Return by how much each pixel changes, shape (height, width): the strongest channel."""
+        return self.strongest(after.astype(np.float64) - before.astype(np.float64))
+
     def covered(self, coordinates: list[int]) -> BoolArray:
         """Return the pixels, shape (height, width), that some of ``coordinates`` belong to."""
         mask = np.zeros(self.height * self.width * self.channels, dtype=bool)
@@ -152,7 +163,4 @@ def sensitivity_map(view: ImageView, explanation: Explanation) -> FloatArray | N
     scores = np.zeros(explanation.input.size)
     for group, score in zip(explanation.groups, explanation.sensitivity, strict=True):
         scores[list(group)] = score
-    arranged = view.arranged(scores)
-    strongest = np.abs(arranged).argmax(axis=2)[:, :, None]
-    result: FloatArray = np.take_along_axis(arranged, strongest, axis=2)[:, :, 0]
-    return result
+    return view.strongest(scores)

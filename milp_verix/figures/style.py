@@ -1,5 +1,6 @@
 """What the figures share: colours, legends, colour bars, headings."""
 
+import re
 from enum import Enum
 from typing import Any
 
@@ -15,6 +16,9 @@ from matplotlib.ticker import MaxNLocator
 from milp_verix.explanation import Explanation
 from milp_verix.wording import counted
 from verix_encodings.arrays import FloatArray
+
+# in front of a number or in its exponent, not inside a name such as capital-gain
+_MINUS = re.compile(r"(?<!\w)-(?=\d|inf)|(?<=\de)-(?=\d)")
 
 INK = "#222222"
 MUTED = "#5f5f5f"
@@ -94,8 +98,8 @@ def legend(axes: Axes, shown: set[Status], **style: Any) -> None:
 
 
 def typeset(text: str) -> str:
-    """Return ``text``, made of words and numbers, with minus signs for hyphens."""
-    return text.replace("-", "−")
+    """Return ``text``, made of words and numbers, with minus signs for the hyphens of numbers."""
+    return _MINUS.sub("−", text)
 
 
 def frame(axes: Axes) -> None:
@@ -136,11 +140,11 @@ def sensitivity_label(explanation: Explanation) -> str:
     return "drop of the score" if explanation.delta is None else "change of the output"
 
 
-def gallery_heading(shown: int, explanation: Explanation) -> str:
-    """Return ``"8 of 191 counterfactuals"``, and what is outlined in them."""
+def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> str:
+    """Return ``"8 of 191 counterfactuals"``, what is ``drawn`` of them, and what is outlined."""
     total = counted(len(explanation.counterfactuals), "counterfactual")
     count = total if shown == len(explanation.counterfactuals) else f"{shown} of {total}"
-    return f"{count}   ·   outlined: the feature freed"
+    return f"{count}{drawn}   ·   outlined: the feature freed"
 
 
 def few_ticks() -> MaxNLocator:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.explanation import Explanation
+from milp_verix.feature_labels import labels_of
 from milp_verix.figures.gallery import chosen
 from milp_verix.figures.outline import mark
 from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -27,10 +28,12 @@ from milp_verix.figures.style import (
     statuses,
     typeset,
 )
-from milp_verix.wording import changed_text, number
+from milp_verix.wording import changed_text, number, shortened
 from verix_encodings.arrays import FloatArray
 
 MOST = 40
+_MANY_DIGITS = 1e6
+_LONGEST_NAME, _LONGEST_CAPTION = 32, 14
 _COLUMNS = 8
 _ROW = 0.22
 _BARS = 3.7
@@ -82,9 +85,11 @@ def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
 
 def _label(explanation: Explanation, feature: int, value: float) -> str:
     size = len(explanation.groups[feature])
+    label = shortened(labels_of(explanation)[feature], _LONGEST_NAME)
     if size == 1:
-        return f"feature {feature} = {number(value, 3)}"
-    return f"feature {feature}: {size} inputs, mean {number(value, 3)}"
+        whole = value == round(value) and abs(value) < _MANY_DIGITS
+        return f"{label} = {round(value) if whole else number(value, 3)}"
+    return f"{label}: {size} inputs, mean {number(value, 3)}"
 
 
 def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> FloatArray:
@@ -139,18 +144,16 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
     # features with a counterfactual to show, and what is written over it; by class, from the top
     places = {row.feature: place for place, row in enumerate(shown)}
     features = chosen(explanation, _COLUMNS, places)
+    labels, found = labels_of(explanation), explanation.counterfactuals
 
     def key(feature: int) -> tuple[int, int]:
-        prediction = explanation.counterfactuals[feature].prediction
+        prediction = found[feature].prediction
         return prediction if isinstance(prediction, int) else 0, places[feature]
 
     return {
-        feature: typeset(
-            f"feature {feature}\n"
-            + changed_text(
-                explanation.prediction, explanation.counterfactuals[feature].prediction, "\n"
-            )
-        )
+        feature: shortened(labels[feature], _LONGEST_CAPTION)
+        + "\n"
+        + typeset(changed_text(explanation.prediction, found[feature].prediction, "\n"))
         for feature in sorted(features, key=key)
     }
 
