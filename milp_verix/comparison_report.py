@@ -63,10 +63,17 @@ def remarks(comparison: Comparison) -> list[str]:
             "depends on what a solver finds"
         )
     found += [f"not compared: {skipped}" for skipped in comparison.skipped]
-    for run in comparison.runs:
+    runs = comparison.runs
+    # a note that all runs have is about the question
+    shared = [
+        note
+        for note in (runs[0].notes if len(runs) > 1 else ())
+        if all(note in r.notes for r in runs)
+    ]
+    for run in runs:
         found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
-        found += [f"{run.pair}: {note}" for note in run.notes]
-    return found
+        found += [f"{run.pair}: {note}" for note in run.notes if note not in shared]
+    return found + shared
 
 
 def _verdict(comparison: Comparison) -> str:

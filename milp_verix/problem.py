@@ -14,6 +14,7 @@ from milp_verix.features import Features, FeaturesLike, make_features, named
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.question import Question, make_question
+from milp_verix.reading import reading_notes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +23,7 @@ class Problem:
 
     ``output`` is the one output that a regression is about, None for all of them. ``image_shape``
     is the shape in which the input is an image, None where its own shape says it; ``notes`` say
-    where that was taken from the array given.
+    where that was taken from the array given, and how the outputs were read where nothing says it.
     """
 
     network: OnnxNetwork
@@ -70,7 +71,9 @@ def make_problem(
     groups = named(make_features(features, network.input_shape, seen), feature_names)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
-    notes = () if seen == said else (note,)
+    notes: tuple[str, ...] = () if seen == said else (note,)
+    if delta is None and label is None:
+        notes += reading_notes(network, network.evaluate(ball.centre))
     return Problem(network, question, ball, groups, output, seen, notes)
 
 

@@ -89,7 +89,7 @@ def answered(
             seconds=seconds,
             inside=watch.time,
             stopped=stopped,
-            notes=oracle.notes,
+            notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
         )
 

@@ -43,17 +43,17 @@ def network_of(layers: Sequence[Layer]) -> Network:
 
 
 def dense_model(layers: Sequence[Layer], elem: int = FLOAT) -> onnx.ModelProto:
-    """Return the ONNX model of ``layers``, with input shape (1, d)."""
+    """Return the ONNX model of ``layers``, with input shape (1, d) and an output of scores."""
     nodes, constants, current = [], {}, "x"
     for k, (matrix, bias) in enumerate(layers):
         constants |= {f"W{k}": matrix, f"b{k}": bias}
-        result = "y" if k == len(layers) - 1 else f"z{k}"
+        result = "scores" if k == len(layers) - 1 else f"z{k}"
         nodes.append(node("Gemm", [current, f"W{k}", f"b{k}"], [result], transB=1))
-        if result != "y":
+        if result != "scores":
             current = f"a{k}"
             nodes.append(node("Relu", [result], [current]))
     inputs = {"x": (1, layers[0][0].shape[1])}
-    return build(nodes, inputs=inputs, constants=constants, elem=elem)
+    return build(nodes, inputs=inputs, outputs=["scores"], constants=constants, elem=elem)
 
 
 def dense_network(layers: Sequence[Layer], folder: Path, elem: int = FLOAT) -> OnnxNetwork:

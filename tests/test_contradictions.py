@@ -138,3 +138,7 @@ def test_runs_that_differ_without_a_contradiction_are_remarked(tmp_path: Path) -
     one, other = run("one", [holds]), run("other", [rounding])
     assert not any("differ" in line for line in remarks(replace(found, runs=(one, one))))
     assert any("differ" in line for line in remarks(replace(found, runs=(one, other))))
+    noted = replace(one, notes=("about all",)), replace(other, notes=("about all", "about one"))
+    told = remarks(replace(found, runs=noted))
+    assert told[-2:] == [f"{other.pair}: about one", "about all"]
+    assert remarks(replace(found, runs=noted[:1]))[-1] == f"{one.pair}: about all"
