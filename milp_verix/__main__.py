@@ -1,5 +1,14 @@
-"""``python -m milp_verix``: the command line without the script."""
+"""The program ``milp-verix``, which is ``python -m milp_verix`` too."""
 
-from milp_verix.cli import main
+from milp_verix.loading import loading
 
-main()
+
+def main() -> None:
+    """Run the command line."""
+    with loading():
+        from milp_verix.cli import main as run
+    run()
+
+
+if __name__ == "__main__":
+    main()

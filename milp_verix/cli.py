@@ -1,88 +1,91 @@
 """The command line: ``milp-verix explain MODEL INPUT --epsilon E``, and what else there is.
 
-Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided
-(time limit, or the solver could not tell); 130 it was interrupted, and what was found so far is
-sound and written; 2 an argument, the input, the model or the solver cannot be used.
+A command's module is loaded when the command runs, so that help and mistakes answer at once.
 """
 
 import io
+import os
 import sys
-from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from contextlib import suppress
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from milp_verix.cli_compare import EXIT_CODES, compare
-from milp_verix.cli_contrastive import contrastive
-from milp_verix.cli_delivery import (
-    Delivery,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    given_input,
-    termination_as_interrupt,
-)
-from milp_verix.cli_enumerate import enumerate_
-from milp_verix.cli_export import export
-from milp_verix.cli_minimum import minimum
-from milp_verix.cli_options import (
-    BoundsName,
-    Delta,
-    DomainEnds,
-    Epsilon,
-    FeatureNames,
-    FormulationName,
-    Groups,
-    ImageShape,
-    InputPath,
-    InputShape,
-    Label,
-    ModelPath,
-    Norm,
-    Output,
-    OutputName,
-    Segments,
-    groups_of,
-    image_shape_in,
-    names_of,
-    network_of,
-    numbers_in,
-    refusals,
-)
-from milp_verix.cli_solvers import solvers
-from milp_verix.explain import Progress, explain
-from milp_verix.oracle import EXACTNESS
-from milp_verix.order import ORDERS, TRANSFORMATIONS
-from milp_verix.progress import Autosave, progress_bar
-from milp_verix.solvers import SOLVERS
-from milp_verix.strategies import STRATEGIES
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+import milp_verix
+from milp_verix.exit_codes import INTERRUPTED, UNUSABLE
+from milp_verix.loading import loading
+
+COMMANDS = {
+    "compare": (
+        "compare",
+        "Run the same explanation, or the same checks, on solvers and formulations side by side.",
+    ),
+    "contrastive": (
+        "contrastive",
+        "Find the fewest features whose change changes the prediction, and an input that shows it.",
+    ),
+    "enumerate": (
+        "enumerate_",
+        "List the minimal explanations: sets that keep the prediction, and sets that change it.",
+    ),
+    "export": (
+        "export",
+        "Write the program of one check: the least cost says how far the margin can rise.",
+    ),
+    "minimum": (
+        "minimum",
+        "Find the explanation with the fewest features, and prove that none has fewer.",
+    ),
+    "solvers": (
+        "solvers",
+        "Show the solvers: installed or not, version, licence, abilities, and a self-test.",
+    ),
+    "explain": (
+        "explain",
+        "Find the features that, when fixed, keep the prediction whatever the others do.",
+    ),
+}
+"""For each command, its function in the module ``cli_NAME``, and the first line of its help."""
+
+_PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+
+
+class _Commands(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that ``args`` begin with, loaded."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, command_named(str(name)), rest
+
+
+def command_named(name: str) -> Any:
+    """Return the command, one of ``COMMANDS``, as Typer runs it."""
+    with loading():
+        module = import_module(f"milp_verix.cli_{name}")
+    single = typer.Typer(**_PLAIN)
+    function = getattr(module, COMMANDS[name][0])
+    single.command(name, epilog=getattr(module, "EXIT_CODES", None))(function)
+    return get_command(single)
+
 
 app = typer.Typer(
-    add_completion=False,
+    cls=_Commands,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **_PLAIN,
 )
-
-
-def main() -> None:
-    """Run the command line."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a console may know no ε
-    app()
 
 
 def _print_version(wanted: bool) -> None:
-    if not wanted:
-        return
-    try:
-        typer.echo(f"milp-verix {version('milp-verix')}")
-    except PackageNotFoundError:
-        typer.echo("milp-verix, not installed as a package")
-    raise typer.Exit
+    if wanted:
+        typer.echo(f"milp-verix {milp_verix.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -97,118 +100,45 @@ def _root(
     """Explain neural-network predictions with proofs."""
 
 
-app.command("compare", epilog=EXIT_CODES)(compare)
-app.command("contrastive")(contrastive)
-app.command("enumerate")(enumerate_)
-app.command("export")(export)
-app.command("minimum")(minimum)
-app.command("solvers")(solvers)
+def _not_loaded() -> None:
+    """Stand for a command in the list of commands."""
 
 
-@app.command("explain", epilog="\n".join(str(__doc__).splitlines()[2:]))
-def _explain(
-    *,
-    model: ModelPath,
-    specification: InputPath,
-    epsilon: Epsilon,
-    norm: Norm = "linf",
-    delta: Delta = None,
-    domain: DomainEnds = (0.0, 1.0),
-    features: Groups = None,
-    feature_names: FeatureNames = None,
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join([*ORDERS, "FILE"]),
-            help="Traversal order; FILE is a .npy or .json list of all features.",
-        ),
-    ] = "influence",
-    transformation: Annotated[
-        str, typer.Option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
-    ] = "reversal",
-    traversal: Annotated[
-        str, typer.Option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
-    ] = "galloping",
-    label: Label = None,
-    output: Output = None,
-    solver: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(["auto", *SOLVERS]),
-            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
-        ),
-    ] = "auto",
-    exactness: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(EXACTNESS),
-            help="How far a check goes; all but exact leave features undecided.",
-        ),
-    ] = "exact",
-    bounds: BoundsName = "crown",
-    segments: Segments = DEFAULT_SEGMENTS,
-    formulation: FormulationName = "big_m",
-    threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the explanation. [none]")
-    ] = None,
-    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
-    json_path: JsonPath = None,
-    plot_path: PlotPath = None,
-    input_shape: InputShape = None,
-    output_name: OutputName = None,
-    image_shape: ImageShape = None,
-    quiet: Quiet = False,
-) -> None:
-    """Find the features that, when fixed, keep the prediction whatever the others do."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    delivery = Delivery(json_path, plot_path, quiet)
-    with refusals(errors), termination_as_interrupt():
-        delivery.check_paths()
-        network = network_of(model, input_shape, output_name)
-        seen = image_shape_in(image_shape, network)
-        given = given_input(specification, network, domain, seen)
-        with progress_bar(errors) as show:
-            result = explain(
-                network,
-                given.x,
-                epsilon=epsilon,
-                norm=norm,
-                delta=delta,
-                domain=domain,
-                features=groups_of(features),
-                feature_names=names_of(feature_names),
-                order=_order(order),
-                transformation=transformation,
-                traversal=traversal,
-                label=label,
-                output=output,
-                image_shape=seen,
-                solver=solver,
-                exactness=exactness,
-                bounds=bounds,
-                segments=segments,
-                formulation=formulation,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
-                seed=seed,
-                progress=_all_of(show, json_path and Autosave(json_path)),
-            )
-        code = delivery.deliver(given.noted(result))
-    raise typer.Exit(code)
+for _name, (_, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(_not_loaded)
 
 
-def _all_of(*listeners: Any) -> Any:
-    active = [listener for listener in listeners if listener]
+def main() -> None:
+    """Run the command line."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a console may know no ε
+    try:
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # at its end Python would say what goes wrong in its own way
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except SystemExit as end:
+        # Typer and Rich leave without a word where nobody reads what they print
+        if isinstance(end.__context__, BrokenPipeError):
+            _give_up(end.__context__)
+        raise
+    except (MemoryError, OSError) as error:
+        _give_up(error)
 
-    def notify(state: Progress) -> None:
-        for listener in active:
-            listener(state)
 
-    return notify
-
-
-def _order(given: str) -> Any:
-    return given if given in ORDERS else numbers_in(given, "--order")
+def _give_up(error: MemoryError | OSError) -> NoReturn:
+    """Say in one line what has ended the command."""
+    if isinstance(error, MemoryError):
+        why = f"out of memory ({str(error) or 'no more is given'}); ask for less, or free some"
+    else:
+        where = "" if error.filename is None else f" {error.filename}"
+        why = f"cannot read or write{where}: {error.strerror or error}"
+    with suppress(OSError, MemoryError):
+        typer.echo(f"error: {why}", err=True)
+    with suppress(OSError):
+        # Python flushes at its end, and would say it again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(UNUSABLE)

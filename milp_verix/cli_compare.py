@@ -16,8 +16,6 @@ from milp_verix.cli_delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli_options import (
-    INTERRUPTED,
-    UNDECIDED,
     BoundsName,
     Delta,
     DomainEnds,
@@ -43,6 +41,7 @@ from milp_verix.compare import compare as compare_pairs
 from milp_verix.comparison import Comparison
 from milp_verix.comparison_report import remarks
 from milp_verix.errors import InputError
+from milp_verix.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.features import make_features
 from milp_verix.image_shape import shape_seen
 from milp_verix.order import ORDERS
@@ -59,7 +58,6 @@ the model or the solvers cannot be used; 3 no answers contradict each other, but
 undecided; 4 two answers contradict each other, and the check is written as disagreement-N.lp; 130
 it was interrupted, and what was finished by then is reported."""
 
-DISAGREEMENT = 4
 _UNLIMITED = 1000
 
 

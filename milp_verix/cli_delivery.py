@@ -12,7 +12,8 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from milp_verix.cli_options import INTERRUPTED, UNDECIDED, check_folder
+from milp_verix.cli_options import check_folder
+from milp_verix.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.explanation import Explanation
 from milp_verix.inputs import decoded_note, read_input, scale_bytes
 from milp_verix.onnx_network import OnnxNetwork

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from milp_verix.ball import NORMS
 from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.features import FeaturesLike
 from milp_verix.image_shape import image_shape_of
 from milp_verix.inputs import read_input
@@ -22,10 +23,6 @@ from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.order import ORDERS
 from milp_verix.tightening import BOUNDS
 from verix_encodings import FORMULATIONS
-
-UNUSABLE = 2
-UNDECIDED = 3
-INTERRUPTED = 130
 
 _RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
 

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.cli_options import UNUSABLE, check_folder, refusals
+from milp_verix.cli_options import check_folder, refusals
+from milp_verix.exit_codes import UNUSABLE
 from milp_verix.self_test import SolverReport, report_on
 from milp_verix.solvers import SOLVERS
 from milp_verix.solvers.session import FEATURES, PROGRAM_FEATURES

@@ -10,7 +10,6 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
@@ -116,6 +115,8 @@ def _entry(array: NDArray[Any], index: str, specification: str) -> NDArray[Any]:
 
 
 def _picture(path: Path, input_shape: Shape, image_shape: Shape | None) -> NDArray[Any]:
+    from PIL import Image, UnidentifiedImageError
+
     try:
         with Image.open(path) as image:
             image.load()

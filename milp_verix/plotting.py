@@ -1,13 +1,13 @@
 """Draw an explanation."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
-from milp_verix.figures.image_plot import image_figure
-from milp_verix.figures.image_view import image_view
-from milp_verix.figures.sheet import Drawing
-from milp_verix.figures.tabular_plot import tabular_figure
+
+if TYPE_CHECKING:
+    from milp_verix.figures.sheet import Drawing
 
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 
@@ -17,7 +17,7 @@ def plot_explanation(
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,
-) -> Drawing:
+) -> "Drawing":
     """Draw ``explanation`` and return the figure; write it to ``path`` if given.
 
     An input of shape (height, width), with 1, 3 or 4 channels first or last, behind a batch
@@ -30,6 +30,11 @@ def plot_explanation(
     Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that names
     none of ``FORMATS``, and a file that cannot be written.
     """
+    # Matplotlib takes longer to load than most pictures to draw, and many results are not drawn
+    from milp_verix.figures.image_plot import image_figure
+    from milp_verix.figures.image_view import image_view
+    from milp_verix.figures.tabular_plot import tabular_figure
+
     format_ = None if path is None else plot_format(path)
     view = image_view(explanation, image_shape)
     figure = (
@@ -42,7 +47,7 @@ def plot_explanation(
     return figure
 
 
-def write_figure(figure: Drawing, path: str | Path, format_: str) -> None:
+def write_figure(figure: "Drawing", path: str | Path, format_: str) -> None:
     """Write ``figure`` to ``path``; ``InputError`` where that is impossible."""
     rendered = figure.render(format_)
     try:

@@ -3,13 +3,13 @@
 from base64 import b64encode
 from html import escape
 from math import inf
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from milp_verix.explanation import DomainEnd, Explanation, Statistics
 from milp_verix.feature_labels import labels_of
-from milp_verix.figures.sheet import Drawing
 from milp_verix.finding import Finding
 from milp_verix.plotting import plot_explanation
 from milp_verix.wording import (
@@ -23,6 +23,9 @@ from milp_verix.wording import (
     seconds_text,
     tally,
 )
+
+if TYPE_CHECKING:
+    from milp_verix.figures.sheet import Drawing
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
 
@@ -56,7 +59,7 @@ def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = N
     return html_of(headline(explanation), figure, facts(explanation, image_shape))
 
 
-def html_of(title: str, figure: Drawing, told: list[tuple[str, str]]) -> str:
+def html_of(title: str, figure: "Drawing", told: list[tuple[str, str]]) -> str:
     """Return a headline, a figure and facts as HTML that needs no other file."""
     picture = b64encode(figure.render()).decode("ascii")
     title = escape(title)
