@@ -9,6 +9,7 @@ import numpy as np
 
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.norm_ball import length
 
 _STEPS = 8
 _SHARES = 0.5 ** np.arange(12)
@@ -36,8 +37,8 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
     x: FloatArray = np.clip(point, region.box.lower, region.box.upper)
     if isinstance(region, Interval):
         return x
-    length = float(np.linalg.norm(x - region.centre, region.norm))
-    share = min(1.0, region.radius / length) if length else 1.0
+    moved = length(x - region.centre, region.norm)
+    share = min(1.0, region.radius / moved) if moved else 1.0
     return np.asarray(region.centre + share * (x - region.centre))
 
 

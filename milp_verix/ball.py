@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.norm_ball import length
 
 Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Lower and upper end of the input domain: scalars, or arrays of the input's shape."""
@@ -91,8 +92,8 @@ class Ball:
         centre = self.centre.astype(np.float64)
         moved = np.zeros_like(centre)
         moved[free] = point[free] - centre[free]
-        length = float(np.linalg.norm(moved, ord=_ORDERS[self.norm]))
-        scale = self.epsilon / length if length > self.epsilon else 1.0
+        far = length(moved, _ORDERS[self.norm])
+        scale = self.epsilon / far if far > self.epsilon else 1.0
         for shrink in _SHRINKS:
             witness = self._rounded_into_the_box(centre + shrink * scale * moved, free)
             if self._in_the_norm(witness, free):

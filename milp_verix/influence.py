@@ -57,9 +57,10 @@ def _contested(problem: Problem) -> tuple[Network, Bounds]:
 def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArray:
     """Return the influence of each feature, given slopes of each margin, shape (m, d)."""
     x, outer = problem.x.astype(np.float64), problem.ball.outer
-    rises = np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
     distance = np.maximum(-margins.evaluate(x), _LEAST_DISTANCE)
-    shares = problem.features.totals(rises) / distance[:, None]
+    with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
+        rises = np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
+        shares = problem.features.totals(rises) / distance[:, None]
     return np.asarray(shares.max(axis=0))
 
 

@@ -129,16 +129,21 @@ class Perturbations:
         return np.sign(ends) * length * INSIDE
 
     def _scaled(self, size: FloatArray, room: FloatArray) -> FloatArray:
-        """Return ``min(s |g|, room)``, ``s`` as large as the L2 ball allows, by bisection."""
+        """Return ``min(s |g|, room)``, ``s`` as large as the L2 ball allows, by bisection.
+
+        Lengths are in terms of the radius, the square of which may be too small for float64.
+        """
+        if not self.radius:
+            return np.zeros_like(room)
+        room = np.minimum(room, self.radius) / self.radius
         length = np.linalg.norm(size, axis=0)
         unit = size / np.where(length > 0, length, 1.0)
-        low = np.full(size.shape[1], np.log(max(self.radius, 1e-300)))
-        high = low + _WIDEST
+        low, high = np.zeros(size.shape[1]), np.full(size.shape[1], _WIDEST)
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2.0
-            fits = np.linalg.norm(np.minimum(np.exp(middle) * unit, room), axis=0) <= self.radius
+            fits = np.linalg.norm(np.minimum(np.exp(middle) * unit, room), axis=0) <= 1.0
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        scaled: FloatArray = np.minimum(np.exp(low) * unit, room)
+        scaled: FloatArray = self.radius * np.minimum(np.exp(low) * unit, room)
         return scaled
 
 

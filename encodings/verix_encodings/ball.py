@@ -54,7 +54,7 @@ def l1_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
 def l2_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
     """Add the columns ``e_i`` and the quadratic row of the norm; return the input."""
     free, columns = _deviations(builder, ball)
-    if free.size:
+    if _unit(ball):
         builder.add_quadratic_row(columns, ball.radius)
     return _shifted(ball, free, columns, np.ones(free.size))
 
@@ -69,10 +69,10 @@ def l2_tangents(
     """
     free, columns = _deviations(builder, ball)
     expressions = _shifted(ball, free, columns, np.ones(free.size))
-    if not free.size or not ball.radius:
+    unit = _unit(ball)
+    if not unit:
         return expressions
     down, up = _room(ball)
-    unit = ball.radius / np.sqrt(free.size)
     largest = np.maximum(down, up)[free] / unit
     # the sum is rounded up: what is proven must hold for all of the ball
     squares = builder.add_columns("s", free, 0.0, np.square(largest) * (1 + 1e-9))
@@ -119,9 +119,11 @@ def tangent_gaps(
     less the highest of its tangents there. Points beyond that need another tangent.
     """
     free = ball.box.lower < ball.box.upper
-    unit = ball.radius / np.sqrt(np.count_nonzero(free))
+    unit = _unit(ball)
+    if not unit:
+        return 0.0, np.zeros_like(point)
     u = np.where(free, (point - ball.centre) / unit, 0.0)
-    starts = [sign * q for q in _TANGENTS for sign in (1.0, -1.0)]
+    starts = [np.full_like(u, sign * q) for q in _TANGENTS for sign in (1.0, -1.0)]
     down, up = _room(ball)
     highest = np.zeros_like(u)
     for q in [*starts, *((known - ball.centre) / unit for known in points)]:
@@ -131,6 +133,23 @@ def tangent_gaps(
 
 
 _TANGENTS = (0.5, 1.0, 2.0, 4.0)
+_SMALLEST_UNIT = 1e-300
+
+
+def _unit(ball: NormBall) -> float:
+    """Return ``r = ε/√n`` of an L2 ball, or 0 where its box alone is the region to encode.
+
+    That is so where the box lies in the ball, where it is a single point, and where ε is so small
+    that the box is the ball's only by rounding outward.
+    """
+    room = np.maximum(*_room(ball))
+    widest = float(np.max(room, initial=0.0))
+    n = np.count_nonzero(ball.box.lower < ball.box.upper)
+    if not n or widest > 2.0 * ball.radius:
+        return 0.0
+    unit = float(ball.radius / np.sqrt(n))
+    inside = np.linalg.norm(room / widest) <= ball.radius / widest * (1 - 1e-12)
+    return 0.0 if inside or unit < _SMALLEST_UNIT else unit
 
 
 def _room(ball: NormBall) -> tuple[FloatArray, FloatArray]:

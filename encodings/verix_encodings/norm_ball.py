@@ -14,6 +14,7 @@ the dual norm intersected with the box. By weak duality *every* λ ≥ 0 gives a
 found in float64 need not be the best one for the bound to hold; its value is rounded up.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,11 @@ from verix_encodings.bounds import Interval
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30
+
+
+def length(moves: FloatArray, norm: int) -> float:
+    """Return ``‖moves‖_p``, ``p`` being 1 or 2, where the squares overflow float64 as well."""
+    return float(np.sum(np.abs(moves))) if norm == 1 else math.hypot(*moves)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +74,12 @@ class NormBall:
         """
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
         weight, room = np.abs(way), np.where(way > 0, up, down)
-        fill = _filled_l1 if self.norm == 1 else _filled_l2
-        moved = self.centre + np.sign(way) * fill(weight, room, self.radius)
+        if self.norm == 1:
+            moves = _filled_l1(weight, room, self.radius)
+        else:
+            unit, share = _scaled(room, self.radius)
+            moves = unit * _filled_l2(weight, share)
+        moved = self.centre + np.sign(way) * moves
         return np.asarray(np.clip(moved, self.box.lower, self.box.upper))
 
     def _reach(self, rows: FloatArray) -> FloatArray:
@@ -79,7 +89,11 @@ class NormBall:
         free = self.box.lower < self.box.upper
         weight = np.abs(rows[:, free])
         room = np.where(rows[:, free] > 0, up[free], down[free])
-        value = _l1(weight, room, self.radius) if self.norm == 1 else _l2(weight, room, self.radius)
+        if self.norm == 1:
+            value = _l1(weight, room, self.radius)
+        else:
+            unit, share = _scaled(room, self.radius)
+            value = unit * _l2(weight, share)
         return value * (1.0 + relative_error(weight.shape[1]))
 
 
@@ -95,12 +109,25 @@ def _l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
     return multiplier[:, 0] * radius + spared
 
 
-def _l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
-    """Fix the coordinates that are at their end, solve for λ with the others, and repeat."""
-    multiplier = np.linalg.norm(weight, axis=1, keepdims=True) / (2.0 * max(radius, 1e-300))
+def _scaled(room: FloatArray, radius: float) -> tuple[float, FloatArray]:
+    """Return a unit of length, and ``room`` in it, for which the radius is 1.
+
+    Squares of ε may be too large or too small for float64, squares of shares of it are not. Room
+    beyond the radius cannot be used, nor can a radius beyond all room.
+    """
+    size = room.shape[-1]
+    unit = min(radius, math.sqrt(size) * float(np.max(room, initial=0.0)) * (1 + 1e-12))
+    if not unit:
+        return 0.0, np.zeros_like(room)
+    return unit, np.nextafter(np.minimum(room, unit) / unit, np.inf)
+
+
+def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
+    """Fix the coordinates that are at their end, solve for λ with the others, and repeat; ε = 1."""
+    multiplier = np.linalg.norm(weight, axis=1, keepdims=True) / 2.0
     for _ in range(_L2_STEPS):
         at_end = weight > 2.0 * multiplier * room
-        left = radius**2 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)
+        left = 1.0 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)
         others = np.linalg.norm(np.where(at_end, 0.0, weight), axis=1, keepdims=True)
         # no room left for the others, or nothing to gain by them: this λ stays
         usable = (left > 0) & (others > 0)
@@ -112,7 +139,7 @@ def _l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
     at_end = weight > 2.0 * multiplier * room
     inner = weight**2 / (4.0 * np.where(multiplier > 0, multiplier, 1.0))
     gains = np.where(at_end, weight * room - multiplier * room**2, inner)
-    total: FloatArray = multiplier[:, 0] * radius**2 + np.sum(gains, axis=1)
+    total: FloatArray = multiplier[:, 0] + np.sum(gains, axis=1)
     return total
 
 
@@ -125,11 +152,11 @@ def _filled_l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArra
     return filled
 
 
-def _filled_l2(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
-    """Go along the weights, fix the coordinates that hit their end, and repeat with the others."""
+def _filled_l2(weight: FloatArray, room: FloatArray) -> FloatArray:
+    """Go along the weights, fix the coordinates that hit their end, repeat with others; ε = 1."""
     at_end = np.zeros(weight.size, dtype=bool)
     while True:
-        left = max(radius**2 - float(np.sum(room[at_end] ** 2)), 0.0)
+        left = max(1.0 - float(np.sum(room[at_end] ** 2)), 0.0)
         others = float(np.linalg.norm(weight[~at_end]))
         scale = np.sqrt(left) / others if others else 0.0
         beyond = ~at_end & (weight * scale > room)
