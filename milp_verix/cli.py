@@ -125,14 +125,19 @@ def main() -> None:
         if isinstance(end.__context__, BrokenPipeError):
             _give_up(end.__context__)
         raise
-    except (MemoryError, OSError) as error:
+    except (MemoryError, OSError, ImportError) as error:
         _give_up(error)
 
 
-def _give_up(error: MemoryError | OSError) -> NoReturn:
+def _give_up(error: MemoryError | OSError | ImportError) -> NoReturn:
     """Say in one line what has ended the command."""
     if isinstance(error, MemoryError):
         why = f"out of memory ({str(error) or 'no more is given'}); ask for less, or free some"
+    elif isinstance(error, ImportError):
+        first: BaseException = error
+        while first.__cause__ is not None:  # packages wrap it in advice of many lines
+            first = first.__cause__
+        why = f"cannot load what the command needs: {' '.join(str(first).split())}"
     else:
         where = "" if error.filename is None else f" {error.filename}"
         why = f"cannot read or write{where}: {error.strerror or error}"

@@ -44,6 +44,7 @@ from milp_verix.errors import InputError
 from milp_verix.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.features import make_features
 from milp_verix.image_shape import shape_seen
+from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.order import ORDERS
 from milp_verix.pairs import Pair
 from milp_verix.plotting import plot_format
@@ -130,7 +131,7 @@ def compare(
         network = network_of(model, input_shape, output_name)
         seen = image_shape_in(image_shape, network)
         given = given_input(specification, network, domain, seen)
-        groups = groups_of(features)
+        groups = groups_of(features, network)
         layout = shape_seen(given.x.shape, network.input_shape, seen)
         count = make_features(groups, network.input_shape, layout).count
         with _status(errors) as show:
@@ -155,7 +156,7 @@ def compare(
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
                 progress=show,
-                **_order(order),
+                **_order(order, network),
             )
         _deliver(found, json_path, csv_path, plot_path, save_checks)
         if not quiet:
@@ -167,10 +168,10 @@ def compare(
     raise typer.Exit(_exit_code(found))
 
 
-def _order(given: str | None) -> dict[str, Any]:
+def _order(given: str | None, network: OnnxNetwork) -> dict[str, Any]:
     if given is None:
         return {}
-    return {"order": given if given in ORDERS else numbers_in(given, "--order")}
+    return {"order": given if given in ORDERS else numbers_in(given, "--order", network)}
 
 
 def _deliver(

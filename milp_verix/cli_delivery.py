@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -46,13 +46,17 @@ class Delivery:
             plot_format(self.plot_path)
 
     def deliver(self, result: Explanation) -> int:
-        """Write, print and draw the result; return the exit code."""
-        if self.json_path is not None:
-            result.to_json(self.json_path)
-        if not self.quiet:
-            Console(highlight=False).print(summary(result))
-        if self.plot_path is not None:
-            result.plot(self.plot_path)
+        """Write, print and draw the result; return the exit code.
+
+        What fails does not keep the others from being done.
+        """
+        with ExitStack() as last_first:
+            if self.plot_path is not None:
+                last_first.callback(result.plot, self.plot_path)
+            if not self.quiet:
+                last_first.callback(lambda: Console(highlight=False).print(summary(result)))
+            if self.json_path is not None:
+                last_first.callback(result.to_json, self.json_path)
         return _exit_code(result)
 
 

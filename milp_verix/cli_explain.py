@@ -39,6 +39,7 @@ from milp_verix.cli_options import (
 )
 from milp_verix.explain import Progress
 from milp_verix.explain import explain as find_explanation
+from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import EXACTNESS
 from milp_verix.order import ORDERS, TRANSFORMATIONS
 from milp_verix.progress import Autosave, progress_bar
@@ -123,9 +124,9 @@ def explain(
                 norm=norm,
                 delta=delta,
                 domain=domain,
-                features=groups_of(features),
-                feature_names=names_of(feature_names),
-                order=_order(order),
+                features=groups_of(features, network),
+                feature_names=names_of(feature_names, network),
+                order=_order(order, network),
                 transformation=transformation,
                 traversal=traversal,
                 label=label,
@@ -156,5 +157,5 @@ def _all_of(*listeners: Any) -> Any:
     return notify
 
 
-def _order(given: str) -> Any:
-    return given if given in ORDERS else numbers_in(given, "--order")
+def _order(given: str, network: OnnxNetwork) -> Any:
+    return given if given in ORDERS else numbers_in(given, "--order", network)

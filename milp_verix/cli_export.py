@@ -37,6 +37,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.programs import encode_check
+from milp_verix.serialisation import replacing
 from verix_encodings import Encoding
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
 
@@ -80,12 +81,12 @@ def export(
         encoding = encode_check(
             network,
             x,
-            None if free == "all" else numbers_in(free, "--free"),
+            None if free == "all" else numbers_in(free, "--free", network),
             epsilon=epsilon,
             norm=norm,
             delta=delta,
             domain=domain,
-            features=groups_of(features),
+            features=groups_of(features, network),
             label=label,
             output=output,
             image_shape=seen,
@@ -133,9 +134,8 @@ def _write(encoding: Encoding, index: int, out: Path) -> float:
     """Write the program that maximises margin ``index``; the margin is what is returned − cost."""
     row, constant = encoding.output.row(index, encoding.program.columns)
     try:
-        encoding.program.write(out, -row)
+        with replacing(out) as target:
+            encoding.program.write(target, -row)
     except ValueError as error:
         raise InputError(str(error)) from error
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from error
     return constant

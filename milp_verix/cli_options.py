@@ -1,6 +1,5 @@
 """What the commands share: the options that pose a problem, how they are read, and exit codes."""
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -18,9 +16,10 @@ from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.features import FeaturesLike
 from milp_verix.image_shape import image_shape_of
-from milp_verix.inputs import read_input
+from milp_verix.inputs import read_texts
 from milp_verix.onnx_network import OnnxNetwork, load_network
 from milp_verix.order import ORDERS
+from milp_verix.stored_numbers import array_in, json_in
 from milp_verix.tightening import BOUNDS
 from verix_encodings import FORMULATIONS
 
@@ -42,6 +41,10 @@ def number_of(text: str | float) -> float:
             f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255."
         ) from error
 
+
+_LONGEST_NUMBER = 1000
+_LONGEST_TEXT = 2**20
+"""Bytes in a file for each number, and besides: far more than any needs."""
 
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
@@ -172,29 +175,39 @@ def image_shape_in(text: str | None, network: OnnxNetwork) -> tuple[int, ...] | 
     return image_shape_of(shape_of(text, "--image-shape"), network.input_shape)
 
 
-def groups_of(given: str | None) -> FeaturesLike:
+def groups_of(given: str | None, network: OnnxNetwork) -> FeaturesLike:
     """Return the feature groups that the option --features names."""
-    return given if given is None or given == "pixels" else numbers_in(given, "--features")
+    if given is None or given == "pixels":
+        return given
+    groups: FeaturesLike = numbers_in(given, "--features", network)
+    return groups
 
 
-def names_of(given: str | None) -> Any:
+def names_of(given: str | None, network: OnnxNetwork) -> Any:
     """Return the texts that the option --feature-names names."""
-    if given is None or given.lower().endswith(".json"):
-        return None if given is None else numbers_in(given, "--feature-names")
-    return read_input(given, ())
+    if given is None:
+        return None
+    if given.lower().endswith(".json"):
+        return numbers_in(given, "--feature-names", network)
+    return read_texts(given, network.input_size)
 
 
-def numbers_in(file: str, option: str) -> Any:
-    """Return what a .npy or .json file holds, for an option that takes a name or a file."""
-    path = Path(file)
+def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
+    """Return what a .npy or .json file holds, for an option that takes a name or a file.
+
+    No option takes more than a number for each coordinate of the network's input.
+    """
+    path, most = Path(file), network.input_size
     try:
         if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
+            return array_in(path, most=most)
         if path.suffix == ".json":
-            return json.loads(path.read_text(encoding="utf-8"))
+            return json_in(path, _LONGEST_TEXT + most * _LONGEST_NUMBER)
     except OSError as error:
         raise InputError(f"{option}: cannot read {path}: {error.strerror}") from error
-    except (ValueError, EOFError) as error:
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from error
+    except ValueError as error:
         raise InputError(f"{option}: cannot read {path}: {error}") from error
     known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": ""}.get(option, "pixels")
     either = f"{known} or " if known else ""

@@ -17,6 +17,7 @@ from rich.text import Text
 from milp_verix.cli_options import check_folder, refusals
 from milp_verix.exit_codes import UNUSABLE
 from milp_verix.self_test import SolverReport, report_on
+from milp_verix.serialisation import write_atomically
 from milp_verix.solvers import SOLVERS
 from milp_verix.solvers.session import FEATURES, PROGRAM_FEATURES
 
@@ -43,7 +44,7 @@ def solvers(
             check_folder(json_path)
         reports = [report_on(name) for name in names or SOLVERS]
         if json_path is not None:
-            json_path.write_text(_json(reports), encoding="utf-8")
+            write_atomically(json_path, _json(reports))
     Console(highlight=False).print(_table(reports))
     if any(report.installed and report.problem for report in reports):
         raise typer.Exit(UNUSABLE)

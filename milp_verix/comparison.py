@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation, Prediction
 from milp_verix.pairs import Pair, Skipped
+from milp_verix.serialisation import replacing
 from milp_verix.solvers import SolverTime
 from milp_verix.verdict import Answer, Verdict
 from verix_encodings import Encoding
@@ -88,9 +89,8 @@ class Disagreement:
         """
         row, _ = self.encoding.output.row(self.index, self.encoding.program.columns)
         try:
-            self.encoding.program.write(path, -row)
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}") from error
+            with replacing(Path(path)) as target:
+                self.encoding.program.write(target, -row)
         except ValueError as error:
             raise InputError(str(error)) from error
 

@@ -1,18 +1,19 @@
 """The command line's INPUT: an array in a file, or a picture that Pillow reads."""
 
 import re
-import zlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
+from milp_verix.stored_numbers import TEXTS, array_in
 
 PICTURES = ("png", "jpg", "jpeg", "bmp", "gif", "webp", "tif", "tiff")
 _LOSSY = ("jpg", "jpeg", "webp")
@@ -41,17 +42,28 @@ def read_input(
     ``[INDEX]`` behind a key, or behind a colon for ``.npy``, takes one entry along the first axis,
     or along several: ``data.npz:images[3]``. Raises ``InputError`` for whatever is not there.
     """
+    path, key, entry = _parts(specification)
+    if path.suffix.lower()[1:] in PICTURES:
+        if key or entry:
+            raise InputError(f"{path} is a picture and takes nothing after a colon, got {key!r}")
+        return _picture(path, input_shape, image_shape)
+    return array_in(path, key, entry, most=prod(input_shape))
+
+
+def read_texts(specification: str, most: int) -> NDArray[Any]:
+    """Return the array of at most ``most`` texts that ``specification`` names; raises likewise."""
+    path, key, entry = _parts(specification)
+    return array_in(path, key, entry, most=most, kinds=TEXTS)
+
+
+def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:
+    """Return the path, the key and the index of a specification."""
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None:
         raise InputError(f"cannot tell what the input {specification!r} is: {_FORMS}")
-    path, key, index = Path(matched["path"]), matched["key"] or "", matched["index"]
-    kind = path.suffix.lower()
-    if kind[1:] in PICTURES:
-        if key or index:
-            raise InputError(f"{path} is a picture and takes nothing after a colon, got {key!r}")
-        return _picture(path, input_shape, image_shape)
-    array = _stored(path, key)
-    return array if index is None else _entry(array, index, specification)
+    index = matched["index"]
+    entry = tuple(int(part) for part in index.split(",")) if index else ()
+    return Path(matched["path"]), matched["key"] or "", entry
 
 
 def scale_bytes(
@@ -81,45 +93,21 @@ def decoded_note(specification: str) -> str | None:
     return f"the input was decoded from {path.name}{frame}{lossy if suffix in _LOSSY else ''}"
 
 
-def _stored(path: Path, key: str) -> NDArray[Any]:
-    try:
-        loaded: NDArray[Any] | NpzFile = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            if key:
-                raise InputError(f"{path} holds one array without a name, there is no {key!r}")
-            return np.asarray(loaded)
-        with loaded:
-            names = list(loaded.files)
-            if not key and len(names) == 1:
-                key = names[0]
-            if key not in names:
-                listed = ", ".join(names) or "nothing"
-                asked = f"has no array {key!r}; it " if key else "needs the name of an array; it "
-                raise InputError(f"{path} {asked}holds {listed}: {path}:KEY or {path}:KEY[INDEX]")
-            return np.asarray(loaded[key])
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise InputError(f"cannot read {path}: it holds no array of numbers ({error})") from error
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Keep Pillow from warning of many pixels: the size is looked at before any is read."""
+    from PIL import Image
 
-
-def _entry(array: NDArray[Any], index: str, specification: str) -> NDArray[Any]:
-    try:
-        return np.asarray(array[tuple(int(part) for part in index.split(","))])
-    except IndexError as error:
-        raise InputError(
-            f"{specification} asks for entry {index} of an array of shape {array.shape}"
-        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield
 
 
 def _picture(path: Path, input_shape: Shape, image_shape: Shape | None) -> NDArray[Any]:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as image:
-            image.load()
+        with _unwarned(), Image.open(path) as image:
             if image.mode not in ("1", "L", "LA", "P", "PA", "RGB", "RGBA"):
                 raise InputError(
                     f"{path} has mode {image.mode}; convert it to grey or RGB with 8 bits a channel"
@@ -132,11 +120,18 @@ def _picture(path: Path, input_shape: Shape, image_shape: Shape | None) -> NDArr
                     f"{path} is {image.width} × {image.height} pixels, the network takes "
                     f"{width} × {height}: resize it first"
                 )
+            image.load()
             alpha = np.asarray(image.convert("RGBA"))[..., 3]
             if channels < 4 and alpha.min() < _BYTE:
                 raise InputError(f"{path} is transparent in places; flatten it first")
             pixels = np.asarray(image.convert(_MODES[channels]))
-    except (UnidentifiedImageError, SyntaxError) as error:
+    except InputError:
+        raise
+    except Image.DecompressionBombError as error:
+        raise InputError(
+            f"cannot read {path}: it claims far more pixels than a network takes ({error})"
+        ) from error
+    except (UnidentifiedImageError, SyntaxError, ValueError, EOFError) as error:
         raise InputError(f"cannot read {path}: it is damaged or not a picture") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error

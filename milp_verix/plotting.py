@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
+from milp_verix.serialisation import write_atomically
 
 if TYPE_CHECKING:
     from milp_verix.figures.sheet import Drawing
@@ -49,12 +50,7 @@ def plot_explanation(
 
 def write_figure(figure: "Drawing", path: str | Path, format_: str) -> None:
     """Write ``figure`` to ``path``; ``InputError`` where that is impossible."""
-    rendered = figure.render(format_)
-    try:
-        Path(path).write_bytes(rendered)
-    except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"cannot write the plot to {path}: {why}") from error
+    write_atomically(Path(path), figure.render(format_), "the plot to ")
 
 
 def plot_format(path: str | Path) -> str:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from milp_verix.errors import InputError
 from milp_verix.explain import Progress
 from milp_verix.serialisation import replaceable
 
@@ -62,6 +63,7 @@ class Autosave:
         started = time.monotonic()
         if started < self._next or not replaceable(self.path):
             return  # what a pipe was given cannot be taken back
-        state.snapshot().to_json(self.path)
+        with suppress(InputError):  # a disk that is full now may not be so at the end, which tells
+            state.snapshot().to_json(self.path)
         now = time.monotonic()
         self._next = now + max(_SECONDS_BETWEEN_SAVES, (now - started) / _LARGEST_SHARE)

@@ -12,6 +12,8 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +32,7 @@ from milp_verix.explanation import (
     StageStatistics,
     Statistics,
 )
+from milp_verix.stored_numbers import json_in, parsed
 
 if TYPE_CHECKING:
     from milp_verix.finding import Finding
@@ -126,11 +129,10 @@ def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     try:
-        text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
-        data = json.loads(text)
+        data = parsed(str(source)) if is_text else json_in(Path(source))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {where}: {error}") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise InputError(f"{where} is not JSON: {error}") from error
     found = data.get("schema") if isinstance(data, dict) else None
     if found not in READABLE:
@@ -150,25 +152,39 @@ def array_hash(array: NDArray[Any]) -> str:
     return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``: a reader sees the old file or the new one, nothing between.
+def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
+    """Write ``content`` to ``path``: a reader sees the old file or the new one, nothing between.
 
-    A link stays one: what it points to is written. A pipe or a device, such as /dev/stdout, is
-    written to and never replaced. Raises ``InputError`` where the path cannot be written.
+    Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with replacing(path, what) as target:
+        target.write_bytes(data)
+
+
+@contextmanager
+def replacing(path: Path, what: str = "") -> Iterator[Path]:
+    """Give a path to write to in place of ``path``, which takes the place of ``path`` in the end.
+
+    The suffix is the same. A link stays one: what it points to is replaced. A pipe or a device,
+    such as /dev/stdout, is given itself and never replaced. Whatever goes wrong, the earlier file
+    stays and no part of a new one is left. Raises ``InputError`` where the path cannot be written,
+    naming it as ``what`` with the path behind.
     """
     temporary: Path | None = None
     try:
         if not replaceable(path):
-            path.write_text(text, encoding="utf-8")
+            yield path
             return
-        path = path.resolve()
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        there = path.resolve()
+        temporary = there.with_name(f".{there.stem}.{os.getpid()}{there.suffix}")
+        yield temporary
+        temporary.replace(there)
     except OSError as error:
+        raise InputError(f"cannot write {what}{path}: {error.strerror or error}") from error
+    finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def replaceable(path: Path) -> bool:

@@ -13,6 +13,7 @@ from milp_verix.arguments import indices_of
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
 from milp_verix.serialisation import write_atomically
+from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1
 
@@ -42,7 +43,7 @@ def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: in
 def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
     """Return the checks in a file; ``InputError`` for one that holds none on ``features``."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json_in(Path(path))
     except OSError as error:
         raise InputError(f"cannot read the checks in {path}: {error.strerror}") from error
     except ValueError as error:

@@ -9,7 +9,7 @@ from milp_verix.comparison import Comparison, Run
 from milp_verix.errors import InputError
 from milp_verix.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
-from milp_verix.plotting import plot_format
+from milp_verix.plotting import plot_format, write_figure
 from milp_verix.verdict import Answer
 from milp_verix.wording import counted, norm_text, number, seconds_text, shortened
 
@@ -39,10 +39,7 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> D
     format_ = None if path is None else plot_format(path)
     figure = _figure(comparison)
     if path is not None and format_ is not None:
-        try:
-            Path(path).write_bytes(figure.render(format_))
-        except OSError as error:
-            raise InputError(f"cannot write the plot to {path}: {error.strerror}") from error
+        write_figure(figure, path, format_)
     return figure
 
 

@@ -16,6 +16,9 @@ ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
 
 IN_MEMORY = "the model in memory"
 
+_LARGEST = 2**31
+"""Bytes up to which Protocol Buffers go; larger weights are stored beside the file."""
+
 
 def path_of(source: ModelSource) -> Path | None:
     """Return the path of the file that ``source`` names, None for a model in memory.
@@ -68,6 +71,8 @@ def _bytes_of(source: ModelSource) -> bytes:
     if path.exists() and not path.is_file():
         raise ModelError(f"cannot read {path}: it is not a file")
     try:
+        if path.stat().st_size > _LARGEST:
+            raise ModelError(f"cannot read {path}: it is larger than 2 GiB, as no ONNX file is")
         return path.read_bytes()
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}") from error
