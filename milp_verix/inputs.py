@@ -2,8 +2,6 @@
 
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -93,21 +91,12 @@ def decoded_note(specification: str) -> str | None:
     return f"the input was decoded from {path.name}{frame}{lossy if suffix in _LOSSY else ''}"
 
 
-@contextmanager
-def _unwarned() -> Iterator[None]:
-    """Keep Pillow from warning of many pixels: the size is looked at before any is read."""
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield
-
-
 def _picture(path: Path, input_shape: Shape, image_shape: Shape | None) -> NDArray[Any]:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with _unwarned(), Image.open(path) as image:
+        # Pillow warns of what is damaged, and of many pixels: here the size is looked at first
+        with warnings.catch_warnings(action="ignore"), Image.open(path) as image:
             if image.mode not in ("1", "L", "LA", "P", "PA", "RGB", "RGBA"):
                 raise InputError(
                     f"{path} has mode {image.mode}; convert it to grey or RGB with 8 bits a channel"

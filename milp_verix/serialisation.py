@@ -13,7 +13,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,7 +184,8 @@ def replacing(path: Path, what: str = "") -> Iterator[Path]:
         raise InputError(f"cannot write {what}{path}: {error.strerror or error}") from error
     finally:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # mostly it is not there: it was renamed, or never was
+                temporary.unlink()
 
 
 def replaceable(path: Path) -> bool:

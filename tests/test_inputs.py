@@ -173,8 +173,8 @@ def test_what_cannot_be_read(
     np.save("x.npy", GREY)
     np.save("objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     Path("cut.npz").write_bytes(Path("two.npz").read_bytes()[:200])
-    Image.fromarray(np.tile(GREY, (50, 50))).save("cut.jpg")
-    Path("cut.jpg").write_bytes(Path("cut.jpg").read_bytes()[:700])
+    Image.fromarray(GREY).save("cut.jpg")
+    Path("cut.jpg").write_bytes(Path("cut.jpg").read_bytes()[:-3])
     for name in ("text.npy", "text.npz", "text.png", "text.jpg"):
         Path(name).write_text("not what it says")
     with pytest.raises(InputError, match=message):

@@ -14,6 +14,7 @@ and each tangent is below that parabola. What is proven over it holds over the b
 may lie outside. Coordinates whose bounds coincide are constants, with no column.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -134,22 +135,20 @@ def tangent_gaps(
 
 _TANGENTS = (0.5, 1.0, 2.0, 4.0)
 _SMALLEST_UNIT = 1e-300
+_MOST_UNITS = 1e100
 
 
 def _unit(ball: NormBall) -> float:
     """Return ``r = ε/√n`` of an L2 ball, or 0 where its box alone is the region to encode.
 
-    That is so where the box lies in the ball, where it is a single point, and where ε is so small
-    that the box is the ball's only by rounding outward.
+    That is so where the box is a single point, and where squares of shares of ε leave float64: ε is
+    so small that the box is the ball's only by rounding outward, or so large that it holds the box.
     """
-    room = np.maximum(*_room(ball))
-    widest = float(np.max(room, initial=0.0))
-    n = np.count_nonzero(ball.box.lower < ball.box.upper)
-    if not n or widest > 2.0 * ball.radius:
-        return 0.0
-    unit = float(ball.radius / np.sqrt(n))
-    inside = np.linalg.norm(room / widest) <= ball.radius / widest * (1 - 1e-12)
-    return 0.0 if inside or unit < _SMALLEST_UNIT else unit
+    widest = float(np.max(np.maximum(*_room(ball)), initial=0.0))
+    n = int(np.count_nonzero(ball.box.lower < ball.box.upper))
+    unit = ball.radius / math.sqrt(max(n, 1))
+    resolved = n and unit >= _SMALLEST_UNIT and 1 / _MOST_UNITS <= widest / unit <= _MOST_UNITS
+    return unit if resolved else 0.0
 
 
 def _room(ball: NormBall) -> tuple[FloatArray, FloatArray]:
