@@ -17,10 +17,11 @@ from verix_encodings import (
     Network,
     NormBall,
     Region,
+    crown,
     crown_bounds,
     interval_bounds,
 )
-from verix_encodings.crown import upper_bounds
+from verix_encodings.crown import upper_bounds, upper_form
 
 
 @settings(max_examples=300, deadline=None)
@@ -147,3 +148,67 @@ def test_sparse_coefficients_give_the_bounds_of_dense_ones(norm: int | None) -> 
             np.testing.assert_allclose(sparse, dense, rtol=1e-12, atol=1e-12)
             compared += rows.shape[0]
     assert compared > 1000
+
+
+def test_sparse_coefficients_count_the_rounding_errors_of_dense_ones_and_stay_as_they_were() -> (
+    None
+):
+    network = network_of(random_layers(np.random.default_rng(0), (60, 90, 80, 3)))
+    bounds = crown_bounds(network, cube(60))
+    rows = np.zeros((160, network.sizes[4]))
+    rows[np.arange(160), np.arange(160) % 80] = np.repeat([1.0, -1.0], 80)
+    given_ = sp.csr_array(rows)
+    dense, sparse = (upper_form(network, bounds, 4, c) for c in (rows, given_))
+    np.testing.assert_allclose(sparse.error, dense.error, rtol=1e-9)
+    np.testing.assert_array_equal(given_.toarray(), rows)
+
+
+def in_blocks(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """Let each block have so many rows."""
+    monkeypatch.setattr(crown, "_BLOCK", 1)
+    monkeypatch.setattr(crown, "_LEAST_ROWS", rows)
+
+
+def test_bounds_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        network = network_of(random_layers(rng, (4, 9, 7, 3)))
+        box = random_box(rng, 4)
+        whole = crown_bounds(network, box)
+        with monkeypatch.context() as patch:
+            in_blocks(patch, 2)
+            for one, other in zip(crown_bounds(network, box), whole, strict=True):
+                np.testing.assert_allclose(one.lower, other.lower, rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(one.upper, other.upper, rtol=1e-12, atol=1e-12)
+
+
+def test_a_pass_that_ends_early_encloses_and_keeps_what_was_tightened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_blocks(monkeypatch, 2)
+    network = network_of(random_layers(np.random.default_rng(1), (4, 9, 7, 3)))
+    box = cube(4)
+    wide, tight = interval_bounds(network, box), crown_bounds(network, box)
+    looks = 0
+    widths = []
+    for units in range(20):
+        looks = 0
+
+        def late(units: int = units) -> bool:
+            nonlocal looks
+            looks += 1
+            return looks > units
+
+        found = crown_bounds(network, box, late=late)
+        for one, least, most in zip(found, tight, wide, strict=True):
+            assert np.all((most.lower <= one.lower) & (one.lower <= least.lower + 1e-12))
+            assert np.all((least.upper - 1e-12 <= one.upper) & (one.upper <= most.upper))
+        assert_encloses(network, box, inside(box, np.random.default_rng(0)), lambda *_, b=found: b)
+        widths.append(sum(float(np.sum(one.upper - one.lower)) for one in found))
+        if looks <= units:
+            break
+    # no block is begun once time is up, and each block that was done counts
+    assert looks <= units
+    assert units > 4
+    assert np.all(np.diff(widths) <= 1e-9)
+    assert widths[0] > widths[-1]

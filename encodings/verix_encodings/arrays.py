@@ -45,6 +45,11 @@ def dense(matrix: Matrix) -> FloatArray:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
+def count_of_entries(matrix: Matrix) -> int:
+    """Return how many entries ``matrix`` stores."""
+    return matrix.size if isinstance(matrix, np.ndarray) else int(matrix.nnz)
+
+
 def placed(values: ArrayLike, rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Matrix:
     """Return the matrix of ``shape`` with ``values`` at ``rows`` and ``columns``, all distinct."""
     if shape[0] * shape[1] > _SMALL:

@@ -98,6 +98,14 @@ Bounds: TypeAlias = tuple[Interval, ...]
 BoundMethod: TypeAlias = Callable[[Network, Region], Bounds]
 """What tightens bounds: a function from a network and a set of inputs to bounds on every value."""
 
+Late: TypeAlias = Callable[[], bool]
+"""Whether time is up: asked between units of work of a second or so."""
+
+
+def never() -> bool:
+    """Return False: there is no time limit."""
+    return False
+
 
 def interval_bounds(network: Network, region: Region) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region`` by interval arithmetic.

@@ -20,6 +20,9 @@ bound is minus an upper bound on ``−c·v_t``.
 The coefficients are computed in float64. Where a product ``c M`` is off by ``E``, the bound is off
 by at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds already proven: these
 errors are summed and added, so that the enclosures hold in real arithmetic.
+
+Rows of ``C`` do not depend on each other: they are replaced in blocks, and between two blocks there
+is a look at the clock. Every bound is valid by itself, so a pass that ends early is valid as well.
 """
 
 from dataclasses import dataclass
@@ -32,11 +35,12 @@ from verix_encodings.arrays import (
     FloatArray,
     IntArray,
     Matrix,
+    count_of_entries,
     dense,
     placed,
     relative_error,
 )
-from verix_encodings.bounds import Bounds, Interval, Region, forward_interval
+from verix_encodings.bounds import Bounds, Interval, Late, Region, forward_interval, never
 from verix_encodings.candidates import candidates
 from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.strips import best_lines
@@ -44,13 +48,20 @@ from verix_encodings.strips import best_lines
 # above this share of entries that are not zero, a product with an ndarray is faster
 _SPARSE = 0.1
 
+# products of a block of rows with the matrices behind it: about a second's work
+_BLOCK = 10**9
+_LEAST_ROWS = 32
 
-def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds:
+
+def crown_bounds(
+    network: Network, region: Region, known: Bounds = (), late: Late = never
+) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
     ``known`` are bounds proven already for the first values; they are returned as they are. Values
     that no activation reads, and neurons that interval arithmetic decides, keep its bounds,
-    except for the output. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    except for the output. Once ``late()``, so does every neuron that is left: the bounds hold, but
+    they are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
     readers = readers_of(network)
     last = len(network.nodes)
@@ -66,7 +77,7 @@ def crown_bounds(network: Network, region: Region, known: Bounds = ()) -> Bounds
             rows = undecided(readers.get(value, []), interval)
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
-            bounds[value] = _tightened(network, region, bounds, value, rows)
+            bounds[value] = _tightened(network, region, bounds, value, rows, late=late)
     return tuple(bounds)
 
 
@@ -94,29 +105,68 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
 
 
 def _tightened(
-    network: Network, region: Region, bounds: list[Interval], value: int, rows: IntArray
+    network: Network,
+    region: Region,
+    bounds: list[Interval],
+    value: int,
+    rows: IntArray,
+    *,
+    late: Late,
 ) -> Interval:
-    size = network.sizes[value]
-    signs = np.repeat([1.0, -1.0], rows.size)
-    # as sparse as the network is: a neuron of a convolution depends on a few of those before it
-    units = placed(signs, np.arange(signs.size), np.tile(rows, 2), (signs.size, size))
-    with np.errstate(over="ignore", invalid="ignore"):
-        extremes = upper_bounds(network, region, tuple(bounds), value, units)
     lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
-    # a NaN, from coefficients that overflowed, is no bound: the known one stays
-    upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
-    lower[rows] = np.fmax(lower[rows], -extremes[rows.size :])
+    errors = _errors(network, tuple(bounds), value)
+    for block in _blocks(network, value, rows):
+        if late():
+            break
+        signs = np.repeat([1.0, -1.0], block.size)
+        # as sparse as the network is: a neuron of a convolution depends on a few of those before it
+        shape = signs.size, network.sizes[value]
+        units = placed(signs, np.arange(signs.size), np.tile(block, 2), shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            extremes = upper_bounds(network, region, tuple(bounds), value, units, errors=errors)
+        # a NaN, from coefficients that overflowed, is no bound: the known one stays
+        upper[block] = np.fmin(upper[block], extremes[: block.size])
+        lower[block] = np.fmax(lower[block], -extremes[block.size :])
     return Interval(lower, upper)
 
 
+def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
+    """Return ``rows`` in blocks that take a second or so each, by the entries they meet at most."""
+    nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
+    entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
+    at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
+    return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
+
+
+def _errors(network: Network, bounds: Bounds, value: int) -> dict[int, FloatArray]:
+    """Return the rounding errors of each affine value up to ``value``."""
+    nodes = enumerate(network.nodes[:value], start=1)
+    return {i: _error(node, bounds) for i, node in nodes if isinstance(node, Affine)}
+
+
+def _error(node: Affine, bounds: Bounds) -> FloatArray:
+    reach = np.abs(node.bias)
+    for source, matrix in node.terms:
+        reach = reach + abs(matrix) @ bounds[source].magnitude
+    error: FloatArray = relative_error(node.bias.size) * reach
+    return error + node.deviation(lambda source: bounds[source].magnitude)
+
+
 def upper_bounds(
-    network: Network, region: Region, bounds: Bounds, value: int, coefficients: Matrix
+    network: Network,
+    region: Region,
+    bounds: Bounds,
+    value: int,
+    coefficients: Matrix,
+    *,
+    errors: dict[int, FloatArray] | None = None,
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 
-    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``.
+    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``, ``errors``
+    what :func:`upper_form` takes.
     """
-    form = upper_form(network, bounds, value, coefficients)
+    form = upper_form(network, bounds, value, coefficients, reaches)
     total = form.constant + region.greatest(form.coefficients)
     return total + form.error + 8 * UNIT_ROUNDOFF * np.abs(total)
 
@@ -133,8 +183,18 @@ class LinearForm:
     error: FloatArray
 
 
-def upper_form(network: Network, bounds: Bounds, value: int, coefficients: Matrix) -> LinearForm:
-    """Return a linear form in the input that is above ``C v`` where ``bounds`` hold."""
+def upper_form(
+    network: Network,
+    bounds: Bounds,
+    value: int,
+    coefficients: Matrix,
+    errors: dict[int, FloatArray] | None = None,
+) -> LinearForm:
+    """Return a linear form in the input that is above ``C v`` where ``bounds`` hold.
+
+    ``errors`` are the rounding errors of the affine values, computed unless they are given.
+    """
+    errors = _errors(network, bounds, value) if errors is None else errors
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
     pending = {value: coefficients}
@@ -142,7 +202,9 @@ def upper_form(network: Network, bounds: Bounds, value: int, coefficients: Matri
         c = pending.pop(current, None)
         if c is None:
             continue
-        shift, lost, products = _replaced(network.nodes[current - 1], bounds, c)
+        shift, lost, products = _replaced(
+            network.nodes[current - 1], bounds, c, errors.get(current)
+        )
         constant += shift
         error += lost
         for source, product in products:
@@ -158,19 +220,16 @@ def upper_form(network: Network, bounds: Bounds, value: int, coefficients: Matri
 
 
 def _replaced(
-    node: Node, bounds: Bounds, c: Matrix
+    node: Node, bounds: Bounds, c: Matrix, off: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, list[tuple[int, Matrix]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
-    Returns its constant, its rounding error, and the coefficients of each source.
+    ``off`` are the rounding errors of an affine value. Returns the form's constant, its rounding error, and the
+    coefficients of each source.
     """
     if isinstance(node, Affine):
-        reach = np.abs(node.bias)
-        for source, matrix in node.terms:
-            reach = reach + abs(matrix) @ bounds[source].magnitude
+        assert off is not None
         products = [(source, _filled(c @ matrix)) for source, matrix in node.terms]
-        off = relative_error(node.bias.size) * reach
-        off += node.deviation(lambda source: bounds[source].magnitude)
         return c @ node.bias, abs(c) @ off, products
     interval = bounds[node.source]
     if isinstance(node, Max):
@@ -209,7 +268,8 @@ def _by_sign(c: Matrix, above: FloatArray, below: FloatArray) -> Matrix:
     if isinstance(c, np.ndarray):
         return c * np.where(c > 0, above, below)
     factor = np.where(c.data > 0, above[c.indices], below[c.indices])
-    product = sp.csr_array((c.data * factor, c.indices, c.indptr), shape=c.shape)
+    # copies: to drop zeros changes these arrays in place, and c is read again
+    product = sp.csr_array((c.data * factor, c.indices.copy(), c.indptr.copy()), shape=c.shape)
     product.eliminate_zeros()
     return product
 
