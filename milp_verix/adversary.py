@@ -6,6 +6,7 @@ matters that there is nothing worse, programs look further (:mod:`~milp_verix.wo
 
 import numpy as np
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.perturbations import Perturbations
 from milp_verix.worst_case import WorstCase
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -18,9 +19,15 @@ _JUST = 1e-4
 
 
 class Adversary:
-    """``pool`` are the perturbations known, shape (d, N)."""
+    """``pool`` are the perturbations known, shape (d, N); searches end at the ``deadline``."""
 
-    def __init__(self, perturbations: Perturbations, worst_case: WorstCase) -> None:
+    def __init__(
+        self,
+        perturbations: Perturbations,
+        worst_case: WorstCase,
+        deadline: Deadline = NO_LIMIT,
+    ) -> None:
+        self._late = deadline.passed
         self._perturbations = perturbations
         self._worst_case = worst_case
         self.pool = np.zeros((perturbations.centre.size, 0))
@@ -53,7 +60,7 @@ class Adversary:
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
         start = np.clip(moved, p.lower, p.upper)[:, None]
-        deltas, values = p.worst(p.weight(chosen), start, 1)
+        deltas, values = p.worst(p.weight(chosen), start, 1, self._late)
         self.know(deltas[:, values > 0] if np.any(values > 0) else start)
         delta, value = self.worst(chosen.astype(np.float64), deadline)
         if value > 0:
@@ -64,11 +71,11 @@ class Adversary:
         zero = np.zeros((self.pool.shape[0], 1))
         starts = np.concatenate([zero, self.newest], axis=1)
         weight = self._perturbations.weight(shares)
-        deltas, values = self._perturbations.worst(weight, starts, _CLIMBS)
+        deltas, values = self._perturbations.worst(weight, starts, _CLIMBS, self._late)
         whole = bool(np.all((shares == 0) | (shares == 1)))
-        if whole and np.max(values) <= 0:
+        if whole and np.max(values) <= 0 and not self._late():
             # a check costs much more than another look
-            found = self._perturbations.worst(weight, starts, _MORE_CLIMBS)
+            found = self._perturbations.worst(weight, starts, _MORE_CLIMBS, self._late)
             better = found[1] > values
             deltas = np.where(better, found[0], deltas)
             values = np.maximum(values, found[1])
@@ -102,6 +109,6 @@ class Adversary:
         if further is not None:
             # what is not felt may hurt yet, once it is
             p = self._perturbations
-            deltas, values = p.worst(p.weight(shares), further[:, None], 1)
+            deltas, values = p.worst(p.weight(shares), further[:, None], 1, self._late)
         margin = int(np.argmax(values))
         return deltas[:, margin], float(values[margin])

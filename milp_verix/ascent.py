@@ -9,6 +9,7 @@ import numpy as np
 
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds import Late, never
 from verix_encodings.norm_ball import length
 
 _STEPS = 8
@@ -43,16 +44,22 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
 
 
 def climb(
-    network: Network, region: Interval | NormBall, point: FloatArray, output: int
+    network: Network,
+    region: Interval | NormBall,
+    point: FloatArray,
+    output: int,
+    late: Late = never,
 ) -> FloatArray:
     """Return a point of ``region`` where one output is no less than at ``point``, often more.
 
-    A point outside is pulled in first.
+    A point outside is pulled in first. Once ``late()``, the climb ends where it is.
     """
     one_output = only(network, output)
     x = pulled_in(region, point)
     best = one_output.evaluate(x)[0]
     for _ in range(_STEPS):
+        if late():
+            break
         target = region.farthest(gradient(one_output, x))
         steps = [x + share * (target - x) for share in _SHARES]
         reached = [one_output.evaluate(step)[0] for step in steps]

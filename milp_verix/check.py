@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, seconds_of
 from milp_verix.ball import Domain
+from milp_verix.clock import deadline_in
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
@@ -61,7 +62,8 @@ def check(
             ``x`` and figures follow it.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see ``docs/solvers.md``.
-        time_limit: seconds for the check; None for no limit.
+        time_limit: seconds from the call on; None for no limit. Work that cannot be cut short, such
+            as reading the network, may end a little later.
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
@@ -76,6 +78,7 @@ def check(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
+    deadline = deadline_in(seconds_of(time_limit, "time_limit"))
     problem = make_problem(
         network,
         x,
@@ -89,7 +92,6 @@ def check(
         image_shape=image_shape,
     )
     chosen = indices_of(free, problem.features.count)
-    seconds = seconds_of(time_limit, "time_limit")
     with Oracle(
         problem,
         solver,
@@ -99,4 +101,4 @@ def check(
         threads=threads,
         tolerances=tolerances,
     ) as oracle:
-        return oracle.check(problem.features.coordinates(chosen), seconds)
+        return oracle.check(problem.features.coordinates(chosen), deadline.seconds)

@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of
+from milp_verix.clock import INTERRUPTED
 from milp_verix.comparison import Comparison, Run
 from milp_verix.contradictions import contradictions
 from milp_verix.errors import InputError, SolverError
@@ -14,7 +15,6 @@ from milp_verix.pairs import Pair, Skipped, fitting_pairs
 from milp_verix.problem import make_problem
 from milp_verix.runs import ENCODING, PROBLEM, answered, explained, part_of
 from milp_verix.stored_checks import as_checks
-from milp_verix.traversal import INTERRUPTED
 
 
 def compare(

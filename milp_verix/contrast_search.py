@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.budget import budgeted
+from milp_verix.clock import TIME_LIMIT
 from milp_verix.contrast_start import greedy_contrasts
 from milp_verix.errors import SolverError
 from milp_verix.oracle import Oracle
 from milp_verix.solvers import Session, SolveStatus, Targets
 from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import TIME_LIMIT
 from milp_verix.verdict import Effort, Verdict
 from milp_verix.witness import replayed
 from verix_encodings import Bounds, ball_encoding, crown_bounds
@@ -101,6 +101,8 @@ class ContrastSearch:
         self._progress = progress
         rivals = self._rivals()
         for rival in rivals:
+            if subsets.late():
+                break
             for verdict in greedy_contrasts(subsets, rival, self._costs):
                 self._offer(verdict)
         if self.best is not None:
@@ -124,7 +126,7 @@ class ContrastSearch:
         deadline = time.monotonic() + min(share, self._subsets.seconds)
         more = True
         while more and self._open(rival) and time.monotonic() < deadline:
-            more = self._round(rival, deadline - time.monotonic())
+            more = self._round(rival, deadline)
             self._report()
 
     def _report(self) -> None:
@@ -140,7 +142,7 @@ class ContrastSearch:
         """Return the margins that something in the ball may raise above zero."""
         subsets = self._subsets
         try:
-            bounds = crown_bounds(subsets.margins, self._region)
+            bounds = subsets.whole_ball().bounds
         except OverflowError as error:
             self._doubt(str(error))
             return []
@@ -161,7 +163,7 @@ class ContrastSearch:
             return
         low, high = self.lower_bound, self._cost(self.best)
         step = 1.0 if self._whole else high * 1e-2
-        while high - low >= step:
+        while high - low >= step and not subsets.late():
             middle = (low + high) / 2
             middle = float(np.floor(middle)) if self._whole else middle
             # what bisection does not decide is left to the programs
@@ -194,7 +196,7 @@ class ContrastSearch:
             return False
         return self.best is None or self._bounds[rival] < self._cost(self.best) * (1 - _EQUAL)
 
-    def _round(self, rival: int, seconds: float) -> bool:
+    def _round(self, rival: int, deadline: float) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
         limit, enough = float(np.sum(self._costs)), np.inf
         if self.best is not None:
@@ -206,6 +208,9 @@ class ContrastSearch:
             return False
         asked = self._program(contrast)
         session = self._session
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            return False
         targets = Targets(seconds=seconds, holds_above=enough, whole=self._whole)
         try:
             session.load(asked.program)
@@ -236,7 +241,7 @@ class ContrastSearch:
             if subsets.problem.ball.norm == "linf":
                 within = budgeted(subsets.problem, self._costs, limit)
                 region = within.ball.region(self._everything)
-            self._bounded = limit, crown_bounds(subsets.margins, region)
+            self._bounded = limit, crown_bounds(subsets.margins, region, late=subsets.late)
         bounds, needed = self._bounded[1], self._needed[rival]
         if bounds[-1].upper[rival] < -needed:
             return None

@@ -14,17 +14,17 @@ def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> It
 
     The features are ranked by what they add to the margin, for their cost, at its highest point
     that a climb over the whole ball finds; bisection looks for the fewest of the first of them
-    with which a climb still changes the prediction.
+    with which a climb still changes the prediction. At the deadline of ``subsets`` it ends.
     """
     problem, start = subsets.problem, subsets.centre
     region = problem.ball.region(problem.features.coordinates(sorted(subsets.everything)))
-    top = climb(subsets.margins, region, start, rival)
+    top = climb(subsets.margins, region, start, rival, subsets.late)
     ranked = subsets.ranked(top, rival, costs)[::-1]
     low, high = 1, len(ranked)
-    while low <= high:
+    while low <= high and not subsets.late():
         middle = (low + high) // 2
         free = problem.features.coordinates(ranked[:middle])
-        point = climb(subsets.margins, problem.ball.region(free), start, rival)
+        point = climb(subsets.margins, problem.ball.region(free), start, rival, subsets.late)
         found = replayed(problem, point, free)
         if found is None:
             low = middle + 1

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import costs_of, seconds_of
 from milp_verix.ball import Domain
+from milp_verix.clock import INTERRUPTED
 from milp_verix.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.contrastive_explanation import ContrastiveExplanation
 from milp_verix.explanation import Counterfactual
@@ -20,7 +21,6 @@ from milp_verix.problem import make_problem
 from milp_verix.solvers import open_session
 from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import INTERRUPTED
 from milp_verix.verdict import Verdict
 from verix_encodings.arrays import FloatArray
 

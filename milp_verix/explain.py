@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import seconds_of
 from milp_verix.ball import Domain
+from milp_verix.clock import INTERRUPTED, Deadline
 from milp_verix.explanation import (
     Counterfactual,
     DomainEnd,
@@ -24,7 +25,7 @@ from milp_verix.explanation import (
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import NetworkLike
 from milp_verix.oracle import Oracle
-from milp_verix.order import Order, make_order
+from milp_verix.order import Order, resolve_order, without_order
 from milp_verix.problem import Problem, make_problem
 from milp_verix.strategies import resolve_strategy
 from milp_verix.tolerances import Tolerances
@@ -39,7 +40,8 @@ from verix_encodings.enclosure import DEFAULT_SEGMENTS
 class Progress:
     """Where an explanation stands: features checked, features in all, features not freed.
 
-    ``snapshot()`` returns the sound explanation that stopping now would give.
+    ``snapshot()`` returns the sound explanation that stopping now would give, whenever and in
+    whatever thread it is called.
     """
 
     done: int
@@ -109,7 +111,8 @@ def explain(
             ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
-        time_limit: seconds for the whole explanation; None for no limit.
+        time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
+            that cannot be cut short, such as reading the network, may end a little later.
         check_time_limit: seconds for each check; None for no limit.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use.
@@ -122,7 +125,7 @@ def explain(
         reuse: whether a check builds on what the ones before it found; the explanation is the
             same without, and slower.
         tolerances: what separates a proof from noise.
-        progress: called after each check.
+        progress: called at the start and after each check.
 
     Raises:
         InputError: an argument does not fit.
@@ -146,8 +149,10 @@ def explain(
         image_shape=image_shape,
     )
     strategy = resolve_strategy(traversal)
-    chosen = make_order(problem, order, transformation=transformation, seed=seed)
+    order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
+    chosen = without_order(problem.features.count, order, "the run ended")
     state = Traversal(chosen.permutation)
+    deadline = Deadline(started + seconds)
     with Oracle(
         problem,
         solver,
@@ -160,17 +165,27 @@ def explain(
         exactness=exactness,
     ) as oracle:
 
-        def result() -> Explanation:
-            found = explanation_of(problem, chosen, state, oracle, time.monotonic() - started)
+        def result(state: Traversal) -> Explanation:
+            seconds = time.monotonic() - started
+            found = explanation_of(problem, chosen, state, oracle, seconds)
             return replace(found, traversal=traversal)
 
         def on_step(state: Traversal) -> None:
             if progress is not None:
-                size = state.explanation_size
-                progress(Progress(state.done, len(state.order), size, result))
+                size, now = state.explanation_size, state.copy()
+                progress(Progress(state.done, len(state.order), size, lambda: result(now)))
 
-        traverse(Walk(oracle, state, started + seconds, check_seconds, on_step), strategy)
-        return result()
+        try:
+            on_step(state)
+            chosen = order_by(deadline, oracle.prepare(deadline))
+            state = Traversal(chosen.permutation)
+        except KeyboardInterrupt:
+            state.stopped = INTERRUPTED
+            if oracle.proven:
+                state.irrelevant.extend(state.order)
+            return result(state)
+        traverse(Walk(oracle, state, deadline, check_seconds, on_step), strategy)
+        return result(state)
 
 
 def explanation_of(
@@ -225,7 +240,7 @@ def explanation_of(
                 for stage, spent in zip(Stage, effort.stages, strict=True)
             ),
         ),
-        notes=network.notes + problem.notes + oracle.notes,
+        notes=network.notes + problem.notes + order.notes + oracle.notes,
         versions={**_versions(), oracle.solver: oracle.solver_version},
         output=problem.output,
         bounds=oracle.bounds,

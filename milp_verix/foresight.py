@@ -23,6 +23,7 @@ from milp_verix.verdict import Stage, Verdict
 from milp_verix.witness import replayed
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds import Late, never
 
 
 def flipped(
@@ -93,20 +94,22 @@ def shortest_violated(
     irrelevant: Sequence[int],
     block: Sequence[int],
     verdict: Verdict,
+    *,
+    late: Late = never,
 ) -> tuple[int, Verdict]:
     """Return the shortest prefix of ``block`` that turns out to be violated, by halving.
 
     ``verdict`` is that for the whole block: its witness is pulled into the ball of a prefix, and
-    climbs there.
+    climbs there. Once ``late()``, the shortest found by then is returned.
     """
     assert verdict.witness is not None
     lengths = [0, len(block)]
-    while lengths[1] - lengths[0] > 1:
+    while lengths[1] - lengths[0] > 1 and not late():
         middle = sum(lengths) // 2
         witness = verdict.witness.reshape(-1).astype(np.float64)
         worst = int(np.argmax(margins.evaluate(witness)))
         free = problem.features.coordinates([*irrelevant, *block[:middle]])
-        point = climb(margins, problem.ball.region(free), witness, worst)
+        point = climb(margins, problem.ball.region(free), witness, worst, late)
         shorter = replayed(problem, point, free) if margins.evaluate(point)[worst] > 0 else None
         if shorter is None:
             lengths[0] = middle

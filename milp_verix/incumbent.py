@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from milp_verix.adversary import Adversary
+from milp_verix.clock import INTERRUPTED, NO_LIMIT, TIME_LIMIT, Deadline, OutOfTimeError
 from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation
 from milp_verix.influence import adaptive
@@ -27,7 +28,7 @@ from milp_verix.order import Order
 from milp_verix.perturbations import Perturbations
 from milp_verix.polish import polished
 from milp_verix.strategies import galloping
-from milp_verix.traversal import INTERRUPTED, Traversal, Walk, traverse
+from milp_verix.traversal import Traversal, Walk, traverse
 from milp_verix.verdict import Verdict
 from milp_verix.wishes import Wishes
 from milp_verix.worst_case import WorstCase
@@ -54,12 +55,13 @@ class Incumbent:
         perturbations: Perturbations,
         wishes: Wishes,
         check_seconds: float,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
         self._oracle = oracle
         self._perturbations = perturbations
         self._wishes = wishes
         self._check_seconds = check_seconds
-        self.adversary = Adversary(perturbations, WorstCase(perturbations))
+        self.adversary = Adversary(perturbations, WorstCase(perturbations), deadline)
         self._failed = -np.inf
         self.chosen: BoolArray = ~wishes.must_not
         self.cost = wishes.cost(self.chosen)
@@ -76,17 +78,17 @@ class Incumbent:
 
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
-        wishes, oracle = self._wishes, self._oracle
+        wishes, oracle, until = self._wishes, self._oracle, Deadline(deadline)
         try:
-            rank = adaptive(oracle.problem)
-        except OverflowError:
+            rank = adaptive(oracle.problem, until, oracle.prepare(until))
+        except (OverflowError, OutOfTimeError):
             # any order gives an explanation
             rank = np.ones(wishes.costs.size)
         rank = rank / np.maximum(wishes.costs, _FREE)
         rank[wishes.must_not] = -np.inf
         order = np.argsort(rank, kind="stable")
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
-        walk = Walk(oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        walk = Walk(oracle, traversal, until, self._check_seconds, lambda _: None)
         oracle.forget()
         traverse(walk, galloping)
         chosen = np.ones(wishes.costs.size, dtype=bool)
@@ -95,6 +97,8 @@ class Incumbent:
             self._answer = None if traversal.stopped else traversal
         if traversal.stopped == INTERRUPTED:
             raise KeyboardInterrupt
+        if until.passed():
+            return
         points = [v.witness for v in traversal.violated.values() if v.witness is not None]
         for point in points[-_KEPT:]:
             self.adversary.know(point.reshape(-1) - self._perturbations.centre)
@@ -247,7 +251,11 @@ class Incumbent:
         dear = [int(f) for f in np.argsort(-self._wishes.costs, kind="stable")]
         rest = [f for f in dear if chosen[f] and not self._wishes.must[f]]
         traversal = Traversal((*irrelevant, *rest), list(irrelevant))
-        walk = Walk(self._oracle, traversal, deadline, self._check_seconds, lambda _: None)
+        until = Deadline(deadline)
+        if until.passed():
+            traversal.stopped = TIME_LIMIT
+            return traversal
+        walk = Walk(self._oracle, traversal, until, self._check_seconds, lambda _: None)
         # the worst points known, moved by one more feature, are counterfactuals of most
         weight = self._perturbations.weight(chosen)
         deltas = np.concatenate(

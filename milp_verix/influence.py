@@ -10,8 +10,10 @@ first.
 import numpy as np
 
 from milp_verix.ascent import climb, gradient, only
+from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.problem import Problem
-from verix_encodings import Bounds, Interval, Network, crown_bounds
+from milp_verix.whole_ball import WholeBall, whole_ball
+from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.crown import upper_form
 
@@ -20,38 +22,49 @@ _HALVINGS = 6
 _LEAST_DISTANCE = 1e-9
 
 
-def influence(problem: Problem) -> FloatArray:
-    """Return the influence by CROWN's upper forms over the full ball; shape (features,)."""
-    margins, bounds = _contested(problem)
+def influence(
+    problem: Problem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+) -> FloatArray:
+    """Return the influence by CROWN's upper forms over the full ball; shape (features,).
+
+    ``whole`` has the bounds over that ball, if these are known. Raises ``OutOfTimeError`` at the
+    ``deadline``, and where there was no time for all of these bounds.
+    """
+    contested = _contested(problem, deadline, whole)
+    margins = contested.margins
     every = np.eye(margins.output_size)
-    form = upper_form(margins, bounds, len(margins.nodes), every)
+    form = upper_form(margins, contested.bounds, len(margins.nodes), every)
     return _shares(problem, margins, dense(form.coefficients))
 
 
-def adaptive(problem: Problem) -> FloatArray:
+def adaptive(
+    problem: Problem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+) -> FloatArray:
     """Return the influence by gradients where it will count: at the worst points that ``B`` allows.
 
     Starts from :func:`influence`. In each round the features in front are freed until a rival can
     be made to win by climbing, and the gradients at the points climbed to are a new ranking; the
     ranking is their mean over the rounds. Nothing is proven and nothing solved. Shape (features,).
+    ``whole`` and the errors are those of :func:`influence`.
     """
-    margins, _ = _contested(problem)
-    ranking, rounds = influence(problem), []
+    margins = _contested(problem, deadline, whole).margins
+    ranking, rounds = influence(problem, deadline, whole), []
     for _ in range(_ROUNDS):
-        points = _worst_points(problem, margins, np.argsort(ranking, kind="stable").tolist())
+        order = np.argsort(ranking, kind="stable").tolist()
+        points = _worst_points(problem, margins, order, deadline)
         slopes = [gradient(only(margins, j), point) for j, point in enumerate(points)]
         rounds.append(_shares(problem, margins, np.array(slopes)))
         ranking = np.mean(rounds, axis=0)
     return ranking
 
 
-def _contested(problem: Problem) -> tuple[Network, Bounds]:
+def _contested(problem: Problem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
     """Return the margins that may reach zero in the full ball, the highest anyway; with bounds."""
-    margins = problem.question.margins(problem.network.ir)
-    *inner, last = crown_bounds(margins, problem.ball.region(np.arange(problem.x.size)))
-    chosen = (last.upper >= 0) | (last.upper == last.upper.max())
-    part = margins.then(np.eye(chosen.size)[chosen], np.zeros(int(chosen.sum())))
-    return part, (*inner, Interval(last.lower[chosen], last.upper[chosen]))
+    whole = whole_ball(problem, deadline) if whole is None else whole
+    if not whole.finished:
+        raise OutOfTimeError
+    upper = whole.bounds[-1].upper
+    return whole.only((upper >= 0) | (upper == upper.max()))
 
 
 def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArray:
@@ -64,7 +77,9 @@ def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArra
     return np.asarray(shares.max(axis=0))
 
 
-def _worst_points(problem: Problem, margins: Network, order: list[int]) -> list[FloatArray]:
+def _worst_points(
+    problem: Problem, margins: Network, order: list[int], deadline: Deadline
+) -> list[FloatArray]:
     """Climb each margin with as many features free, from the front of ``order``, as it takes."""
     x = problem.x.astype(np.float64)
     least, most = 0, len(order)
@@ -72,7 +87,10 @@ def _worst_points(problem: Problem, margins: Network, order: list[int]) -> list[
     for _ in range(_HALVINGS):
         middle = (least + most + 1) // 2
         region = problem.ball.region(problem.features.coordinates(order[:middle]))
-        points = [climb(margins, region, x, j) for j in range(margins.output_size)]
+        points = []
+        for j in range(margins.output_size):
+            deadline.check()
+            points.append(climb(margins, region, x, j, deadline.passed))
         if any(margins.evaluate(point)[j] >= 0 for j, point in enumerate(points)):
             most = middle - 1
         else:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.ball import Domain
+from milp_verix.clock import INTERRUPTED, TIME_LIMIT
 from milp_verix.contrastive import counterfactual_of
 from milp_verix.enumeration import Enumeration
 from milp_verix.explanation import Counterfactual
@@ -32,7 +33,6 @@ from milp_verix.proposal import propose
 from milp_verix.solvers import Session, open_session
 from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from verix_encodings.cover import Clause
 
 LIMIT = "limit"

@@ -18,6 +18,7 @@ import numpy as np
 from milp_verix.ascent import climb, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.bounds import Late, never
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8
@@ -70,15 +71,17 @@ class Memory:
         return np.asarray(np.maximum(self.gradients * up, -self.gradients * down))
 
     def suspects(
-        self, extra: IntArray, region: Interval | NormBall
+        self, extra: IntArray, region: Interval | NormBall, late: Late = never
     ) -> Iterator[tuple[int, FloatArray, float]]:
         """Yield (margin, input of ``region``, value there) for each margin, the closest first.
 
         Each is the worst point, moved as the gradient points; or, where few coordinates are new,
-        each of these at the end that is worse.
+        each of these at the end that is worse. Once ``late()``, no more are looked for.
         """
         few = isinstance(region, Interval) and 0 < extra.size <= _ONE_BY_ONE
         for margin in np.argsort(-self.reached, kind="stable"):
+            if late():
+                return
             point, value = self.points[margin], float(self.reached[margin])
             if few:
                 point, value = self._flipped(int(margin), extra, region.box)
@@ -88,7 +91,7 @@ class Memory:
                 point, value = (moved, there) if there > value else (point, value)
             else:
                 # programs cost far more here than the few steps of a climb
-                point = climb(self.network, region, point, int(margin))
+                point = climb(self.network, region, point, int(margin), late)
                 value = float(self.network.evaluate(point)[margin])
             yield int(margin), point, value
 

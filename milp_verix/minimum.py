@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import seconds_of
 from milp_verix.ball import Domain
+from milp_verix.clock import INTERRUPTED
 from milp_verix.errors import InputError
 from milp_verix.explanation import Explanation
 from milp_verix.features import FeaturesLike
@@ -29,7 +30,6 @@ from milp_verix.problem import make_problem
 from milp_verix.solvers import Session, highs, open_session
 from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import INTERRUPTED
 from milp_verix.wishes import make_wishes
 
 METHODS = ("scenarios", "hitting_sets")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.hitting_sets import HittingSets
@@ -23,7 +24,6 @@ from milp_verix.scenario_tree import ScenarioTree
 from milp_verix.solvers import Session
 from milp_verix.solvers.live_lp import LiveLp
 from milp_verix.subsets import SubsetOracle
-from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from milp_verix.wishes import Wishes
 from verix_encodings.scenario import Part
 
@@ -98,11 +98,12 @@ class MinimumSearch:
         self._progress = progress
         self._shown: tuple[float, float] | None = None
         self._perturbations: Perturbations = perturbations_of(oracle.problem)
-        self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds)
         # the counterfactuals of what is found want some time as well
         left = deadline - time.monotonic()
         wanted = min(max(_RESERVED * left, _LEAST_RESERVED), _MOST_RESERVED)
         self._search_until = deadline - min(wanted, _MOST_SHARE * left)
+        until = Deadline(self._search_until)
+        self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds, until)
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._parts: list[Part] = []
@@ -150,6 +151,9 @@ class MinimumSearch:
 
     def find_scenario(self) -> bool:
         """Return whether there is a first scenario: without, what must be explained does."""
+        if self._seconds() <= 0:
+            self.stopped = TIME_LIMIT
+            return False
         with self._stage(_BOUND):
             self._parts = self._choice.separate(self._wishes.least, 0)
         return bool(self._parts)

@@ -4,7 +4,6 @@ For each margin, in this order: points known from earlier checks, bounds, and wh
 mixed-integer program (:mod:`~milp_verix.claim`) or its linear relaxation.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ import numpy as np
 from milp_verix.arguments import integer_of, resolve_formulation
 from milp_verix.ascent import climb
 from milp_verix.claim import Claim
+from milp_verix.clock import NO_LIMIT, TIME_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.foresight import flipped, forecast, shortest_violated
 from milp_verix.live import live_encoding_of
@@ -22,6 +22,7 @@ from milp_verix.solvers import Session, open_session, why_auto
 from milp_verix.tightening import bounds_within, resolve_bounds
 from milp_verix.tolerances import Tolerances
 from milp_verix.verdict import Answer, Effort, Stage, Stopwatch, Verdict
+from milp_verix.whole_ball import WholeBall, whole_ball
 from milp_verix.witness import replayed
 from verix_encodings import (
     BoundMethod,
@@ -47,8 +48,9 @@ class Oracle:
 
     The session opens at once, so a solver that is missing shows before anything is computed
     (``SolverUnavailableError``); one that fails later costs the check that it failed in, and the
-    next check opens a fresh one. ``checks`` counts those answered so far, ``effort`` is what they
-    took. Use as a context manager, or call :meth:`close`.
+    next check opens a fresh one. Bounds over the whole ball are computed by :meth:`prepare`, at the
+    first check unless it was called before. ``checks`` counts those answered so far, ``effort`` is
+    what they took. Use as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -79,19 +81,17 @@ class Oracle:
         self._margins: Network = problem.question.margins(problem.network.ir)
         self._settled = -np.inf
         self._live: LiveEncoding | None = None
-        full = self._drop_harmless_margins() if reuse else None
         self._reuse = reuse
         self.checks = 0
         self.effort = Effort()
+        self._prepared = not reuse
+        self._whole: Bounds | None = None
+        self.whole: WholeBall | None = None
+        self.proven = False
         self.memory: Memory | None = None
-        self.forget()
         self._session: Session | None = self._open()
         self.solver = self._session.name
         self.solver_version = self._session.version
-        if full is not None:
-            self._live = live_encoding_of(
-                problem, self._margins, self.formulation, self._session, full
-            )
         self._earlier_notes: tuple[str, ...] = ()
         if solver == "auto":
             self._earlier_notes = why_auto(self.solver, self.formulation.features)
@@ -134,6 +134,43 @@ class Oracle:
             self._session.close()
             self._session = None
 
+    def prepare(self, deadline: Deadline = NO_LIMIT) -> WholeBall | None:
+        """Bound the margins over the whole ball, once, as tightly as there is time for.
+
+        Margins that cannot reach zero anywhere in it are dropped for good. ``proven`` says whether
+        all of them are: then every check holds, however late. Returns the bounds; None where they
+        overflow, and without ``reuse``.
+        """
+        if self._prepared:
+            return self.whole
+        try:
+            whole = whole_ball(self.problem, deadline)
+        except OverflowError:
+            self._prepared = True
+            self.forget()
+            return None
+        session = self._session = self._session or self._open()
+        upper, needed = self._upper_and_needed(whole.bounds)
+        open_ = ~(upper < -needed)
+        proven = not open_.any()
+        if proven:
+            open_[np.argmax(upper)] = True  # the one that decides the rest
+        left = whole.only(open_)
+        live = None
+        if not deadline.passed():
+            live = live_encoding_of(
+                self.problem, left.margins, self.formulation, session, left.bounds
+            )
+        # what was interrupted until here leaves nothing half done
+        self._settled = float(np.max(upper[~open_], initial=-np.inf))
+        self._margins, self._live, self.whole, self.proven = left.margins, live, whole, proven
+        if whole.finished and self._bound_method is crown_bounds:
+            self._whole = left.bounds
+        self._prepared, self.memory = True, None
+        if not deadline.passed():
+            self.forget()
+        return whole
+
     def forget(self) -> None:
         """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
         centre = self.problem.x.astype(np.float64)
@@ -156,25 +193,36 @@ class Oracle:
         After ``seconds`` no more features are looked at.
         """
         watch = Stopwatch(Stage.POINTS)
-        deadline = time.monotonic() + seconds
-        memory = self._memory_of(irrelevant)
+        deadline = deadline_in(seconds)
+        memory = self._memory_of(irrelevant, deadline)
         found: dict[int, Verdict] = {}
         if memory is not None:
-            found = dict(flipped(self.problem, memory, irrelevant, features, deadline))
+            found = dict(flipped(self.problem, memory, irrelevant, features, deadline.at))
         effort = watch.read() + Effort(flips=len(found))
         self.effort += effort
         return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
 
-    def forecast(self, irrelevant: Sequence[int], features: Sequence[int]) -> int | None:
+    def forecast(
+        self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
+    ) -> int | None:
         """Return how many of ``features`` may be freed together; None where nothing is known."""
-        memory = self._memory_of(irrelevant)
+        memory = self._memory_of(irrelevant, deadline)
         return None if memory is None else forecast(self.problem, memory, irrelevant, features)
 
     def shortest_violated(
-        self, irrelevant: Sequence[int], block: Sequence[int], verdict: Verdict
+        self,
+        irrelevant: Sequence[int],
+        block: Sequence[int],
+        verdict: Verdict,
+        deadline: Deadline = NO_LIMIT,
     ) -> tuple[int, Verdict]:
-        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
-        return shortest_violated(self.problem, self._margins, irrelevant, block, verdict)
+        """Return the shortest prefix of ``block`` that parts of a counterfactual violate.
+
+        At the ``deadline`` it is the shortest that was found by then.
+        """
+        return shortest_violated(
+            self.problem, self._margins, irrelevant, block, verdict, late=deadline.passed
+        )
 
     def suppose(self, free: IntArray, inputs: FloatArray) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
@@ -185,20 +233,23 @@ class Oracle:
             unknown = np.full(worst.size, np.inf)
             self.memory = self.memory.proven(free, unknown, points)
 
-    def _memory_of(self, irrelevant: Sequence[int]) -> Memory | None:
+    def _memory_of(self, irrelevant: Sequence[int], deadline: Deadline) -> Memory | None:
         """Return the memory, its points moved as far as ``irrelevant`` allows, if it is of it."""
         free = self.problem.features.coordinates(irrelevant)
         if self.memory is None or not np.array_equal(self.memory.free, free):
             return None
-        moved = self.memory.suspects(free[:0], self.problem.ball.region(free))
+        region = self.problem.ball.region(free)
+        moved = self.memory.suspects(free[:0], region, late=deadline.passed)
         points = {margin: point for margin, point, _ in moved}
         self.memory = self.memory.proven(free, self.memory.upper, points)
         return self.memory
 
     def _timed(self, free: IntArray, seconds: float, *, bounds_only: bool) -> Verdict:
-        watch = Stopwatch(Stage.POINTS)
-        deadline = time.monotonic() + seconds
+        watch = Stopwatch(Stage.BOUNDS)
+        deadline = deadline_in(seconds)
         try:
+            self.prepare(deadline)
+            watch.turn_to(Stage.POINTS)
             verdict = self._check(free, deadline, watch, bounds_only=bounds_only)
         except OverflowError as error:
             verdict = Verdict(Answer.UNKNOWN, reason=str(error))
@@ -218,45 +269,32 @@ class Oracle:
             needed=self.formulation.features,
         )
 
-    def _drop_harmless_margins(self) -> Bounds | None:
-        """Drop the margins that cannot reach zero anywhere in the full ball, for good.
-
-        Returns bounds over the full ball, None where they overflow.
-        """
-        everything = self.problem.ball.region(np.arange(self.problem.x.size))
-        try:
-            bounds = crown_bounds(self._margins, everything)
-        except OverflowError:
-            return None
-        upper, needed = self._upper_and_needed(bounds)
-        open_ = ~(upper < -needed)
-        if not open_.any():
-            open_[np.argmax(upper)] = True  # the one that decides the rest
-        self._settled = float(np.max(upper[~open_], initial=-np.inf))
-        self._margins = self._margins.then(np.eye(upper.size)[open_], np.zeros(int(open_.sum())))
-        return (*bounds[:-1], Interval(bounds[-1].lower[open_], upper[open_]))
-
     def _upper_and_needed(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
         """Return the bounds on the margins, and how far below zero each must be to count."""
         needed = [self.tolerances.decisive(m) for m in bounds[-1].magnitude]
         return bounds[-1].upper.copy(), np.array(needed)
 
     def _check(
-        self, free: IntArray, deadline: float, watch: Stopwatch, *, bounds_only: bool
+        self, free: IntArray, deadline: Deadline, watch: Stopwatch, *, bounds_only: bool
     ) -> Verdict:
+        if self.proven and deadline.passed():
+            assert self.whole is not None
+            bound = float(self.whole.bounds[-1].upper.max())
+            return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
         region = self.problem.ball.region(free)
         extra = None if self.memory is None else self.memory.extra(free)
         points: dict[int, FloatArray] = {}
         if self.memory is not None and extra is not None and not bounds_only:
-            for margin, point, value in self.memory.suspects(extra, region):
+            for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
                 points[margin] = point
                 found = replayed(self.problem, point, free) if value > 0 else None
                 if found is not None:
                     return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
 
         watch.turn_to(Stage.BOUNDS)
-        seconds = deadline - time.monotonic()
-        bounds = bounds_within(self._bound_method, self._margins, region, seconds)
+        bounds = self._whole if free.size == self.problem.x.size else None
+        if bounds is None:
+            bounds = bounds_within(self._bound_method, self._margins, region, deadline)
         upper, needed = self._upper_and_needed(bounds)
         stage = Stage.BOUNDS
         if self.memory is not None and extra is not None and np.any(upper >= -needed):
@@ -272,6 +310,8 @@ class Oracle:
                 return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
             watch.turn_to(Stage.SOLVES)
             stage = Stage.SOLVES
+            if deadline.passed():
+                return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
             # solvers compute in float64, too: below this their bounds are noise
             needed = np.maximum(needed, evaluation_error(self._margins, bounds))
             claim = self._claim(free, region, bounds, deadline)
@@ -286,7 +326,7 @@ class Oracle:
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
 
     def _claim(
-        self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: float
+        self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: Deadline
     ) -> Claim:
         if self._session is None:
             self._session = self._open()
@@ -300,7 +340,7 @@ class Oracle:
             free,
             region,
             bounds,
-            deadline,
+            deadline.at,
             native=self._quadratic and "quadratic" in self._session.features,
             live=self._live,
             relaxed=self.exactness == "relaxation",
@@ -329,7 +369,8 @@ class Oracle:
                 continue
             upper[index] = min(upper[index], verdict.bound)
             if self.memory is not None and (worst := claim.worst.get(int(index))) is not None:
-                points[int(index)] = climb(self._margins, claim.region, worst[1], int(index))
+                late = Deadline(claim.deadline).passed
+                points[int(index)] = climb(self._margins, claim.region, worst[1], int(index), late)
         if unknown is not None:
             return replace(unknown, effort=effort)
         return Verdict(Answer.HOLDS, effort=effort)

@@ -3,17 +3,19 @@
 Least important first: what is freed early stays free, what comes late tends to be explained.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of
+from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.errors import InputError
 from milp_verix.influence import adaptive, influence
 from milp_verix.problem import Problem
+from milp_verix.whole_ball import WholeBall
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 
@@ -26,11 +28,23 @@ class Order:
     """A permutation of the features with the name of the order that made it.
 
     ``sensitivity`` is the score that it was sorted by, one per feature, ascending, or None.
+    ``notes`` say what a reader should know of how it came about.
     """
 
     name: str
     permutation: tuple[int, ...]
     sensitivity: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def without_order(count: int, wanted: object, why: str) -> Order:
+    """Return the features as they are numbered, where ``why`` kept the order ``wanted`` away."""
+    note = f"{why} before the order {wanted!r} was known: the features are in sequential order"
+    return Order("sequential", tuple(range(count)), notes=(note,))
+
+
+OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
+"""Computes an order by a deadline, from the bounds over the whole ball if these are known."""
 
 
 def make_order(
@@ -45,40 +59,73 @@ def make_order(
     Raises ``InputError`` for an unknown name, for a list that is not a permutation, and where the
     bounds that an order rests on overflow.
     """
+    return resolve_order(problem, order, transformation=transformation, seed=seed)(NO_LIMIT, None)
+
+
+def resolve_order(
+    problem: Problem,
+    order: str | Sequence[int] | NDArray[Any] = "influence",
+    *,
+    transformation: str = "reversal",
+    seed: int = 0,
+) -> OrderMaker:
+    """Check the arguments of :func:`make_order`, and return what computes the order.
+
+    An order that is not known by the deadline is replaced by the sequential one, with a note.
+    """
     count = problem.features.count
     if transformation not in TRANSFORMATIONS:
         raise _unknown_transformation(transformation)
     seed = integer_of(seed, "seed", least=0)
     if not isinstance(order, str):
-        return Order("custom", _permutation(order, count))
-    if order == "sequential":
-        return Order(order, tuple(range(count)))
-    if order == "random":
-        shuffled = np.random.default_rng(seed).permutation(count)
-        return Order(order, tuple(int(i) for i in shuffled))
-    if order == "sensitivity":
-        return _ascending(order, sensitivity(problem, transformation))
-    if order in _SCORES:
+        custom = Order("custom", _permutation(order, count))
+        return lambda _deadline, _whole: custom
+    if order not in ORDERS:
+        known = ", ".join(ORDERS)
+        raise InputError(
+            f"unknown order {order!r}; choose one of {known}, or give a list of features"
+        )
+
+    def made(deadline: Deadline, whole: WholeBall | None) -> Order:
+        if order == "sequential":
+            return Order(order, tuple(range(count)))
+        if order == "random":
+            shuffled = np.random.default_rng(seed).permutation(count)
+            return Order(order, tuple(int(i) for i in shuffled))
         try:
-            return _ascending(order, _SCORES[order](problem))
+            return _ascending(order, _scores(problem, order, transformation, deadline, whole))
+        except OutOfTimeError:
+            return without_order(count, order, "the time limit passed")
         except OverflowError as error:
             raise InputError(
                 f"the order {order!r} rests on bounds over the ball, but {error}: give a smaller "
                 "epsilon, or another order, such as 'sequential'"
             ) from error
-    raise InputError(
-        f"unknown order {order!r}; choose one of {', '.join(ORDERS)}, or give a list of features"
-    )
+
+    return made
 
 
-def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArray:
+def _scores(
+    problem: Problem, order: str, transformation: str, deadline: Deadline, whole: WholeBall | None
+) -> FloatArray:
+    if order == "sensitivity":
+        return sensitivity(problem, transformation, deadline)
+    if order == "bound":
+        return bound_sensitivity(problem, deadline)
+    by_influence = influence if order == "influence" else adaptive
+    return by_influence(problem, deadline, whole)
+
+
+def sensitivity(
+    problem: Problem, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
+) -> FloatArray:
     """Return ``f_c(x) − f_c(x')`` for each feature, ``x'`` being ``x`` with it transformed.
 
     ``"deletion"`` sets the feature to zero (or the end of its domain next to zero), ``"reversal"``
     mirrors it in its domain, ``lower + upper − x`` (Wu, Wu, Barrett, NeurIPS 2023, §4.2). For a
     regression: the largest absolute change of an output. Evaluated by onnxruntime; shape
     (features,). Raises ``InputError`` for an unknown transformation, and for a reversal where the
-    domain is not finite.
+    domain is not finite; ``OutOfTimeError`` at the ``deadline``.
     """
     ball, network = problem.ball, problem.network
     if transformation == "deletion":
@@ -96,6 +143,7 @@ def sensitivity(problem: Problem, transformation: str = "reversal") -> FloatArra
     before = network.evaluate(problem.x)
     scores = np.empty(problem.features.count)
     for index, group in enumerate(problem.features.groups):
+        deadline.check()
         transformed = problem.x.copy()
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.evaluate(transformed))
@@ -107,22 +155,22 @@ def _unknown_transformation(given: object) -> InputError:
     return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
-def bound_sensitivity(problem: Problem) -> FloatArray:
+def bound_sensitivity(problem: Problem, deadline: Deadline = NO_LIMIT) -> FloatArray:
     """Return how far bound propagation lets the prediction drop with one feature freed.
 
     The order of VeriX+ (Wu, Li, Wu, Barrett, 2024): features whose freedom leaves the lower bound
     on the predicted score high come first. Here the bound is on the worst margin, which serves
-    regression as well; shape (features,).
+    regression as well; shape (features,). Raises ``OutOfTimeError`` at the ``deadline``.
     """
     margins = problem.question.margins(problem.network.ir)
-    highest = [
-        crown_bounds(margins, problem.ball.region(group))[-1].upper.max()
-        for group in problem.features.groups
-    ]
-    return np.array(highest, dtype=np.float64)
-
-
-_SCORES = {"influence": influence, "adaptive": adaptive, "bound": bound_sensitivity}
+    highest = np.empty(problem.features.count)
+    for index, group in enumerate(problem.features.groups):
+        deadline.check()
+        bounds = crown_bounds(margins, problem.ball.region(group), late=deadline.passed)
+        highest[index] = bounds[-1].upper.max()
+    # the last of them may have been cut short
+    deadline.check()
+    return highest
 
 
 def _ascending(name: str, scores: FloatArray) -> Order:

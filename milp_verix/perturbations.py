@@ -18,6 +18,7 @@ from milp_verix.problem import Problem
 from verix_encodings import Network
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch import batch_gradients, batch_values
+from verix_encodings.bounds import Late, never
 
 _STEPS = 12
 _SHARES = (1.0, 0.5, 0.2, 0.05)
@@ -62,23 +63,24 @@ class Perturbations:
         return batch_gradients(self.margins, values, np.array([margin]))[:, 0]
 
     def worst(
-        self, weight: FloatArray, starts: FloatArray, climbs: int
+        self, weight: FloatArray, starts: FloatArray, climbs: int, late: Late = never
     ) -> tuple[FloatArray, FloatArray]:
         """Climb each margin from the best ``climbs`` of ``starts``, shape (d, N), weighted ``w``.
 
-        Returns the best perturbation found for each margin, shape (d, m), and its value, (m,).
+        Returns the best perturbation found for each margin, shape (d, m), and its value, (m,). Once
+        ``late()``, the climbs end where they are.
         """
         size = self.margins.output_size
         reached = self.reached(weight, starts)
         # the starts that are worst already
         tried = np.argsort(-reached, axis=1, kind="stable")[:, :climbs]
         outputs = np.repeat(np.arange(size), tried.shape[1])
-        deltas, values = self._climbed(weight, starts[:, tried.reshape(-1)], outputs)
+        deltas, values = self._climbed(weight, starts[:, tried.reshape(-1)], outputs, late)
         best = np.argmax(values.reshape(tried.shape), axis=1) + np.arange(size) * tried.shape[1]
         return deltas[:, best], values[best]
 
     def _climbed(
-        self, weight: FloatArray, deltas: FloatArray, outputs: IntArray
+        self, weight: FloatArray, deltas: FloatArray, outputs: IntArray, late: Late
     ) -> tuple[FloatArray, FloatArray]:
         deltas = deltas.copy()
         centre, felt = self.centre[:, None], weight[:, None]
@@ -86,6 +88,8 @@ class Perturbations:
         values = there[-1][outputs, np.arange(outputs.size)]
         running = np.arange(outputs.size)
         for _ in range(_STEPS):
+            if late():
+                return deltas, values
             at_running = [value[:, running] for value in there]
             slope = batch_gradients(self.margins, at_running, outputs[running])
             targets = self._farthest(slope * (felt + _UNFELT))

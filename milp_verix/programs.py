@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, integer_of, resolve_formulation
 from milp_verix.ball import Domain
+from milp_verix.clock import NO_LIMIT
 from milp_verix.features import FeaturesLike
 from milp_verix.onnx_network import NetworkLike
 from milp_verix.problem import make_problem
@@ -76,7 +77,7 @@ def encode_check(
     coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))
     region = problem.ball.region(coordinates)
     margins = problem.question.margins(problem.network.ir)
-    found = bounds_within(resolve_bounds(bounds)[1], margins, region, float("inf"))
+    found = bounds_within(resolve_bounds(bounds)[1], margins, region, NO_LIMIT)
     ball = ball_encoding(region, quadratic=quadratic)
     relu = resolve_formulation(formulation).relu
     return encode(margins, found, relu, ball, integer_of(segments, "segments"))

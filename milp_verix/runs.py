@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from milp_verix.arguments import resolve_formulation, seconds_of
+from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
 from milp_verix.comparison import Run
 from milp_verix.explain import explain
 from milp_verix.explanation import Explanation
@@ -12,7 +13,6 @@ from milp_verix.oracle import Oracle
 from milp_verix.pairs import Pair
 from milp_verix.problem import Problem
 from milp_verix.solvers import Stopwatch, timed_solver
-from milp_verix.traversal import INTERRUPTED, TIME_LIMIT
 from milp_verix.verdict import Answer, Effort, Verdict
 
 PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output", "image_shape")
@@ -67,6 +67,7 @@ def answered(
     started = time.monotonic()
     with Oracle(problem, **{"reuse": False, **rest}, **chosen) as oracle:
         try:
+            oracle.prepare(Deadline(started + whole))
             for free in checks:
                 left = started + whole - time.monotonic()
                 if left <= 0:

@@ -9,13 +9,14 @@ does.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
 from milp_verix.candidate_sets import CandidateSets
 from milp_verix.candidates import candidates, count_of_ways
+from milp_verix.clock import Deadline
 from milp_verix.completions import Completions, refuting_margins
 from milp_verix.enclosing import unstable
 from milp_verix.incumbent import Incumbent
@@ -239,8 +240,14 @@ class ScenarioChoice:
 
     def _scenario(self, delta: FloatArray) -> Scenario:
         p, features = self._perturbations, self._incumbent.chosen.size
+        until = Deadline(self._deadline)
         return make_scenario(
-            p.margins, p.centre, delta, p.feature_of, features=features, method=crown_bounds
+            p.margins,
+            p.centre,
+            delta,
+            p.feature_of,
+            features=features,
+            method=partial(crown_bounds, late=until.passed),
         )
 
     def _decided(self, shares: FloatArray) -> list[Part]:

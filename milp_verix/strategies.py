@@ -75,7 +75,7 @@ def galloping(walk: Walk) -> None:
         _free_by_bounds(walk, 1)
         if not walk.remaining:
             return
-        expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining)
+        expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
         _decide_front(walk, walk.remaining[: expected or max(1, 2 * last)])
         last = len(walk.state.irrelevant) - before
@@ -105,7 +105,9 @@ def _decide_front(walk: Walk, block: tuple[int, ...]) -> None:
             break
         if verdict.violated:
             irrelevant = walk.state.irrelevant
-            length, shorter = walk.oracle.shortest_violated(irrelevant, block, verdict)
+            length, shorter = walk.oracle.shortest_violated(
+                irrelevant, block, verdict, walk.deadline
+            )
             beyond, block = (block[length - 1], shorter), block[: length - 1]
         else:
             beyond, block = None, block[: len(block) // 2]

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from milp_verix.clock import TIME_LIMIT, Deadline
 from milp_verix.oracle import Oracle
 from milp_verix.verdict import Answer, Effort, Verdict
+from milp_verix.whole_ball import WholeBall, whole_ball
 from milp_verix.witness import replayed
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
@@ -55,6 +57,19 @@ class SubsetOracle:
         """Seconds that the next check may take."""
         return min(self.seconds, self._check_seconds)
 
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.seconds <= 0
+
+    def whole_ball(self) -> WholeBall:
+        """Return bounds on the margins with every feature free, as tight as there is time for.
+
+        Raises ``OverflowError`` where a bound leaves the range of float64.
+        """
+        until = Deadline(self.deadline)
+        whole = self._oracle.prepare(until)
+        return whole_ball(self.problem, until) if whole is None else whole
+
     def check(self, free: frozenset[int]) -> Verdict:
         """Decide the claim for the features ``free``; UNKNOWN once the deadline has passed."""
         for robust, verdict in self.robust.items():
@@ -64,8 +79,8 @@ class SubsetOracle:
             if contrast <= free:
                 return verdict
         seconds = self.seconds_of_a_check
-        if seconds <= 0:
-            return Verdict(Answer.UNKNOWN, reason="time limit")
+        if seconds <= 0 and not self._oracle.proven:
+            return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
         verdict = self._oracle.check(coordinates, seconds)
         self.checks += 1
@@ -142,6 +157,8 @@ class SubsetOracle:
         assert verdict.witness is not None
         point = verdict.witness.reshape(-1).astype(np.float64)
         for _ in range(_ROUNDS):
+            if self.late():
+                return verdict
             ranked = self.ranked(point)
             fewer = self._bisected(point, ranked)
             if np.array_equal(fewer, point):
@@ -150,6 +167,8 @@ class SubsetOracle:
         ranked = self.ranked(point)
         if len(ranked) <= _ONE_BY_ONE:
             for feature in ranked:
+                if self.late():
+                    break
                 without = self._put_back(point, [feature])
                 if self._worst(without) > 0:
                     point = without
@@ -160,7 +179,7 @@ class SubsetOracle:
     def _bisected(self, point: FloatArray, ranked: list[int]) -> FloatArray:
         """Return ``point`` with the first so many of ``ranked`` put back, found by bisection."""
         low, high, best = 0, len(ranked), point
-        while low < high:
+        while low < high and not self.late():
             middle = (low + high + 1) // 2
             without = self._put_back(point, ranked[:middle])
             if self._worst(without) > 0:

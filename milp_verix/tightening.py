@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from milp_verix.tolerances import Tolerances
@@ -120,10 +121,14 @@ def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
     return getattr(bounds, "__name__", type(bounds).__name__).removesuffix("_bounds"), bounds
 
 
-def bounds_within(method: BoundMethod, network: Network, region: Region, seconds: float) -> Bounds:
-    """Call ``method``, with a limit in seconds if it is one that may take long."""
+def bounds_within(
+    method: BoundMethod, network: Network, region: Region, deadline: Deadline
+) -> Bounds:
+    """Call ``method``, with the deadline if it is one of ours that may take long."""
     if isinstance(method, ProgramBounds):
-        return method(network, region, seconds)
+        return method(network, region, deadline.seconds)
+    if method is crown_bounds:
+        return crown_bounds(network, region, late=deadline.passed)
     return method(network, region)
 
 
@@ -139,6 +144,10 @@ class _Programs:
     def left(self) -> float:
         """Seconds that are left."""
         return self.deadline - time.monotonic()
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self.left <= 0
 
     def load(self, encoding: Encoding, *, integer: bool) -> bool:
         """Load the program or its relaxation; return whether its proofs count."""
@@ -167,7 +176,7 @@ class _Errors:
 
 
 def _tighten(network: Network, region: Region, programs: _Programs) -> Bounds:
-    bounds = crown_bounds(network, region)
+    bounds = crown_bounds(network, region, late=programs.late)
     # the relaxation first: it settles many neurons at a small part of the cost
     for integer in (False, True) if programs.method.integer else (False,):
         try:
@@ -188,12 +197,13 @@ def _layer_by_layer(
         part = network.up_to(value)
         if settled:
             # what was tightened so far tightens what comes after it
-            again = crown_bounds(part, region, bounds[: settled + 1])
+            again = crown_bounds(part, region, bounds[: settled + 1], programs.late)
             bounds = (*_intersections(bounds, again), *bounds[value + 1 :])
         known = bounds[value]
         rows = _all(known) if value == last else undecided(readers[value], known)
         # over the input alone the bounds known are exact
-        if rows.size and any(source != 0 for source in network.nodes[value - 1].sources):
+        beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
+        if rows.size and beyond_input and not programs.late():
             whole = integer and value != last
             encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
             widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")

@@ -8,21 +8,14 @@ and ``A`` is locally minimal. A traversal is a function that walks through the f
 :mod:`~milp_verix.strategies` ask fewer questions for the same explanation.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline, OutOfTimeError
 from milp_verix.oracle import Oracle
 from milp_verix.verdict import Effort, Stage, Verdict
-
-INTERRUPTED = "interrupted"
-TIME_LIMIT = "time limit"
-
-
-class OutOfTimeError(Exception):
-    """The deadline of a traversal has passed."""
 
 
 @dataclass(slots=True)
@@ -42,6 +35,16 @@ class Traversal:
     checks: int = 0
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
+
+    def copy(self) -> "Traversal":
+        """Return the state as it is now, which stays as it is."""
+        return replace(
+            self,
+            irrelevant=[*self.irrelevant],
+            violated={**self.violated},
+            undecided={**self.undecided},
+            decided=self.decided.copy(),
+        )
 
     @property
     def done(self) -> int:
@@ -64,12 +67,12 @@ class Traversal:
 class Walk:
     """What a strategy walks with: it asks the oracle, and writes down what follows.
 
-    ``deadline`` is in terms of ``time.monotonic()``, ``check_seconds`` the limit of one check.
+    ``check_seconds`` is the limit of one check.
     """
 
     oracle: Oracle
     state: Traversal
-    deadline: float
+    deadline: Deadline
     check_seconds: float
     on_step: Callable[[Traversal], None]
 
@@ -84,21 +87,19 @@ class Walk:
 
     def check_set(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
         """Check whether exactly ``features`` can be free; raises ``OutOfTimeError``."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTimeError
+        if not self.oracle.proven:
+            self.deadline.check()
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
         coordinates = self.oracle.problem.features.coordinates(features)
-        verdict = ask(coordinates, min(left, self.check_seconds))
+        verdict = ask(coordinates, min(self.deadline.seconds, self.check_seconds))
         self.state.effort += verdict.effort
         self.state.checks += 1
         return verdict
 
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTimeError
+        self.deadline.check()
+        left = self.deadline.seconds
         found, effort = self.oracle.flipped(self.state.irrelevant, self.remaining, left)
         self.state.effort += effort
         return found

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.ascent import pulled_in
+from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
 from milp_verix.perturbations import INSIDE, Perturbations
 from milp_verix.solvers import Session, Targets, open_session
@@ -78,7 +79,10 @@ class WorstCase:
         inside = 1.0
         if p.norm == "l1":
             region, inside = NormBall(box, np.zeros(weight.size), p.radius, 1), INSIDE
-        bounds = crown_bounds(network, region)
+        until = Deadline(deadline)
+        bounds = crown_bounds(network, region, late=until.passed)
+        if until.passed():
+            return None
         encoding = encode(network, bounds, ball=ball_encoding(region))
         upper = bounds[-1].upper
         with closing(self._another()) as session:

@@ -166,7 +166,7 @@ def upper_bounds(
     ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``, ``errors``
     what :func:`upper_form` takes.
     """
-    form = upper_form(network, bounds, value, coefficients, reaches)
+    form = upper_form(network, bounds, value, coefficients, errors)
     total = form.constant + region.greatest(form.coefficients)
     return total + form.error + 8 * UNIT_ROUNDOFF * np.abs(total)
 

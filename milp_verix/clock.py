@@ -1,0 +1,41 @@
+"""When a call must end: one frozen value, handed down to whatever takes long."""
+
+import math
+import time
+from dataclasses import dataclass
+
+TIME_LIMIT = "time limit"
+INTERRUPTED = "interrupted"
+
+
+class OutOfTimeError(Exception):
+    """The deadline has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment, ``at``, in terms of ``time.monotonic()``; infinite where there is no limit."""
+
+    at: float = math.inf
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left; negative once it has passed."""
+        return self.at - time.monotonic()
+
+    def passed(self) -> bool:
+        """Whether it has passed."""
+        return time.monotonic() >= self.at
+
+    def check(self) -> None:
+        """Raise ``OutOfTimeError`` once it has passed."""
+        if self.passed():
+            raise OutOfTimeError
+
+
+NO_LIMIT = Deadline()
+
+
+def deadline_in(seconds: float) -> Deadline:
+    """Return the deadline that is ``seconds`` from now."""
+    return Deadline(time.monotonic() + seconds)

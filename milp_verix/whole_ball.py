@@ -1,0 +1,49 @@
+"""Bounds on the margins over the whole ball: one pass that orders, checks and searches share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.problem import Problem
+from verix_encodings import Bounds, Interval, Network, crown_bounds
+from verix_encodings.arrays import BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeBall:
+    """The network of ``margins``, and ``bounds`` on its values with every feature free.
+
+    ``finished`` says whether there was time for all of the pass: where there was not, the bounds
+    hold but are wider.
+    """
+
+    margins: Network
+    bounds: Bounds
+    finished: bool = True
+
+    def only(self, chosen: BoolArray) -> "WholeBall":
+        """Return the same with those margins alone that are ``chosen``."""
+        *inner, last = self.bounds
+        part = self.margins.then(np.eye(chosen.size)[chosen], np.zeros(int(chosen.sum())))
+        outputs = Interval(last.lower[chosen], last.upper[chosen])
+        return WholeBall(part, (*inner, outputs), self.finished)
+
+
+def whole_ball(problem: Problem, deadline: Deadline = NO_LIMIT) -> WholeBall:
+    """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
+
+    Raises ``OverflowError`` where a bound leaves the range of float64.
+    """
+    margins = problem.question.margins(problem.network.ir)
+    region = problem.ball.region(np.arange(problem.x.size))
+    # a pass that ends right after the deadline, with nothing left out, is finished
+    stopped = False
+
+    def late() -> bool:
+        nonlocal stopped
+        stopped = stopped or deadline.passed()
+        return stopped
+
+    bounds = crown_bounds(margins, region, late=late)
+    return WholeBall(margins, bounds, not stopped)
