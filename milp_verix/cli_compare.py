@@ -48,6 +48,7 @@ from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.order import ORDERS
 from milp_verix.pairs import Pair
 from milp_verix.plotting import plot_format
+from milp_verix.progress import autosaving
 from milp_verix.solvers import SOLVERS
 from milp_verix.stored_checks import checks_of, read_checks, write_checks
 from verix_encodings import FORMULATIONS
@@ -134,7 +135,7 @@ def compare(
         groups = groups_of(features, network)
         layout = shape_seen(given.x.shape, network.input_shape, seen)
         count = make_features(groups, network.input_shape, layout).count
-        with _status(errors) as show:
+        with _status(errors) as show, autosaving(json_path, errors) as save:
             found = compare_pairs(
                 network,
                 given.x,
@@ -156,6 +157,7 @@ def compare(
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
                 progress=show,
+                snapshots=save,
                 **_order(order, network),
             )
         _deliver(found, json_path, csv_path, plot_path, save_checks)

@@ -6,13 +6,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
 from milp_verix.cli_options import check_folder
+from milp_verix.contrastive_explanation import ContrastiveExplanation
+from milp_verix.enumeration import Enumeration
 from milp_verix.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.explanation import Explanation
 from milp_verix.inputs import decoded_note, read_input, scale_bytes
@@ -27,6 +29,8 @@ PlotPath: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
 ]
+Noted = TypeVar("Noted", Explanation, ContrastiveExplanation, Enumeration)
+
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
 
 
@@ -67,7 +71,7 @@ class GivenInput:
     x: NDArray[Any]
     notes: tuple[str, ...]
 
-    def noted(self, result: Explanation) -> Explanation:
+    def noted(self, result: Noted) -> Noted:
         """Return the result with a note of what was done to the input."""
         return replace(result, notes=(*result.notes, *self.notes))
 

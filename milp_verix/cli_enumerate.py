@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -33,6 +32,7 @@ from milp_verix.cli_options import (
 )
 from milp_verix.finding_wording import enumeration_facts
 from milp_verix.marco import LIMIT, EnumerationProgress, enumerate_explanations
+from milp_verix.progress import autosaving
 from milp_verix.report import table_of
 from milp_verix.solvers import SOLVERS
 
@@ -79,7 +79,7 @@ def enumerate_(
         network = network_of(model, input_shape, output_name)
         seen = image_shape_in(image_shape, network)
         given = given_input(specification, network, domain, seen)
-        with _status(errors) as show:
+        with _status(errors) as show, autosaving(json_path, errors, given.noted) as save:
             found = enumerate_explanations(
                 network,
                 given.x,
@@ -98,8 +98,9 @@ def enumerate_(
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
                 progress=show,
+                snapshots=save,
             )
-        found = replace(found, notes=(*found.notes, *given.notes))
+        found = given.noted(found)
         if json_path is not None:
             found.to_json(json_path)
         if not quiet:

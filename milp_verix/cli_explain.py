@@ -37,12 +37,11 @@ from milp_verix.cli_options import (
     numbers_in,
     refusals,
 )
-from milp_verix.explain import Progress
 from milp_verix.explain import explain as find_explanation
 from milp_verix.onnx_network import OnnxNetwork
 from milp_verix.oracle import EXACTNESS
 from milp_verix.order import ORDERS, TRANSFORMATIONS
-from milp_verix.progress import Autosave, progress_bar
+from milp_verix.progress import autosaving, progress_bar
 from milp_verix.solvers import SOLVERS
 from milp_verix.strategies import STRATEGIES
 from verix_encodings.enclosure import DEFAULT_SEGMENTS
@@ -116,7 +115,7 @@ def explain(
         network = network_of(model, input_shape, output_name)
         seen = image_shape_in(image_shape, network)
         given = given_input(specification, network, domain, seen)
-        with progress_bar(errors) as show:
+        with progress_bar(errors) as show, autosaving(json_path, errors, given.noted) as save:
             result = find_explanation(
                 network,
                 given.x,
@@ -141,20 +140,11 @@ def explain(
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
                 seed=seed,
-                progress=_all_of(show, json_path and Autosave(json_path)),
+                progress=show,
+                snapshots=save,
             )
         code = delivery.deliver(given.noted(result))
     raise typer.Exit(code)
-
-
-def _all_of(*listeners: Any) -> Any:
-    active = [listener for listener in listeners if listener]
-
-    def notify(state: Progress) -> None:
-        for listener in active:
-            listener(state)
-
-    return notify
 
 
 def _order(given: str, network: OnnxNetwork) -> Any:

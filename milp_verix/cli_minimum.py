@@ -41,6 +41,7 @@ from milp_verix.errors import InputError
 from milp_verix.minimum import MASTERS, METHODS
 from milp_verix.minimum import minimum as find_minimum
 from milp_verix.minimum_search import MinimumProgress
+from milp_verix.progress import autosaving
 from milp_verix.solvers import SOLVERS
 
 
@@ -110,7 +111,7 @@ def minimum(
         network = network_of(model, input_shape, output_name)
         seen = image_shape_in(image_shape, network)
         given = given_input(specification, network, domain, seen)
-        with _status(errors) as show:
+        with _status(errors) as show, autosaving(json_path, errors, given.noted) as save:
             result = find_minimum(
                 network,
                 given.x,
@@ -134,6 +135,7 @@ def minimum(
                 time_limit=time_limit,
                 check_time_limit=check_time_limit,
                 progress=show,
+                snapshots=save,
             )
         code = delivery.deliver(given.noted(result))
     raise typer.Exit(code)

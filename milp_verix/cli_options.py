@@ -148,7 +148,7 @@ def refusals(console: Console) -> Iterator[None]:
         console.print(f"error: {' '.join(str(error).split())}", markup=False)
         raise typer.Exit(UNUSABLE) from error
     except KeyboardInterrupt as error:
-        console.print("interrupted outside the checks; what --json holds is sound", markup=False)
+        console.print("interrupted; what --json holds, if anything, is sound", markup=False)
         raise typer.Exit(INTERRUPTED) from error
 
 

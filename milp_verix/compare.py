@@ -1,6 +1,7 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -26,6 +27,7 @@ def compare(
     checks: Sequence[Sequence[int]] | None = None,
     rounds: int = 1,
     progress: Callable[[Pair], None] | None = None,
+    snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Find the same explanation with each solver and formulation, or answer the same checks.
@@ -48,6 +50,7 @@ def compare(
             learned from the ones before; by default an explanation is found.
         rounds: how often each pair runs, in turns; the run with the median time counts.
         progress: called with each pair before it runs.
+        snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
         options: whatever :func:`milp_verix.explain` takes but ``solver``, ``formulation`` and
             ``progress``; ``epsilon`` has no default. ``time_limit`` is that of each run. With
             ``checks``, what concerns the order does not apply.
@@ -62,8 +65,36 @@ def compare(
     rounds = integer_of(rounds, "rounds")
     asked = None if checks is None else as_checks(checks, problem.features.count)
     finished: dict[Pair, list[Run]] = {pair: [] for pair in pairs}
+    settings = part_of(options, (*PROBLEM, *ENCODING)) | {"image_shape": problem.image_shape}
+
+    def result(
+        runs: list[list[Run]], skipped: list[Skipped], stopped: str | None = None
+    ) -> Comparison:
+        everything = [run for some in runs for run in some]
+        return Comparison(
+            model=problem.network.name,
+            sha256=problem.network.sha256,
+            prediction=problem.question.prediction,
+            epsilon=problem.ball.epsilon,
+            norm=problem.ball.norm,
+            delta=getattr(problem.question, "delta", None),
+            checks=asked,
+            features=problem.features.count,
+            rounds=rounds,
+            runs=tuple(_median(some) for some in runs if some),
+            skipped=tuple(skipped),
+            disagreements=contradictions(problem, everything, asked or (), settings),
+            stopped=stopped,
+        )
+
+    def tell() -> None:
+        if snapshots is not None:
+            runs = [[*some] for some in finished.values()]
+            snapshots(partial(result, runs, skipped + _without_run(finished, "not finished yet")))
+
     stopped: str | None = None
     try:
+        tell()
         for pair in pairs * rounds:
             if pair not in finished:
                 continue
@@ -83,29 +114,17 @@ def compare(
                 finished[pair].append(run)
             if run.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
+            tell()
     except KeyboardInterrupt:
         stopped = INTERRUPTED
-        skipped += [Skipped(pair, INTERRUPTED) for pair, runs in finished.items() if not runs]
-    chosen = tuple(_median(runs) for runs in finished.values() if runs)
-    if not chosen and stopped is None:
+        skipped += _without_run(finished, INTERRUPTED)
+    if not any(finished.values()) and stopped is None:
         raise InputError(f"nothing to compare: {'; '.join(map(str, skipped))}")
-    everything = [run for runs in finished.values() for run in runs]
-    settings = part_of(options, (*PROBLEM, *ENCODING)) | {"image_shape": problem.image_shape}
-    return Comparison(
-        model=problem.network.name,
-        sha256=problem.network.sha256,
-        prediction=problem.question.prediction,
-        epsilon=problem.ball.epsilon,
-        norm=problem.ball.norm,
-        delta=getattr(problem.question, "delta", None),
-        checks=asked,
-        features=problem.features.count,
-        rounds=rounds,
-        runs=chosen,
-        skipped=tuple(skipped),
-        disagreements=contradictions(problem, everything, asked or (), settings),
-        stopped=stopped,
-    )
+    return result([*finished.values()], skipped, stopped)
+
+
+def _without_run(finished: dict[Pair, list[Run]], reason: str) -> list[Skipped]:
+    return [Skipped(pair, reason) for pair, runs in finished.items() if not runs]
 
 
 def _median(runs: list[Run]) -> Run:

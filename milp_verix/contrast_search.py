@@ -47,7 +47,10 @@ class ContrastiveProgress:
 
 
 class ContrastSearch:
-    """The best contrast, what is proven of each rival, and what stands in the way of a proof."""
+    """The best contrast, what is proven of each rival, and what stands in the way of a proof.
+
+    ``on_change`` is called when there is a better contrast, and after each program.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class ContrastSearch:
         self.stopped: str | None = None
         self.unknown_reason: str | None = None
         self.effort = Effort()
+        self.on_change: Callable[[], None] = lambda: None
         self._subsets = subsets
         self._session = session
         self._solver, self._threads = solver
@@ -131,6 +135,7 @@ class ContrastSearch:
 
     def _report(self) -> None:
         self._rounds += 1
+        self.on_change()
         if self._progress is not None:
             cost = None if self.best is None else self._cost(self.best)
             self._progress(ContrastiveProgress(cost, self.lower_bound, self._rounds))
@@ -303,6 +308,7 @@ class ContrastSearch:
             return
         if self.best is None or self._cost(verdict) < self._cost(self.best):
             self.best = verdict
+            self.on_change()
 
     def _rounded(self, bound: float) -> float:
         """Return a proven bound on costs, raised to the next whole one where all are whole."""

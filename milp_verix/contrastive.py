@@ -48,6 +48,7 @@ def contrastive(
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[ContrastiveProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
 ) -> ContrastiveExplanation:
     """Find the fewest features whose change inside the ball changes the prediction.
 
@@ -59,7 +60,7 @@ def contrastive(
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"`` or
     ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one positive number for each
     feature, ask for the cheapest set instead of the smallest. ``progress`` is called after each
-    program.
+    program, ``snapshots`` as by :func:`milp_verix.explain`.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -85,32 +86,43 @@ def contrastive(
         name = "highs" if oracle.solver == "phase" else oracle.solver
         session = open_session(name, threads=threads, tolerances=tolerances)
         search = ContrastSearch(subsets, session, (solver, threads), tolerances, priced / unit)
+
+        def result() -> ContrastiveExplanation:
+            seconds = time.monotonic() - started
+            best = search.best
+            contrast = None if best is None else tuple(sorted(subsets.changed(best)))
+            lower_bound = None if search.robust else search.lower_bound * unit
+            if contrast is not None and lower_bound is not None:
+                # sums of the same costs differ in their last digit by the order of the terms
+                cost = math.fsum(priced[list(contrast)])
+                lower_bound = cost if search.proven else min(lower_bound, cost)
+            return ContrastiveExplanation(
+                **posed(problem, oracle),
+                contrast=contrast,
+                counterfactual=None if best is None else counterfactual_of(best),
+                robust=search.robust,
+                costs=None if costs is None else tuple(priced.tolist()),
+                lower_bound=lower_bound,
+                unknown_reason=None if search.proven else search.unknown_reason,
+                statistics=spent(
+                    subsets.effort + search.effort, subsets.checks, seconds, search.stopped
+                ),
+            )
+
+        def tell() -> None:
+            if snapshots is not None:
+                found = result()
+                snapshots(lambda: found)
+
+        search.on_change = tell
         try:
+            tell()
             search.run(None if progress is None else _counted_in(unit, progress))
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
         finally:
             session.close()
-        seconds = time.monotonic() - started
-        best = search.best
-        contrast = None if best is None else tuple(sorted(subsets.changed(best)))
-        lower_bound = None if search.robust else search.lower_bound * unit
-        if contrast is not None and lower_bound is not None:
-            # sums of the same costs differ in their last digit by the order of the terms
-            cost = math.fsum(priced[list(contrast)])
-            lower_bound = cost if search.proven else min(lower_bound, cost)
-        return ContrastiveExplanation(
-            **posed(problem, oracle),
-            contrast=contrast,
-            counterfactual=None if best is None else counterfactual_of(best),
-            robust=search.robust,
-            costs=None if costs is None else tuple(priced.tolist()),
-            lower_bound=lower_bound,
-            unknown_reason=None if search.proven else search.unknown_reason,
-            statistics=spent(
-                subsets.effort + search.effort, subsets.checks, seconds, search.stopped
-            ),
-        )
+        return result()
 
 
 def unit_of(costs: FloatArray) -> float:

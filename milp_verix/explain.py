@@ -4,7 +4,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -78,6 +78,7 @@ def explain(
     reuse: bool = True,
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
+    snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
 ) -> Explanation:
     """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
 
@@ -125,7 +126,9 @@ def explain(
         reuse: whether a check builds on what the ones before it found; the explanation is the
             same without, and slower.
         tolerances: what separates a proof from noise.
-        progress: called at the start and after each check.
+        progress: called after each check.
+        snapshots: called with a function that returns the sound result so far: at the start, and
+            whenever more is known. The function may be called at any time, in any thread.
 
     Raises:
         InputError: an argument does not fit.
@@ -171,12 +174,15 @@ def explain(
             return replace(found, traversal=traversal)
 
         def on_step(state: Traversal) -> None:
+            snapshot = partial(result, state.copy())
+            if snapshots is not None:
+                snapshots(snapshot)
             if progress is not None:
-                size, now = state.explanation_size, state.copy()
-                progress(Progress(state.done, len(state.order), size, lambda: result(now)))
+                progress(Progress(state.done, len(state.order), state.explanation_size, snapshot))
 
         try:
-            on_step(state)
+            if snapshots is not None:
+                snapshots(partial(result, state.copy()))
             chosen = order_by(deadline, oracle.prepare(deadline))
             state = Traversal(chosen.permutation)
         except KeyboardInterrupt:

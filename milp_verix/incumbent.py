@@ -13,7 +13,7 @@ are found at the end.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Incumbent:
 
     ``adversary`` knows what other sets do not survive; ``deciding`` is the part of that which the
     local minimum found last rests on, shape (d, k). ``failures`` counts the proposals that came to
-    nothing since the explanation was found.
+    nothing since the explanation was found. ``on_change`` is called when more is known.
     """
 
     def __init__(
@@ -69,7 +69,11 @@ class Incumbent:
         self.seconds = 0.0
         self.failures = 0
         self.deciding = np.zeros((perturbations.centre.size, 0))
+        self.on_change: Callable[[], None] = lambda: None
         self._answer: Traversal | None = None
+        # the first search as far as it is, and the counterfactuals that it found
+        self._walked: Traversal | None = None
+        self._known: list[Verdict] = []
 
     @property
     def costs(self) -> FloatArray:
@@ -88,13 +92,16 @@ class Incumbent:
         rank[wishes.must_not] = -np.inf
         order = np.argsort(rank, kind="stable")
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
-        walk = Walk(oracle, traversal, until, self._check_seconds, lambda _: None)
+        self._walked = traversal
+        walk = Walk(oracle, traversal, until, self._check_seconds, lambda _: self.on_change())
         oracle.forget()
         traverse(walk, galloping)
+        self._walked, self._known = None, [*traversal.violated.values()]
         chosen = np.ones(wishes.costs.size, dtype=bool)
         chosen[traversal.irrelevant] = False
         if not chosen[wishes.must_not].any() and self.take(chosen):
             self._answer = None if traversal.stopped else traversal
+            self.on_change()
         if traversal.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         if until.passed():
@@ -143,6 +150,7 @@ class Incumbent:
         if cheaper:
             self.found, self.chosen, self.cost, self._answer = True, chosen.copy(), cost, None
             self.failures = 0
+            self.on_change()
         return cheaper
 
     def decide(self, chosen: BoolArray, deadline: float) -> Verdict:
@@ -243,6 +251,31 @@ class Incumbent:
         order = Order("minimum", (*traversal.order, *must))
         spent = time.monotonic() - started
         return explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
+
+    def snapshot(self) -> tuple[Order, Traversal]:
+        """Return what is known now, at no cost: the features not known to be needed are unknown."""
+        must = np.flatnonzero(self._wishes.must).tolist()
+        traversal = self._answer or self._walked or self._untried()
+        if self._wishes.must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
+            # the search has not come as far as what is allowed
+            traversal = self._untried()
+        now = traversal.copy()
+        now.undecided |= dict.fromkeys(must, _REQUIRED)
+        return Order("minimum", (*now.order, *must)), now
+
+    def _untried(self) -> Traversal:
+        """Return the best explanation, with the counterfactuals known that fit it."""
+        irrelevant = np.flatnonzero(~self.chosen).tolist()
+        rest = np.flatnonzero(self.chosen & ~self._wishes.must).tolist()
+        traversal = Traversal((*irrelevant, *rest), list(irrelevant))
+        for verdict in self._known:
+            assert verdict.witness is not None
+            changed = verdict.witness.reshape(-1) != self._oracle.problem.x
+            moved = np.unique(self._perturbations.feature_of[changed])
+            needed = moved[self.chosen[moved]]
+            if needed.size == 1 and not self._wishes.must[needed[0]]:
+                traversal.violated[int(needed[0])] = verdict
+        return traversal
 
     def _traversed(self, deadline: float) -> Traversal:
         """Try to free the features of the best explanation, the dear ones first."""

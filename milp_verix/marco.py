@@ -14,6 +14,8 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +24,7 @@ from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.ball import Domain
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT
 from milp_verix.contrastive import counterfactual_of
-from milp_verix.enumeration import Enumeration
+from milp_verix.enumeration import Enumeration, FeatureSet
 from milp_verix.explanation import Counterfactual
 from milp_verix.features import FeaturesLike
 from milp_verix.finding import posed, spent
@@ -66,6 +68,7 @@ def enumerate_explanations(
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[EnumerationProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Enumeration]], None] | None = None,
 ) -> Enumeration:
     """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
 
@@ -75,7 +78,8 @@ def enumerate_explanations(
 
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"`` or
-    ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is called after each round.
+    ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is called after each round,
+    ``snapshots`` as by :func:`milp_verix.explain`.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -100,27 +104,55 @@ def enumerate_explanations(
         name = "highs" if oracle.solver == "phase" else oracle.solver
         session = open_session(name, threads=threads, tolerances=tolerances)
         search = _Search(subsets, session)
+
+        def snapshot() -> Callable[[], Enumeration]:
+            """Return what makes a result of the explanations found until now."""
+            abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
+            statistics = spent(
+                subsets.effort, subsets.checks, time.monotonic() - started, search.stopped
+            )
+            return partial(
+                _enumeration,
+                abductive,
+                contrastive,
+                complete=search.complete,
+                lower_bound=min(search.lower_bound, problem.features.count),
+                unknown_reason=search.unknown_reason,
+                statistics=statistics,
+                **posed(problem, oracle),
+            )
+
+        def tell() -> None:
+            if snapshots is not None:
+                snapshots(snapshot())
+
+        search.on_change = tell
         try:
+            tell()
             search.run(most, progress)
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
         finally:
             session.close()
-        seconds = time.monotonic() - started
-        contrasts = sorted(search.contrastive.items(), key=lambda item: (len(item[0]), item[0]))
-        return Enumeration(
-            **posed(problem, oracle),
-            abductive=tuple(sorted(search.abductive, key=lambda one: (len(one), one))),
-            contrastive=dict(contrasts),
-            complete=search.complete,
-            lower_bound=min(search.lower_bound, problem.features.count),
-            unknown_reason=search.unknown_reason,
-            statistics=spent(subsets.effort, subsets.checks, seconds, search.stopped),
-        )
+        return snapshot()()
+
+
+def _enumeration(
+    abductive: list[FeatureSet],
+    contrastive: list[tuple[FeatureSet, Counterfactual]],
+    **rest: Any,
+) -> Enumeration:
+    """Return the result with both kinds sorted, the smallest first."""
+    contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
+    explanations = sorted(abductive, key=lambda one: (len(one), one))
+    return Enumeration(abductive=tuple(explanations), contrastive=dict(contrasts), **rest)
 
 
 class _Search:
-    """The explanations found, and the clauses that say which sets are decided."""
+    """The explanations found, and the clauses that say which sets are decided.
+
+    ``on_change`` is called when there is one more.
+    """
 
     def __init__(self, subsets: SubsetOracle, session: Session) -> None:
         self.abductive: list[tuple[int, ...]] = []
@@ -128,6 +160,7 @@ class _Search:
         self.complete = False
         self.stopped: str | None = None
         self.unknown_reason: str | None = None
+        self.on_change: Callable[[], None] = lambda: None
         self._subsets = subsets
         self._session = session
         self._costs = np.ones(len(subsets.everything))
@@ -179,6 +212,7 @@ class _Search:
             self._clauses.append(Clause(any_of=contrast))
             if minimal:
                 self.contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
+                self.on_change()
             else:
                 self._doubt("a set that changes the prediction was not proven minimal")
             if self.count >= most:
@@ -199,6 +233,7 @@ class _Search:
         self._clauses.append(Clause(not_all_of=explanation))
         if maximal:
             self.abductive.append(tuple(sorted(explanation)))
+            self.on_change()
         else:
             self._gave_up = True
             self._doubt("a set that explains the prediction was not proven minimal")

@@ -62,6 +62,7 @@ def minimum(
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[MinimumProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
 ) -> Explanation:
     """Find an explanation with the fewest features, and prove that none has fewer.
 
@@ -87,6 +88,8 @@ def minimum(
             and features on one live linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
         progress: called with the first explanation, and when the best one or the bound changes.
+        snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
+            are unknown in these results.
     """
     started = time.monotonic()
     deadline = started + seconds_of(time_limit, "time_limit")
@@ -123,6 +126,8 @@ def minimum(
             deadline=deadline,
             check_seconds=check_seconds,
             progress=progress,
+            started=started,
+            snapshots=snapshots,
         )
         search.allow_must_not()
         try:
@@ -138,7 +143,7 @@ def minimum(
                 )
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
-        return search.result(started)
+        return search.result()
 
 
 def _gap(given: float) -> float:

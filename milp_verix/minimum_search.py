@@ -10,6 +10,7 @@ import numpy as np
 
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
+from milp_verix.explain import explanation_of
 from milp_verix.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.hitting_sets import HittingSets
 from milp_verix.incumbent import Incumbent
@@ -89,7 +90,11 @@ class MinimumSearch:
         deadline: float,
         check_seconds: float,
         progress: Callable[[MinimumProgress], None] | None = None,
+        started: float,
+        snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     ) -> None:
+        self._started = started
+        self._snapshots = snapshots
         self._oracle = oracle
         self._wishes = wishes
         self._gap = gap
@@ -104,6 +109,7 @@ class MinimumSearch:
         self._search_until = deadline - min(wanted, _MOST_SHARE * left)
         until = Deadline(self._search_until)
         self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds, until)
+        self._incumbent.on_change = self._tell
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._parts: list[Part] = []
@@ -140,6 +146,7 @@ class MinimumSearch:
 
     def start(self) -> None:
         """Find a first explanation, a better one near it, and a first bound."""
+        self._tell()
         with self._stage(_FIRST):
             self._incumbent.explain(self._search_until)
         self._show(0)
@@ -150,13 +157,18 @@ class MinimumSearch:
         self._show(0)
 
     def find_scenario(self) -> bool:
-        """Return whether there is a first scenario: without, what must be explained does."""
+        """Return whether there is a first scenario: without, what must be explained does.
+
+        False, too, once there is no time to make use of it.
+        """
         if self._seconds() <= 0:
             self.stopped = TIME_LIMIT
             return False
         with self._stage(_BOUND):
             self._parts = self._choice.separate(self._wishes.least, 0)
-        return bool(self._parts)
+        if self._seconds() <= 0:
+            self.stopped = TIME_LIMIT
+        return bool(self._parts) and self.stopped is None
 
     def tree(self, lp: LiveLp) -> Master:
         """Return the master that searches the relaxation itself."""
@@ -193,14 +205,31 @@ class MinimumSearch:
         if self._lower_bound < self._enough() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT
 
-    def result(self, started: float) -> Explanation:
+    def _tell(self) -> None:
+        """Hand on what makes an explanation of all that is known now."""
+        if self._snapshots is None:
+            return
+        order, traversal = self._incumbent.snapshot()
+        seconds, bound = time.monotonic() - self._started, self._lower_bound
+
+        def snapshot() -> Explanation:
+            found = explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)
+            return self._completed(found, bound)
+
+        self._snapshots(snapshot)
+
+    def result(self) -> Explanation:
         """Return the best explanation with the bound."""
         deadline = self._deadline
         if self.stopped == INTERRUPTED:
             deadline = min(deadline, time.monotonic() + _PATIENCE)
         with self._stage(_POINTS):
             best = self._incumbent.explanation(deadline)
-        statistics = self._statistics(best.statistics, time.monotonic() - started)
+        statistics = self._statistics(best.statistics, time.monotonic() - self._started)
+        return self._completed(replace(best, statistics=statistics), self._lower_bound)
+
+    def _completed(self, best: Explanation, bound: float) -> Explanation:
+        """Return an explanation with its costs, the notes, and a proven lower bound."""
         wishes = self._wishes
         costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
         # the checks may have met the same trouble
@@ -208,12 +237,11 @@ class MinimumSearch:
         best = replace(
             best,
             costs=costs,
-            statistics=statistics,
             notes=notes,
             must=tuple(np.flatnonzero(wishes.must).tolist()),
             must_not=tuple(np.flatnonzero(wishes.must_not).tolist()),
         )
-        return replace(best, lower_bound=_plain(min(self._lower_bound, best.cost)))
+        return replace(best, lower_bound=_plain(min(bound, best.cost)))
 
     def _statistics(self, last: Statistics, seconds: float) -> Statistics:
         """Return what the whole search took, where ``last`` is about the explanation's checks."""
@@ -255,8 +283,11 @@ class MinimumSearch:
     def _show(self, rounds: int) -> None:
         """Tell the progress where the search stands, if that has changed."""
         state = (self._incumbent.cost, self._lower_bound)
-        if self._progress is not None and state != self._shown:
-            self._shown = state
+        if state == self._shown:
+            return
+        self._shown = state
+        self._tell()
+        if self._progress is not None:
             size, bound = map(_plain, state)
             self._progress(MinimumProgress(size, bound, rounds))
 

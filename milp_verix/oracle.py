@@ -125,7 +125,8 @@ class Oracle:
 
     @property
     def _solver_notes(self) -> tuple[str, ...]:
-        return self._earlier_notes + (self._session.notes if self._session else ())
+        session = self._session
+        return self._earlier_notes + (session.notes if session else ())
 
     def close(self) -> None:
         """Close the session."""

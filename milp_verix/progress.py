@@ -1,11 +1,11 @@
 """What a running explanation shows and leaves on disk before it is done."""
 
-import math
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -21,7 +21,7 @@ from milp_verix.errors import InputError
 from milp_verix.explain import Progress
 from milp_verix.serialisation import replaceable
 
-_SECONDS_BETWEEN_SAVES = 5.0
+_SECONDS_BETWEEN_SAVES = 2.0
 _LARGEST_SHARE = 0.05
 
 
@@ -47,23 +47,78 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-@dataclass(slots=True)
-class Autosave:
-    """Writes the sound explanation so far to ``path`` now and then, so that a crash loses little.
+class _Result(Protocol):
+    def to_json(self, path: Path) -> object: ...
 
-    The first check is saved; then saves are at least five seconds apart and take at most one
-    twentieth of the time.
+
+class Autosave:
+    """Writes the newest result so far to ``path``, in a thread of its own.
+
+    So a crash, or ``kill -9``, loses seconds, however long a solve takes. Saves are two seconds
+    apart and take at most one twentieth of the time. A save that fails is told to ``warn`` once;
+    the file before stays, and the next save is tried.
     """
 
-    path: Path
-    _next: float = -math.inf
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        self._path = path
+        self._warn = warn
+        self._warned = False
+        self._changed = threading.Condition()
+        self._newest: Callable[[], _Result] | None = None
+        self._ended = False
+        # a daemon: nothing waits for it where the run ends by an error
+        self._thread = threading.Thread(target=self._run, name="autosave", daemon=True)
 
-    def __call__(self, state: Progress) -> None:
-        """Save if it is time to."""
-        started = time.monotonic()
-        if started < self._next or not replaceable(self.path):
-            return  # what a pipe was given cannot be taken back
-        with suppress(InputError):  # a disk that is full now may not be so at the end, which tells
-            state.snapshot().to_json(self.path)
-        now = time.monotonic()
-        self._next = now + max(_SECONDS_BETWEEN_SAVES, (now - started) / _LARGEST_SHARE)
+    def __call__(self, snapshot: Callable[[], _Result]) -> None:
+        """Save what ``snapshot`` returns as soon as it is time to, unless there is a newer one."""
+        with self._changed:
+            self._newest = snapshot
+            self._changed.notify()
+
+    def __enter__(self) -> "Autosave":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        # what is written after this is not overwritten by a save
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (snapshot := self._next()) is not None:
+            started = time.monotonic()
+            try:
+                snapshot().to_json(self._path)
+            except InputError as error:
+                if not self._warned:
+                    self._warn(f"{error}; the run goes on, and tries again")
+                self._warned = True
+            spent = time.monotonic() - started
+            with self._changed:
+                wait = max(_SECONDS_BETWEEN_SAVES, spent / _LARGEST_SHARE)
+                self._changed.wait_for(lambda: self._ended, wait)
+
+    def _next(self) -> Callable[[], _Result] | None:
+        """Wait for a snapshot; return None once there is nothing more to save."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._newest is not None)
+            snapshot, self._newest = self._newest, None
+            return None if self._ended else snapshot
+
+
+@contextmanager
+def autosaving(
+    path: Path | None, console: Console, finished: Callable[[Any], Any] = lambda result: result
+) -> Iterator[Callable[[Callable[[], Any]], None] | None]:
+    """Yield what takes snapshots to save as ``finished`` leaves them; None where none are kept."""
+    if path is None or not replaceable(path):
+        yield None  # what a pipe was given cannot be taken back
+        return
+
+    def warn(text: str) -> None:
+        console.print(f"warning: {' '.join(text.split())}", markup=False)
+
+    with Autosave(path, warn) as save:
+        yield lambda snapshot: save(lambda: finished(snapshot()))

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -177,7 +178,9 @@ def replacing(path: Path, what: str = "") -> Iterator[Path]:
             yield path
             return
         there = path.resolve()
-        temporary = there.with_name(f".{there.stem}.{os.getpid()}{there.suffix}")
+        temporary = there.with_name(
+            f".{there.stem}.{os.getpid()}.{threading.get_ident()}{there.suffix}"
+        )
         yield temporary
         temporary.replace(there)
     except OSError as error:
