@@ -14,6 +14,7 @@ are found at the end.
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -83,18 +84,19 @@ class Incumbent:
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
         wishes, oracle, until = self._wishes, self._oracle, Deadline(deadline)
-        try:
-            rank = adaptive(oracle.problem, until, oracle.prepare(until))
-        except (OverflowError, OutOfTimeError):
-            # any order gives an explanation
-            rank = np.ones(wishes.costs.size)
+        # any order gives an explanation, and the same where nothing need be explained
+        rank = np.ones(wishes.costs.size)
+        whole = oracle.prepare(until)
+        if not oracle.proven:
+            with suppress(OverflowError, OutOfTimeError):
+                rank = adaptive(oracle.problem, until, whole)
         rank = rank / np.maximum(wishes.costs, _FREE)
         rank[wishes.must_not] = -np.inf
         order = np.argsort(rank, kind="stable")
         traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
         self._walked = traversal
         walk = Walk(oracle, traversal, until, self._check_seconds, lambda _: self.on_change())
-        oracle.forget()
+        oracle.forget(until)
         traverse(walk, galloping)
         self._walked, self._known = None, [*traversal.violated.values()]
         chosen = np.ones(wishes.costs.size, dtype=bool)
@@ -295,7 +297,7 @@ class Incumbent:
             [self.adversary.pool, self.adversary.attacked(chosen.astype(np.float64))[0]], axis=1
         )
         inputs = self._perturbations.centre[:, None] + weight[:, None] * deltas
-        self._oracle.suppose(self._perturbations.free(chosen), inputs)
+        self._oracle.suppose(self._perturbations.free(chosen), inputs, until)
         traverse(walk, _points_first)
         return traversal
 

@@ -122,13 +122,20 @@ class Memory:
         )
 
 
-def first_memory(network: Network, centre: FloatArray) -> Memory | None:
-    """Return what is known before any check, of the centre alone; None where bounds overflow."""
+def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:
+    """Return what is known before any check, of the centre alone.
+
+    None where bounds overflow, and once ``late()``.
+    """
     try:
         at_centre = interval_bounds(network, Interval(centre, centre))[-1].upper
     except OverflowError:
         return None
-    gradients = [gradient(only(network, j), centre) for j in range(at_centre.size)]
+    gradients = []
+    for j in range(at_centre.size):
+        if late():
+            return None
+        gradients.append(gradient(only(network, j), centre))
     return Memory(
         network,
         centre,

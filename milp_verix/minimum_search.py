@@ -161,13 +161,10 @@ class MinimumSearch:
 
         False, too, once there is no time to make use of it.
         """
-        if self._seconds() <= 0:
-            self.stopped = TIME_LIMIT
-            return False
-        with self._stage(_BOUND):
-            self._parts = self._choice.separate(self._wishes.least, 0)
-        if self._seconds() <= 0:
-            self.stopped = TIME_LIMIT
+        if self._lower_bound < self._enough() and self._seconds() > 0:
+            with self._stage(_BOUND):
+                self._parts = self._choice.separate(self._wishes.least, 0)
+        self._mark_late()
         return bool(self._parts) and self.stopped is None
 
     def tree(self, lp: LiveLp) -> Master:
@@ -202,6 +199,9 @@ class MinimumSearch:
             self._raise(master.bound)
             self._notes, self._effort = master.notes, master.effort
             master.close()
+        self._mark_late()
+
+    def _mark_late(self) -> None:
         if self._lower_bound < self._enough() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT
 

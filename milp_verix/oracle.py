@@ -148,7 +148,7 @@ class Oracle:
             whole = whole_ball(self.problem, deadline)
         except OverflowError:
             self._prepared = True
-            self.forget()
+            self.forget(deadline)
             return None
         session = self._session = self._session or self._open()
         upper, needed = self._upper_and_needed(whole.bounds)
@@ -168,14 +168,15 @@ class Oracle:
         if whole.finished and self._bound_method is crown_bounds:
             self._whole = left.bounds
         self._prepared, self.memory = True, None
-        if not deadline.passed():
-            self.forget()
+        self.forget(deadline)
         return whole
 
-    def forget(self) -> None:
+    def forget(self, deadline: Deadline = NO_LIMIT) -> None:
         """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
-        centre = self.problem.x.astype(np.float64)
-        self.memory = first_memory(self._margins, centre) if self._reuse else None
+        self.memory = None
+        if self._reuse:
+            centre = self.problem.x.astype(np.float64)
+            self.memory = first_memory(self._margins, centre, deadline.passed)
 
     def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` within ``seconds``."""
@@ -225,9 +226,9 @@ class Oracle:
             self.problem, self._margins, irrelevant, block, verdict, late=deadline.passed
         )
 
-    def suppose(self, free: IntArray, inputs: FloatArray) -> None:
+    def suppose(self, free: IntArray, inputs: FloatArray, deadline: Deadline = NO_LIMIT) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
-        self.forget()
+        self.forget(deadline)
         if self.memory is not None:
             worst = np.argmax(batch_values(self._margins, inputs)[-1], axis=1)
             points = {margin: inputs[:, column] for margin, column in enumerate(worst.tolist())}

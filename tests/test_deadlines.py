@@ -282,8 +282,9 @@ def test_a_command_interrupted_in_its_first_bounds_writes_what_json_promises(
     else:
         found = Explanation.from_json(out)
         assert found.statistics.stopped == "interrupted"
-        assert found.irrelevant == ()
-        assert len(found.unknown) + len(found.counterfactuals) == 64
+        # minimum takes a second more, to tell of what it has
+        assert command == "minimum" or len(found.unknown) == 64
+        assert set(found.unknown_reasons.values()) <= {"interrupted", "time limit"}
         assert found.replay(network()) == ()
     assert [
         path.name for path in tmp_path.iterdir() if path.name not in ("out.json", "there")
