@@ -224,8 +224,8 @@ def _replaced(
 ) -> tuple[FloatArray, FloatArray, list[tuple[int, Matrix]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
-    ``off`` are the rounding errors of an affine value. Returns the form's constant, its rounding error, and the
-    coefficients of each source.
+    ``off`` are the rounding errors of an affine value. Returns the form's constant, its rounding
+    error, and the coefficients of each source.
     """
     if isinstance(node, Affine):
         assert off is not None
