@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from milp_verix.tolerances import Tolerances
@@ -39,6 +39,7 @@ from verix_encodings import (
     interval_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds import Late
 from verix_encodings.crown import readers_of, undecided
 from verix_encodings.safe_bound import encoding_error, evaluation_error, safe_lower_bound
 
@@ -59,7 +60,8 @@ class ProgramBounds:
         deadline = time.monotonic() + min(self.seconds, seconds)
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
-            return _tighten(network, region, _Programs(self, session, deadline))
+            late = deadline_in(seconds).passed
+            return _tighten(network, region, _Programs(self, session, deadline, late))
         finally:
             session.close()
 
@@ -134,20 +136,20 @@ def bounds_within(
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """A live session, when it must end, and what one solve proves."""
+    """A live session, when it must end, and what one solve proves.
+
+    The budget is one for programs: CROWN's bounds, which they begin with, end by ``late`` alone.
+    """
 
     method: ProgramBounds
     session: Session
     deadline: float
+    late: Late
 
     @property
     def left(self) -> float:
         """Seconds that are left."""
         return self.deadline - time.monotonic()
-
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return self.left <= 0
 
     def load(self, encoding: Encoding, *, integer: bool) -> bool:
         """Load the program or its relaxation; return whether its proofs count."""
@@ -203,7 +205,7 @@ def _layer_by_layer(
         rows = _all(known) if value == last else undecided(readers[value], known)
         # over the input alone the bounds known are exact
         beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
-        if rows.size and beyond_input and not programs.late():
+        if rows.size and beyond_input and programs.left > 0:
             whole = integer and value != last
             encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
             widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
