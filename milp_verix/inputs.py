@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
-from milp_verix.stored_numbers import TEXTS, array_in
+from milp_verix.stored_numbers import NUMBERS, TEXTS, array_in
 
 PICTURES = ("png", "jpg", "jpeg", "bmp", "gif", "webp", "tif", "tiff")
 _LOSSY = ("jpg", "jpeg", "webp")
@@ -49,9 +49,12 @@ def read_input(
 
 
 def read_texts(specification: str, most: int) -> NDArray[Any]:
-    """Return the array of at most ``most`` texts that ``specification`` names; raises likewise."""
+    """Return the array of at most ``most`` texts, or numbers, that ``specification`` names.
+
+    Raises ``InputError`` as :func:`read_input` does.
+    """
     path, key, entry = _parts(specification)
-    return array_in(path, key, entry, most=most, kinds=TEXTS)
+    return array_in(path, key, entry, most=most, kinds=NUMBERS + TEXTS)
 
 
 def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:

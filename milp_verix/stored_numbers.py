@@ -53,8 +53,8 @@ def array_in(
     """Return the array in a .npy file, or one of a .npz archive, or an entry of it.
 
     ``key`` may be left out where the archive holds one array. ``index`` is a place along the first
-    axes. ``kinds`` are those of dtypes, ``NUMBERS`` or ``TEXTS``. Raises ``InputError`` where there
-    is no such array, and where what is asked for is more than ``most`` of them.
+    axes. ``kinds`` are those of dtypes: ``NUMBERS``, ``TEXTS``, or both. Raises ``InputError``
+    where there is no such array, and where it or its entry holds more than ``most`` of them.
     """
     try:
         with _stream(path, key) as stream:
@@ -68,7 +68,7 @@ def array_in(
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     # RuntimeError: an archive with a password, or packed by a method that Python does not know
     except (ValueError, EOFError, BadZipFile, zlib.error, RuntimeError) as error:
-        what = "numbers" if kinds == NUMBERS else "texts"
+        what = "numbers" if kinds == NUMBERS else "texts or numbers"
         raise InputError(f"cannot read {path}: it holds no array of {what} ({error})") from error
 
 
