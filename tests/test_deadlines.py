@@ -89,7 +89,7 @@ def test_one_forward_pass_is_enough_where_it_proves_everything() -> None:
 def test_an_order_that_is_not_known_in_time_is_replaced_and_this_is_said(order: str) -> None:
     found = explain(network(), images()[15], order=order, time_limit=1e-9, **OPEN)
     assert found.order == "sequential"
-    assert found.traversal == tuple(range(64))
+    assert found.permutation == tuple(range(64))
     assert any(f"time limit passed before the order {order!r}" in note for note in found.notes)
     assert set(found.unknown_reasons.values()) == {"time limit"}
     assert found.statistics.stopped == "time limit"
