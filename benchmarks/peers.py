@@ -23,7 +23,7 @@ from matplotlib import pyplot as plt
 from verix_marabou import Found, verix
 
 import milp_verix
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.inputs import scale_bytes
 from milp_verix.order import make_order
 from milp_verix.problem import Problem, make_problem
 
@@ -135,7 +135,8 @@ def main() -> None:
         x = scale_bytes(np.asarray(image), (0.0, 1.0), network.dtype).reshape(-1)
         return make_problem(network, x, **options)
 
-    images = read_input(arguments.images, network.input_shape)
+    file, _, key = arguments.images.rpartition(":")
+    images = np.load(file)[key]
     runs: dict[tuple[int, str], Found] = {}
     if arguments.out.exists():
         for line in arguments.out.read_text().splitlines():

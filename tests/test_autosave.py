@@ -71,17 +71,17 @@ def test_a_full_disk_is_told_once_and_loses_nothing(
     out, tries = tmp_path / "out.json", 0
     out.write_text("0")
     monkeypatch.setattr("milp_verix.progress._SECONDS_BETWEEN_SAVES", 0.05)
-    write = Path.write_text
+    write = Path.write_bytes
 
-    def full(self: Path, text: str, **options: Any) -> int:
+    def full(self: Path, data: bytes) -> int:
         nonlocal tries
         tries += 1
         if tries > 2:
-            return write(self, text, **options)
-        write(self, text[:1], **options)
+            return write(self, data)
+        write(self, data[:1])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with autosaving(out, Console(stderr=True, soft_wrap=True)) as save:
         assert save is not None
         for number in (11, 22):
