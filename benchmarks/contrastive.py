@@ -10,7 +10,7 @@ import argparse
 from statistics import median
 
 import milp_verix
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.cli.inputs import read_input, scale_bytes
 
 
 def main() -> int:

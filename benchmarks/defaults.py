@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.solvers import SolveResult, SolveStatus
-from milp_verix.solvers.cbc import binary
+from milp_verix.solvers.backends.cbc import binary
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
@@ -140,7 +140,7 @@ def pyomo(program: Program, cost: FloatArray, seconds: float) -> SolveResult:
     """HiGHS through Pyomo on a model made by Pyomo; it tells neither nodes nor iterations."""
     import pyomo.environ as pyo
 
-    from milp_verix.pyomo_export import program_block
+    from milp_verix.solvers.backends.pyomo_model import program_block
 
     model = pyo.ConcreteModel()
     model.check, variables = program_block(pyo, program)

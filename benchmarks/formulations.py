@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 
 import milp_verix
+from milp_verix.cli.inputs import read_input, scale_bytes
 from milp_verix.errors import MilpVerixError
-from milp_verix.inputs import read_input, scale_bytes
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
 from verix_encodings import Encoding, formulation_named
 

@@ -19,7 +19,7 @@ from matplotlib.ticker import ScalarFormatter
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.cli.inputs import read_input, scale_bytes
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import onnx
 from numpy.typing import NDArray
 
 import milp_verix
-from milp_verix.inputs import read_input, scale_bytes
+from milp_verix.cli.inputs import read_input, scale_bytes
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 

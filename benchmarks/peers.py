@@ -23,9 +23,9 @@ from matplotlib import pyplot as plt
 from verix_marabou import Found, verix
 
 import milp_verix
-from milp_verix.inputs import scale_bytes
-from milp_verix.order import make_order
-from milp_verix.problem import Problem, make_problem
+from milp_verix.cli.inputs import scale_bytes
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.traversal.order import make_order
 
 METHODS = {
     "verix": "VeriX's loop on Marabou in its order, sensitivity with reversal",

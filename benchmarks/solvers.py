@@ -13,8 +13,8 @@ from statistics import median
 
 import milp_verix
 from milp_verix import Run
-from milp_verix.inputs import read_input, scale_bytes
-from milp_verix.pairs import Pair
+from milp_verix.cli.inputs import read_input, scale_bytes
+from milp_verix.comparison.pairs import Pair
 
 
 def main() -> int:

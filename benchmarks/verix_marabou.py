@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.problem import Problem
+from milp_verix.problem.problem import Problem
 
 
 @dataclass(frozen=True)

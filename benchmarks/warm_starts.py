@@ -13,7 +13,7 @@ other, so that a noisy machine treats them alike:
 - in place: one program over the whole ball, loaded once; only bounds and cost change;
 - with a start: the same, beginning at the worst input of the check before;
 - re-tightened: that program, restricted to the check's ball with all its numbers
-  (verix_encodings.live), by solvers that change coefficients in place.
+  (verix_encodings.models.retightened), by solvers that change coefficients in place.
 
 Times are milliseconds for each check, with all that one way needs and another does not: encoding,
 loading, changing bounds, solving. They are processor time of this process and its children, which
@@ -34,14 +34,14 @@ import numpy as np
 from defaults import DEFAULTS
 
 import milp_verix
+from milp_verix.cli.inputs import read_input, scale_bytes
+from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.errors import MilpVerixError
-from milp_verix.inputs import read_input, scale_bytes
-from milp_verix.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, Targets, open_session
-from milp_verix.stored_checks import checks_of
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.live import live_encoding
+from verix_encodings.models.retightened import live_encoding
 
 WAYS = ("default", "rebuilt", "in place", "with a start", "re-tightened")
 

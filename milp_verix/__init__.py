@@ -9,18 +9,13 @@ program: features outside the explanation may change by up to ε, all at once, a
 provably stays.
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from milp_verix.check import check
-    from milp_verix.compare import compare
-    from milp_verix.comparison import Comparison, Disagreement, Run
-    from milp_verix.contrast_search import ContrastiveProgress
-    from milp_verix.contrastive import contrastive
-    from milp_verix.contrastive_explanation import ContrastiveExplanation
-    from milp_verix.enumeration import Enumeration
+    from milp_verix.comparison.compare import compare
+    from milp_verix.duality.contrast_search import ContrastiveProgress
+    from milp_verix.duality.contrastive import contrastive
+    from milp_verix.duality.marco import EnumerationProgress, enumerate_explanations
     from milp_verix.errors import (
         InputError,
         LicenceLimitError,
@@ -30,16 +25,19 @@ if TYPE_CHECKING:
         SolverUnavailableError,
         UnsupportedOperatorError,
     )
-    from milp_verix.explain import Progress, explain
-    from milp_verix.explanation import Counterfactual, Explanation
-    from milp_verix.marco import EnumerationProgress, enumerate_explanations
-    from milp_verix.minimum import minimum
-    from milp_verix.minimum_search import MinimumProgress
-    from milp_verix.onnx_network import OnnxNetwork, load_network
-    from milp_verix.programs import encode_check
-    from milp_verix.pyomo_export import to_pyomo
+    from milp_verix.global_search.minimum import minimum
+    from milp_verix.global_search.search import MinimumProgress
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+    from milp_verix.oracle.check import check
+    from milp_verix.oracle.check_program import encode_check
+    from milp_verix.records.comparison import Comparison, Disagreement, Run
+    from milp_verix.records.contrast import ContrastiveExplanation
+    from milp_verix.records.enumeration import Enumeration
+    from milp_verix.records.explanation import Counterfactual, Explanation
+    from milp_verix.records.verdict import Answer, Verdict
+    from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.tolerances import Tolerances
-    from milp_verix.verdict import Answer, Verdict
+    from milp_verix.traversal.explain import Progress, explain
 
     __version__: str
 
@@ -78,42 +76,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "check": "check",
-    "compare": "compare",
-    "comparison": "Comparison Disagreement Run",
-    "contrast_search": "ContrastiveProgress",
-    "contrastive": "contrastive",
-    "contrastive_explanation": "ContrastiveExplanation",
-    "enumeration": "Enumeration",
+    "comparison.compare": "compare",
+    "duality.contrast_search": "ContrastiveProgress",
+    "duality.contrastive": "contrastive",
+    "duality.marco": "EnumerationProgress enumerate_explanations",
     "errors": "InputError LicenceLimitError MilpVerixError ModelError SolverError "
     "SolverUnavailableError UnsupportedOperatorError",
-    "explain": "Progress explain",
-    "explanation": "Counterfactual Explanation",
-    "marco": "EnumerationProgress enumerate_explanations",
-    "minimum": "minimum",
-    "minimum_search": "MinimumProgress",
-    "onnx_network": "OnnxNetwork load_network",
-    "programs": "encode_check",
-    "pyomo_export": "to_pyomo",
+    "global_search.minimum": "minimum",
+    "global_search.search": "MinimumProgress",
+    "onnx_reader.onnx_network": "OnnxNetwork load_network",
+    "oracle.check": "check",
+    "oracle.check_program": "encode_check",
+    "records.comparison": "Comparison Disagreement Run",
+    "records.contrast": "ContrastiveExplanation",
+    "records.enumeration": "Enumeration",
+    "records.explanation": "Counterfactual Explanation",
+    "records.verdict": "Answer Verdict",
+    "solvers.backends.pyomo_model": "to_pyomo",
     "tolerances": "Tolerances",
-    "verdict": "Answer Verdict",
+    "traversal.explain": "Progress explain",
 }
 """The names that each module gives to the package, which are loaded when they are used."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-
-class _Package(ModuleType):
-    """A package whose functions are not hidden by the modules that have their names."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        # Python gives every module that it has imported to the package, under the module's name
-        if isinstance(value, ModuleType) and _HOME_OF.get(name) == name:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

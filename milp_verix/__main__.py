@@ -6,7 +6,7 @@ from milp_verix.loading import loading
 def main() -> None:
     """Run the command line."""
     with loading():
-        from milp_verix.cli import main as run
+        from milp_verix.cli.app import main as run
     run()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from milp_verix.exit_codes import INTERRUPTED
+from milp_verix.cli.exit_codes import INTERRUPTED
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import zlib
 import pytest
 from hypothesis import settings
 
-from milp_verix.solvers import row_differences
+from milp_verix.solvers.phase import row_differences
 from tests.allowed_skips import allowed_here, not_allowed
 from verix_encodings import arrays
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.explanation import (
+from milp_verix.records.explanation import (
     Counterfactual,
     DomainEnd,
     Explanation,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import LicenceLimitError, SolverUnavailableError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.highs import HighsSession
+from milp_verix.solvers.backends.highs import HighsSession
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.problem import make_problem
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.problem.problem import make_problem
 from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.program import Program
-from verix_encodings.scenario import (
+from verix_encodings.models.scenario import (
     Cover,
     Part,
     Precedence,
@@ -23,6 +22,7 @@ from verix_encodings.scenario import (
     Twins,
     make_scenario,
 )
+from verix_encodings.program.program import Program
 
 COUNT = 7
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from tests.scenario_parts import COUNT, drawn_perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Relu
-from verix_encodings.program import Program
-from verix_encodings.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+from verix_encodings.models.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+from verix_encodings.network.network import Relu
+from verix_encodings.program.program import Program
 
 SLACK = 1e-9
 

@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 from milp_verix import ModelError, OnnxNetwork, check, explain, load_network
-from milp_verix.agreement import require_agreement
-from milp_verix.ball import make_ball
 from milp_verix.onnx_reader import registry
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, rearrange, scale
+from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.ball import make_ball
 from tests.onnx_models import DOUBLE, FLOAT, FLOAT16, build, dense, loaded, node, saved, weights
 from tests.shared import shared_file
 

@@ -22,8 +22,8 @@ from milp_verix import (
     explain,
     minimum,
 )
-from milp_verix.progress import autosaving
-from milp_verix.serialisation import write_atomically
+from milp_verix.cli.progress import autosaving
+from milp_verix.records.serialisation import write_atomically
 from tests.all_subsets import wide_case, wide_truth
 from tests.digits import IMAGES, MODEL, images, network
 from tests.test_explain import assert_sound
@@ -70,7 +70,7 @@ def test_a_full_disk_is_told_once_and_loses_nothing(
 ) -> None:
     out, tries = tmp_path / "out.json", 0
     out.write_text("0")
-    monkeypatch.setattr("milp_verix.progress._SECONDS_BETWEEN_SAVES", 0.05)
+    monkeypatch.setattr("milp_verix.cli.progress._SECONDS_BETWEEN_SAVES", 0.05)
     write = Path.write_bytes
 
     def full(self: Path, data: bytes) -> int:
@@ -179,8 +179,8 @@ def test_each_snapshot_of_a_comparison_holds_the_runs_that_are_done() -> None:
 # each check takes a while, so that the run is far from done when it is killed
 COMMAND = """
 import sys, time
-import milp_verix.cli as cli
-from milp_verix.oracle import Oracle
+import milp_verix.cli.app as cli
+from milp_verix.oracle.oracle import Oracle
 
 timed = Oracle._timed
 

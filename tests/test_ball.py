@@ -12,8 +12,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from milp_verix.ball import Ball, make_ball
 from milp_verix.errors import InputError
+from milp_verix.problem.ball import Ball, make_ball
 
 DTYPES = (np.float16, np.float32, np.float64)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, OnnxNetwork, check, explain
-from milp_verix.question import Threshold, make_question
+from milp_verix.problem.question import Threshold, make_question
 from tests.brute_force import BruteForce
 from tests.networks import Layer, network_of, random_layers
 from tests.onnx_models import FLOAT, build, loaded, node

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
-from milp_verix.influence import adaptive, influence
-from milp_verix.order import bound_sensitivity, make_order
-from milp_verix.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.traversal.influence import adaptive, influence
+from milp_verix.traversal.order import bound_sensitivity, make_order
 from tests.digits import images, network
 from tests.networks import as_layers, dense_network
 from tests.tiny_cases import case

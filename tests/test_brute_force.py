@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import OnnxNetwork, Verdict, check, explain
-from milp_verix.problem import make_problem
+from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SOLVERS, Targets, open_session
 from tests.brute_force import BruteForce
 from tests.each_solver import SLOW, why_not

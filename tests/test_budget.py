@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.budget import budgeted
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.duality.knapsack_ball import budgeted
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
 from tests.all_subsets import subsets, truth
 from tests.tiny_cases import case
 from verix_encodings import NormBall

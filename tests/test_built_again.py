@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Program, ProgramBuilder
-from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram, Twins
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.scenario import Budget, Part, Scenario, ScenarioProgram, Twins
+from verix_encodings.program.program import Program, ProgramBuilder
 
 
 def _assert_same(one: Program, other: Program) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers import SolveResult, SolveStatus, Targets, cbc, open_session
+from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
+from milp_verix.solvers.backends import cbc
 from tests.each_solver import needs
 from tests.mip import over
 from tests.networks import cube, network_of, random_layers

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
-from milp_verix.solvers.live_lp import LiveLp, LpResult
+from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
 from tests.hard import hard_cost, hard_program
 from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers
 from verix_encodings import Program, ProgramBuilder
-from verix_encodings.certificate import Leaf, certified_bound
+from verix_encodings.proofs.certificate import Leaf, certified_bound
 
 Cost = NDArray[np.float64]
 

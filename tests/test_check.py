@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Answer, OnnxNetwork, Tolerances, Verdict, check, explain
-from milp_verix.verdict import Effort
+from milp_verix.records.verdict import Effort
 from tests.each_solver import each_solver
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 from tests.networks import as_layers, dense_network, random_layers

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from milp_verix import Answer, InputError, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from tests import mip
 from tests.fake_session import install

@@ -16,7 +16,7 @@ import typer
 from PIL import Image
 
 from milp_verix import Explanation, InputError
-from milp_verix.cli_options import check_folder, number_of
+from milp_verix.cli.options import check_folder, number_of
 from tests.digits import IMAGES, MODEL, explained, images, network
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network
 from tests.networks import as_layers, dense_model

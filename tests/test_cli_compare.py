@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from milp_verix.cli import app
+from milp_verix.cli.app import app
 from tests.digits import IMAGES, MODEL, explained
 from tests.liars import all_holds, at_call, ctrl_c, honest, register
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import milp_verix
-from milp_verix.cli import app
+from milp_verix.cli.app import app
 from tests.networks import as_layers, dense_network, random_layers
 
 

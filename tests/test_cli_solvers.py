@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from milp_verix.cli import app
+from milp_verix.cli.app import app
+from milp_verix.comparison.self_test import report_on, self_test
 from milp_verix.errors import SolverError
-from milp_verix.self_test import report_on, self_test
-from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets, highs
+from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
+from milp_verix.solvers.backends import highs
 from tests.each_solver import each_solver, why_not
 from tests.test_solver_choice import hide
 

@@ -10,8 +10,8 @@ import pytest
 
 import milp_verix
 from milp_verix import Answer, InputError, compare
+from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.solvers import SOLVERS, Stopwatch, Targets, open_session, timed_solver
-from milp_verix.stored_checks import checks_of
 from tests.digits import images, network
 from tests.each_solver import each_solver, why_not
 from tests.liars import at_call, ctrl_c, honest, no_idea, register

@@ -7,15 +7,15 @@ from math import prod
 import numpy as np
 import pytest
 
-from milp_verix.candidates import candidates
-from milp_verix.completions import Completions, refuting_margins
-from milp_verix.first_layer import FirstLayer
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.enumeration.candidates import candidates
+from milp_verix.global_search.enumeration.completions import Completions, refuting_margins
+from milp_verix.global_search.enumeration.first_layer import FirstLayer
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from tests.networks import network_of, random_graph, random_layers
 from verix_encodings import Affine, Network, Relu
-from verix_encodings.batch import batch_values
-from verix_encodings.scenario import SLACK
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import SLACK
+from verix_encodings.network.batch import batch_values
 
 _INPUTS = 24
 _FEATURES = 16

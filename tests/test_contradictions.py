@@ -10,11 +10,11 @@ import pytest
 
 import milp_verix
 from milp_verix import Answer, Comparison, Verdict, compare
-from milp_verix.comparison import Run
-from milp_verix.comparison_report import remarks
-from milp_verix.contradictions import contradictions
-from milp_verix.pairs import Pair
-from milp_verix.problem import make_problem
+from milp_verix.comparison.contradictions import contradictions
+from milp_verix.comparison.pairs import Pair
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.comparison import Run
+from milp_verix.reporting.comparison_table import remarks
 from milp_verix.solvers import SolverTime
 from tests.digits import images, network
 from tests.liars import all_holds, register

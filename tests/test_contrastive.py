@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, contrastive
-from milp_verix import contrast_search as contrast_search_module
-from milp_verix.oracle import Oracle
+from milp_verix.duality import contrast_search as contrast_search_module
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
-from milp_verix.verdict import Answer, Verdict
 from tests.all_subsets import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth
 from tests.digits import IMAGES, MODEL, images, network
 from tests.each_solver import SLOW
@@ -25,7 +25,7 @@ from tests.test_cli import run
 from tests.tiny_cases import case
 from tests.witnesses import assert_changes, assert_in_ball
 
-contrastive_module = importlib.import_module("milp_verix.contrastive")
+contrastive_module = importlib.import_module("milp_verix.duality.contrastive")
 
 NORMS = ("linf", "l1", "l2")
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.candidates import count_of_ways
+from milp_verix.global_search.enumeration.candidates import count_of_ways
 
 _SUBSETS = [np.array(list(product((0.0, 1.0), repeat=n))).reshape(2**n, n) for n in range(11)]
 

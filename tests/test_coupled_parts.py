@@ -7,18 +7,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import coupled_parts, minimum, scenario_choice, scenario_relaxation, scenario_tree
-from milp_verix.bearing_parts import left_of
-from milp_verix.coupled_parts import alike, coupled
-from milp_verix.incumbent import Incumbent
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.part_pool import PartPool
-from milp_verix.perturbations import Perturbations
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.tightened_parts import tightened
+from milp_verix import minimum
+from milp_verix.global_search import (
+    branch_and_cut as scenario_tree,
+)
+from milp_verix.global_search import (
+    separation as scenario_choice,
+)
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.relaxation import (
+    coupling as coupled_parts,
+)
+from milp_verix.global_search.relaxation import (
+    relaxation as scenario_relaxation,
+)
+from milp_verix.global_search.relaxation.active_constraints import left_of
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.coupling import alike, coupled
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.relaxation.tightened_parts import tightened
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.objective import make_wishes
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
 from tests.onnx_models import FLOAT
 from tests.scenario_parts import COUNT, grown, least_cost, of_interest
@@ -27,9 +39,9 @@ from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Relu
-from verix_encodings.scenario import Budget, Part, Scenario, Twins, make_scenario
-from verix_encodings.settled import Settled, SettledPhase
+from verix_encodings.models.restricted import Settled, SettledPhase
+from verix_encodings.models.scenario import Budget, Part, Scenario, Twins, make_scenario
+from verix_encodings.network.network import Relu
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 

@@ -17,11 +17,11 @@ from verix_encodings import (
     Network,
     NormBall,
     Region,
-    crown,
     crown_bounds,
     interval_bounds,
 )
-from verix_encodings.crown import upper_bounds, upper_form
+from verix_encodings.bounds import crown
+from verix_encodings.bounds.crown import upper_bounds, upper_form
 
 
 @settings(max_examples=300, deadline=None)

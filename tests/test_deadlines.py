@@ -15,11 +15,12 @@ import pytest
 import milp_verix
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation
 from milp_verix.clock import Deadline, OutOfTimeError, deadline_in
-from milp_verix.explain import explain
-from milp_verix.problem import make_problem
-from milp_verix.whole_ball import whole_ball
+from milp_verix.oracle.whole_ball import whole_ball
+from milp_verix.problem.problem import make_problem
+from milp_verix.traversal.explain import explain
 from tests.digits import IMAGES, MODEL, images, network
-from verix_encodings import Bounds, crown, interval_bounds
+from verix_encodings import Bounds, interval_bounds
+from verix_encodings.bounds import crown
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
@@ -200,7 +201,7 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.order.sensitivity", interrupted)
+    monkeypatch.setattr("milp_verix.traversal.order.sensitivity", interrupted)
     found = explain(network(), images()[0], order="sensitivity", **ROBUST)
     assert found.statistics.stopped == "interrupted"
     assert found.irrelevant == tuple(range(64))
@@ -213,8 +214,8 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
 COMMAND = """
 import sys, time
 from pathlib import Path
-import milp_verix.cli as cli
-import milp_verix.cli_options as cli_options
+import milp_verix.cli.app as cli
+import milp_verix.cli.options as cli_options
 from verix_encodings import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened

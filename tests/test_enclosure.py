@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from milp_verix.ascent import climb
-from milp_verix.check import check
 from milp_verix.errors import InputError
-from milp_verix.explain import explain
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.verdict import Answer
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.check import check
+from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.records.verdict import Answer
+from milp_verix.traversal.explain import explain
 from tests.mip import extremes, pinned
 from tests.networks import Layer, cube, random_box, random_layers
 from tests.onnx_models import FLOAT, build, loaded, node
@@ -29,7 +29,7 @@ from verix_encodings import (
     interval_bounds,
     slope_bounds,
 )
-from verix_encodings.network import Node
+from verix_encodings.network.network import Node
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from milp_verix import Explanation, InputError, cli_export, encode_check, load_network
-from milp_verix.cli_options import numbers_in
+from milp_verix import Explanation, InputError, encode_check, load_network
+from milp_verix.cli import export as cli_export
+from milp_verix.cli.inputs import read_input, read_texts
+from milp_verix.cli.options import numbers_in
+from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import ModelError
-from milp_verix.inputs import read_input, read_texts
-from milp_verix.plotting import write_figure
-from milp_verix.serialisation import replacing, write_atomically
-from milp_verix.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.records.serialisation import replacing, write_atomically
+from milp_verix.reporting.plotting import write_figure
 from milp_verix.stored_numbers import array_in, json_in
 from tests.digits import MODEL, explained, network
 from tests.test_cli import ENVIRONMENT, SEVEN, command, run
@@ -243,7 +244,7 @@ def test_commands_refuse_enormous_files(
 
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import milp_verix.cli_explain as c, milp_verix.cli as cli, numpy as np\n"
+        "import milp_verix.cli.explain as c, milp_verix.cli.app as cli, numpy as np\n"
         "c.find_explanation = lambda *_, **__: np.ones(10**15)\n"
         "cli.main()"
     )
@@ -373,7 +374,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(
 
 def test_a_picture_goes_through_a_pipe() -> None:
     code = (
-        "from milp_verix.plotting import write_figure; from pathlib import Path\n"
+        "from milp_verix.reporting.plotting import write_figure; from pathlib import Path\n"
         "class Figure:\n    def render(self, _): return b'picture'\n"
         "write_figure(Figure(), '/dev/stdout', 'png')"
     )

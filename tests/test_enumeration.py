@@ -17,12 +17,12 @@ from milp_verix import (
     enumerate_explanations,
     minimum,
 )
-from milp_verix import marco as marco_module
-from milp_verix.oracle import Oracle
+from milp_verix.duality import marco as marco_module
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
-from milp_verix.subsets import SubsetOracle
-from milp_verix.traversal import INTERRUPTED
-from milp_verix.verdict import Answer, Verdict
+from milp_verix.traversal.traversal import INTERRUPTED
 from tests.all_subsets import (
     CASES,
     SEEDS,
@@ -41,8 +41,8 @@ from tests.test_cli import run
 from tests.tiny_cases import case
 from tests.witnesses import assert_sound
 
-minimum_module = importlib.import_module("milp_verix.minimum")
-search_module = importlib.import_module("milp_verix.minimum_search")
+minimum_module = importlib.import_module("milp_verix.global_search.minimum")
+search_module = importlib.import_module("milp_verix.global_search.search")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, Progress, check, explain
-from milp_verix.explanation import Statistics
-from milp_verix.strategies import STRATEGIES
+from milp_verix.records.explanation import Statistics
+from milp_verix.traversal.strategies import STRATEGIES
 from tests import digits
 from tests.each_solver import each_solver
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network

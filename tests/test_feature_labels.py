@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, explain
-from milp_verix.feature_labels import FeatureLabels, labels_of
+from milp_verix.reporting.feature_labels import FeatureLabels, labels_of
 from tests.digits import images, network
 from tests.explanations import made
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import InputError
-from milp_verix.features import Features, make_features
+from milp_verix.problem.features import Features, make_features
 
 
 def lists(features: Features) -> list[list[int]]:

@@ -7,17 +7,17 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.figures.gallery import chosen
-from milp_verix.figures.image_view import (
+from milp_verix.reporting.figures.gallery import chosen
+from milp_verix.reporting.figures.image_view import (
     ImageView,
     image_view,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.figures.outline import outline
-from milp_verix.figures.style import Status
-from milp_verix.figures.tabular_plot import changes, rows
+from milp_verix.reporting.figures.outline import outline
+from milp_verix.reporting.figures.style import Status
+from milp_verix.reporting.figures.tabular_plot import changes, rows
 from tests.explanations import made
 
 RNG = np.random.default_rng(0)

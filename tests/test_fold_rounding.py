@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Answer, check, contrastive, explain, minimum
-from milp_verix.interchangeable import interchangeable
-from milp_verix.problem import make_problem
-from milp_verix.wishes import make_wishes
+from milp_verix.global_search.relaxation.symmetry import interchangeable
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import make_problem
 from tests.onnx_models import FLOAT, build, loaded, node, saved
 from verix_encodings import Interval, Network, crown_bounds, interval_bounds, slope_bounds
-from verix_encodings.network import Affine
-from verix_encodings.safe_bound import encoding_error, evaluation_error
+from verix_encodings.network.network import Affine
+from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
 
 
 def cancelling() -> onnx.ModelProto:

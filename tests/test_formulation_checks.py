@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix import Answer, Explanation, InputError
-from milp_verix.cli import app
+from milp_verix.cli.app import app
 from milp_verix.errors import LicenceLimitError, SolverError
-from milp_verix.report import facts
+from milp_verix.reporting.explanation_table import facts
 from milp_verix.solvers import SOLVERS, auto, open_session
 from tests.each_solver import SLOW, needs, why_not
 from tests.networks import cube, dense_network, network_of, random_layers

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.frontier import Frontier
+from milp_verix.global_search.enumeration.frontier import Frontier
 from verix_encodings.arrays import FloatArray
 
 

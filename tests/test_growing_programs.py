@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session, timed_solver
-from milp_verix.solvers.fallback import LicenceFallback
-from milp_verix.solvers.scip import ScipSession
+from milp_verix.solvers.backends.scip import ScipSession
+from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.timed import Stopwatch
 from milp_verix.tolerances import Tolerances
 from tests.each_solver import each_solver, needs
@@ -20,7 +20,7 @@ from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers
 from tests.test_live_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
-from verix_encodings.formulations import FORMULATIONS
+from verix_encodings.blocks.formulations import FORMULATIONS
 
 IN_PLACE = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi", "scip")]
 PRIORITIES = [

@@ -26,9 +26,9 @@ from milp_verix import (
     load_network,
     minimum,
 )
-from milp_verix.cli import app
-from milp_verix.figures.image_view import image_view
+from milp_verix.cli.app import app
 from milp_verix.image_shape import image_shape_of, shape_seen
+from milp_verix.reporting.figures.image_view import image_view
 from tests.networks import random_layers
 from tests.onnx_models import FLOAT, build, loaded, node
 from tests.shared import shared_file

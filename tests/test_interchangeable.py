@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import InputError, minimum, scenario_choice
-from milp_verix.interchangeable import Interchangeable, interchangeable
-from milp_verix.problem import Problem, make_problem
-from milp_verix.scenario_tree import ScenarioTree
-from milp_verix.wishes import make_wishes
+from milp_verix import InputError, minimum
+from milp_verix.global_search import separation as scenario_choice
+from milp_verix.global_search.branch_and_cut import ScenarioTree
+from milp_verix.global_search.relaxation.symmetry import Interchangeable, interchangeable
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import Problem, make_problem
 from tests.brute_force import BruteForce
 from tests.networks import Layer, dense_network, random_layers, residual
 from tests.norm_oracle import worst_margin
 from tests.onnx_models import FLOAT, build, loaded, node
 from tests.test_norms import NORMS
-from verix_encodings.scenario import Part, Precedence, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import Part, Precedence, Scenario, ScenarioProgram
 
-search_module = importlib.import_module("milp_verix.minimum_search")
+search_module = importlib.import_module("milp_verix.global_search.search")
 
 
 def doubled(seed: int, sizes: tuple[int, ...] = (3, 4, 3)) -> tuple[tuple[Layer, ...], Any]:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from milp_verix.part_pool import PartPool
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.problem.objective import make_wishes
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.scenario_parts import COUNT, of_interest
 from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
-from verix_encodings.scenario import Budget, Scenario, Twins
+from verix_encodings.models.scenario import Budget, Scenario, Twins
 
 
 def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import explain
-from milp_verix.claim import Claim
-from milp_verix.live import live_encoding_of
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.problem import Problem, make_problem
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.live import live_encoding_of
+from milp_verix.oracle.margin_check import Claim
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Answer
 from tests import digits
 from tests.mip import optimum
 from tests.networks import (
@@ -41,8 +41,8 @@ from verix_encodings import (
     formulation_named,
     interval_bounds,
 )
-from verix_encodings.live import can_be_live, live_encoding
-from verix_encodings.program import LEAST_BIG_M
+from verix_encodings.models.retightened import can_be_live, live_encoding
+from verix_encodings.program.program import LEAST_BIG_M
 
 
 def drawn(seed: int) -> tuple[Network, list[Interval]]:

@@ -5,11 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from milp_verix.solvers import SolveStatus, live_lp
+from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.solvers.phase import warm_lp as live_lp
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from verix_encodings.program import Program, ProgramBuilder
+from verix_encodings.program.program import Program, ProgramBuilder
 
 COLUMNS = 30
 

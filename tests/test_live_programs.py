@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, SolveStatus, Targets, open_session
-from milp_verix.solvers.fallback import LicenceFallback
+from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.each_solver import each_solver, why_not
 from tests.fake_session import FakeSession
 from tests.mip import optimum, over

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from milp_verix import local_minimum as module
-from milp_verix import scenario_choice
-from milp_verix.adversary import Adversary
-from milp_verix.incumbent import Incumbent
-from milp_verix.linear_margins import largest_margin, minimised
-from milp_verix.local_minimum import local_minimum
-from milp_verix.oracle import Oracle
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.problem import make_problem
-from milp_verix.scenario_choice import ScenarioChoice
-from milp_verix.wishes import make_wishes
-from milp_verix.worst_case import WorstCase
+from milp_verix.global_search import separation as scenario_choice
+from milp_verix.global_search.heuristics import continuous_descent as module
+from milp_verix.global_search.heuristics.continuous_descent import local_minimum
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.heuristics.linearised_margins import largest_margin, minimised
+from milp_verix.global_search.pricing.adversary import Adversary
+from milp_verix.global_search.pricing.exact_pricing import WorstCase
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import make_problem
 from tests.digits import images, network
 from verix_encodings import Affine, Network, Relu
 from verix_encodings.arrays import FloatArray, dense

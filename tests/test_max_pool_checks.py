@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from milp_verix import OnnxNetwork, check, explain
-from milp_verix.question import Classification
+from milp_verix.problem.question import Classification
 from tests.brute_force import BruteForce
 from tests.mip import extremes, over
 from tests.networks import random_layers

@@ -6,8 +6,8 @@ import pytest
 from tests.mip import extremes, over
 from tests.networks import cube, random_maximum
 from verix_encodings import Affine, Interval, Max, Network, crown_bounds, encode
-from verix_encodings.candidates import candidates
-from verix_encodings.crown import upper_bounds
+from verix_encodings.bounds.crown import upper_bounds
+from verix_encodings.bounds.dominance import candidates
 
 BOX = Interval(np.array([-1.0, 0, 2, 1, -1]), np.array([1.0, 2, 3, 2.5, 0]))
 

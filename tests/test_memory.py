@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
-from milp_verix.memory import first_memory
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.reuse import first_memory
+from milp_verix.problem.problem import make_problem
 from tests.digits import images, network
 from tests.networks import as_layers, convolutional, network_of, random_layers
 from tests.tiny_cases import case, permutation

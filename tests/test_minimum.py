@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, MinimumProgress, minimum
-from milp_verix.incumbent import Incumbent
-from milp_verix.oracle import Oracle
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS
-from milp_verix.verdict import Answer, Verdict
 from tests.digits import IMAGES, MODEL, images, network
 from tests.each_solver import SLOW
 from tests.norm_oracle import worst_margin

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
-from milp_verix.incumbent import Incumbent
-from milp_verix.oracle import Oracle
-from milp_verix.wishes import make_wishes
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import make_wishes
 from tests.digits import IMAGES, MODEL, images, network
 from tests.test_cli import run
 from tests.tiny_cases import Case, case

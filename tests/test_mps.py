@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from milp_verix.solvers import cbc
+from milp_verix.solvers.backends import cbc
 from tests.mip import optimum, over
 from tests.networks import cube, drawn, network_of, random_layers
 from verix_encodings import Interval, Program, ProgramBuilder, write_mps

@@ -12,7 +12,7 @@ from tests.mip import violation
 from tests.networks import network_of, random_layers
 from tests.test_bounds import seeds
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
-from verix_encodings.ball import l2_tangents
+from verix_encodings.blocks.input_ball import l2_tangents
 
 
 def random_ball(rng: np.random.Generator, norm: int, size: int = 5) -> NormBall:

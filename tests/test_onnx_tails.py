@@ -8,7 +8,7 @@ import pytest
 from onnx import helper
 
 from milp_verix import UnsupportedOperatorError
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from tests.onnx_models import FLOAT, build, loaded, node, weights
 
 GEMM = node("Gemm", ["x", "W"], ["s"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix.onnx_reader.folding import FOLDED
-from milp_verix.onnx_reader.refusals import refusals
+from milp_verix.onnx_reader.operators.refusals import refusals
 from milp_verix.onnx_reader.registry import operators
 
 PAGE = Path(__file__).parents[1] / "docs" / "operators.md"

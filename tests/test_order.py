@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.order import make_order, sensitivity
-from milp_verix.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.traversal.order import make_order, sensitivity
 from tests.networks import as_layers, convolutional, dense_network, random_layers
 from tests.witnesses import run
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from milp_verix.part_pool import VIOLATED, PartPool
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, PartPool
 from verix_encodings import crown_bounds
-from verix_encodings.network import Affine, Network
-from verix_encodings.scenario import Cover, Scenario, make_scenario
+from verix_encodings.models.scenario import Cover, Scenario, make_scenario
+from verix_encodings.network.network import Affine, Network
 
 
 def _pool(deltas: list[list[float]]) -> PartPool:

@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.margin_slopes import margin_slopes
-from milp_verix.part_pool import VIOLATED, PartPool
-from milp_verix.phase_choice import PhaseChoice
+from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, PartPool
+from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
+from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.live_lp import LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Affine, Network
-from verix_encodings.program import Program
-from verix_encodings.scenario import Scenario
+from verix_encodings.models.scenario import Scenario
+from verix_encodings.network.network import Affine, Network
+from verix_encodings.program.program import Program
 
 
 def _wanted(

@@ -20,10 +20,10 @@ from matplotlib.text import Text
 from PIL import Image
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Counterfactual, Explanation
-from milp_verix.figures.outline import MARK
-from milp_verix.figures.style import Status
-from milp_verix.plotting import FORMATS, plot_explanation, plot_format
+from milp_verix.records.explanation import Counterfactual, Explanation
+from milp_verix.reporting.figures.outline import MARK
+from milp_verix.reporting.figures.style import Status
+from milp_verix.reporting.plotting import FORMATS, plot_explanation, plot_format
 from tests.explanations import made
 
 SENSITIVITY = np.linspace(-2, 3, 64).tolist()
@@ -333,7 +333,7 @@ def test_drawing_leaves_no_state_behind() -> None:
 
 
 def test_pyplot_is_not_imported() -> None:
-    code = "import sys, milp_verix.plotting; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, milp_verix.reporting.plotting; sys.exit('matplotlib.pyplot' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 

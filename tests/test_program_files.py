@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import milp_verix
 from milp_verix import InputError
-from milp_verix.solvers import cbc
+from milp_verix.solvers.backends import cbc
 from tests.each_solver import needs
 from tests.mip import optimum, pinned
 from tests.networks import cube, dense_network, drawn, network_of, random_layers

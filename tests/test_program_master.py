@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from milp_verix import minimum
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
-from milp_verix.solvers.fallback import LicenceFallback
+from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.digits import images, network
 from tests.each_solver import needs
 from tests.test_minimum import fewest
@@ -64,7 +64,7 @@ Install = Callable[[Callable[[Session], object]], None]
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     """Return what wraps the master's session, and no other."""
-    module = sys.modules["milp_verix.minimum"]
+    module = sys.modules["milp_verix.global_search.minimum"]
 
     def installed(wrap: Callable[[Session], object]) -> None:
         monkeypatch.setattr(module, "open_session", lambda *a, **k: wrap(open_session(*a, **k)))

@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.incumbent import Incumbent
-from milp_verix.oracle import Oracle
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.polish import polished
-from milp_verix.problem import make_problem
-from milp_verix.wishes import Wishes, make_wishes
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.heuristics.round_and_swap import polished
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import Wishes, make_wishes
+from milp_verix.problem.problem import make_problem
 from tests.digits import images, network
 from verix_encodings.arrays import BoolArray, FloatArray
 

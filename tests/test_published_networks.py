@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Explanation, OnnxNetwork, explain, load_network
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SOLVERS
 from tests.each_solver import needs
 from tests.shared import shared_file

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import InputError
-from milp_verix.question import Classification, Regression, make_question
+from milp_verix.problem.question import Classification, Regression, make_question
 from tests.networks import as_layers, dense_network, network_of, random_layers
 from tests.onnx_models import FLOAT, build, loaded, node, weights
 

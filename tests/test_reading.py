@@ -8,8 +8,8 @@ import onnx
 import pytest
 
 from milp_verix import contrastive, explain, load_network, minimum
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.reading import reading_notes
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.reading import reading_notes
 from tests.digits import images
 from tests.digits import network as digits_network
 from tests.onnx_models import FLOAT, build, loaded, node

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.relaxed import forced_features
-from milp_verix.relaxed_program import relaxed_program
+from milp_verix.global_search.relaxation.lp import relaxed_program
+from milp_verix.global_search.relaxation.node import forced_features
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.live_lp import LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
-from verix_encodings.scenario import row_error
+from verix_encodings.models.scenario import row_error
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -16,8 +16,10 @@ import pytest
 
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.solvers import SolveStatus, Targets, process, remote
-from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers import SolveStatus, Targets
+from milp_verix.solvers.remote import process
+from milp_verix.solvers.remote import remote_session as remote
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from tests.mip import optimum, over
 from tests.networks import cube, dense_network, network_of, random_layers
 from tests.remote_sessions import Odd
@@ -167,7 +169,7 @@ import os, sys
 from functools import partial
 import numpy as np
 from milp_verix.solvers import Targets
-from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from tests.remote_sessions import Odd
 from tests.test_remote_sessions import program
 
@@ -252,7 +254,7 @@ def test_an_explanation_goes_on(
         sessions.append(RemoteSession(partial(Odd, habit, once)))
         return sessions[-1]
 
-    monkeypatch.setattr(sys.modules["milp_verix.oracle"], "open_session", opening)
+    monkeypatch.setattr(sys.modules["milp_verix.oracle.oracle"], "open_session", opening)
     found = explain(network, x, **options)
     for session in sessions:
         session._end()

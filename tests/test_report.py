@@ -13,8 +13,8 @@ from PIL import Image
 from rich.console import Console
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation, SearchEffort, Statistics
-from milp_verix.report import facts, summary, to_html
+from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
+from milp_verix.reporting.explanation_table import facts, summary, to_html
 from tests.explanations import made
 
 VOID = {"img", "br", "meta"}

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from milp_verix.solvers import SolveStatus, row_differences
+from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.solvers.row_differences import absolute, references, relative
+from milp_verix.solvers.phase import row_differences
+from milp_verix.solvers.phase.row_differences import absolute, references, relative
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program import Program, ProgramBuilder
-from verix_encodings.safe_bound import SafeBound
+from verix_encodings.program.program import Program, ProgramBuilder
+from verix_encodings.proofs.safe_bound import SafeBound
 
 _SHARES = 12
 _LAYERS = 5

@@ -13,8 +13,8 @@ from tests.mip import optimum
 from tests.networks import random_box, random_graph
 from tests.test_bounds import exact_values, inside, seeds
 from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bounds, encode
-from verix_encodings.network import Max
-from verix_encodings.safe_bound import encoding_error, safe_lower_bound
+from verix_encodings.network.network import Max
+from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound
 
 
 def random_encoding(rng: np.random.Generator) -> tuple[Network, Encoding]:

@@ -5,18 +5,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from milp_verix import scenario_tree
-from milp_verix.part_pool import PartPool
-from milp_verix.perturbations import Perturbations
-from milp_verix.scenario_choice import Choice, Rest
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.scenario_tree import ScenarioTree
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.global_search import branch_and_cut as scenario_tree
+from milp_verix.global_search.branch_and_cut import ScenarioTree
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.separation import Choice, Rest
+from milp_verix.problem.objective import make_wishes
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.test_settled import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
-from verix_encodings.scenario import Part, make_scenario
+from verix_encodings.models.scenario import Part, make_scenario
 
 _COUNT = 8
 

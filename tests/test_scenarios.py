@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from milp_verix import MinimumProgress, check, minimum
-from milp_verix.perturbations import perturbations_of
-from milp_verix.problem import make_problem
+from milp_verix.global_search.pricing.perturbation_set import perturbations_of
+from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from tests.brute_force import BruteForce
 from tests.mip import pinned
@@ -25,8 +25,8 @@ from tests.test_max_pool_checks import pooled
 from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import crown_bounds
-from verix_encodings.batch import batch_gradients, batch_values
-from verix_encodings.scenario import ScenarioProgram, make_scenario
+from verix_encodings.models.scenario import ScenarioProgram, make_scenario
+from verix_encodings.network.batch import batch_gradients, batch_values
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, explain
-from milp_verix.serialisation import array_hash
+from milp_verix.records.serialisation import array_hash
 from tests.digits import explained, images, network
 from tests.networks import as_layers, dense_network
 

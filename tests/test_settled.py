@@ -7,20 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import minimum, scenario_choice, scenario_tree
-from milp_verix.candidates import candidates
-from milp_verix.completions import Completions, refuting_margins
-from milp_verix.incumbent import Incumbent
-from milp_verix.oracle import Oracle
-from milp_verix.part_pool import PartPool
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.problem import make_problem
-from milp_verix.scenario_choice import Rest, ScenarioChoice
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.scenario_tree import ScenarioTree
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix import minimum
+from milp_verix.global_search import (
+    branch_and_cut as scenario_tree,
+)
+from milp_verix.global_search import (
+    separation as scenario_choice,
+)
+from milp_verix.global_search.branch_and_cut import ScenarioTree
+from milp_verix.global_search.enumeration.candidates import candidates
+from milp_verix.global_search.enumeration.completions import Completions, refuting_margins
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.separation import Rest, ScenarioChoice
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import make_problem
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.digits import images, network
 from tests.networks import dense_network, random_graph, random_layers
 from tests.onnx_models import FLOAT
@@ -29,9 +35,16 @@ from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Affine, Network, Relu
-from verix_encodings.scenario import Budget, Cover, Part, Precedence, Scenario, make_scenario
-from verix_encodings.settled import Settled, SettledPhase, reduced
+from verix_encodings.models.restricted import Settled, SettledPhase, reduced
+from verix_encodings.models.scenario import (
+    Budget,
+    Cover,
+    Part,
+    Precedence,
+    Scenario,
+    make_scenario,
+)
+from verix_encodings.network.network import Affine, Network, Relu
 
 _KINDS = 3
 
@@ -53,7 +66,10 @@ def test_a_network_after_an_affine_map(seed: int) -> None:
 def test_candidates_are_those_of_enumeration(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     # how many ways there are to choose the features of a second half: all, or some
-    monkeypatch.setattr("milp_verix.candidates._MOST_SECOND", 2 ** int(rng.integers(0, 11)))
+    monkeypatch.setattr(
+        "milp_verix.global_search.enumeration.candidates._MOST_SECOND",
+        2 ** int(rng.integers(0, 11)),
+    )
     count = int(rng.integers(0, 9))
     kinds = (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count))
     costs = kinds[seed % _KINDS]

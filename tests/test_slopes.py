@@ -19,7 +19,7 @@ from verix_encodings import (
     crown_bounds,
     interval_bounds,
 )
-from verix_encodings.slopes import slope_bounds
+from verix_encodings.bounds.slopes import slope_bounds
 
 
 @settings(max_examples=200, deadline=None)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tests.networks import random_graph
 from verix_encodings import Affine, Network, Relu, arrays, crown_bounds, encode
 from verix_encodings.arrays import dense, picked, placed
-from verix_encodings.bounds import Interval
+from verix_encodings.bounds.interval import Interval
 
 
 @pytest.mark.parametrize("small", [0, 10**6])

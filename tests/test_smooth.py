@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 from tests.test_bounds import seeds
 from verix_encodings import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.arrays import FloatArray
-from verix_encodings.strips import (
+from verix_encodings.bounds.strips import (
     best_lines,
     breakpoints,
     chord_slope,

@@ -15,12 +15,12 @@ from milp_verix.solvers import (
     SolveResult,
     SolveStatus,
     Targets,
-    cbc,
     open_session,
     resolve_solver,
     why_auto,
 )
-from milp_verix.solvers.fallback import LicenceFallback
+from milp_verix.solvers.backends import cbc
+from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.each_solver import needs, why_not
 from tests.mip import over
 from tests.networks import as_layers, cube, dense_network, network_of, random_layers

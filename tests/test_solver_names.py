@@ -19,12 +19,12 @@ from milp_verix import (
     explain,
     minimum,
 )
-from milp_verix.cli import app
+from milp_verix.cli.app import app
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
-from milp_verix.solvers.engines import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, engine_of
-from milp_verix.solvers.names import FAMILIES, SOLVERS
-from milp_verix.solvers.pulp_solvers import PulpSolver
-from milp_verix.solvers.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.backends.pulp_solvers import PulpSolver
+from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, engine_of
+from milp_verix.solvers.registry import FAMILIES, SOLVERS
 from tests.each_solver import needs
 from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers

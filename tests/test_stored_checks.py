@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix import InputError
-from milp_verix.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from tests.digits import explained
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle import Oracle
-from milp_verix.problem import Problem, make_problem
-from milp_verix.subsets import SubsetOracle
-from milp_verix.verdict import Answer, Verdict
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.verdict import Answer, Verdict
 from tests.networks import as_layers, dense_network
 
 

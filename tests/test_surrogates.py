@@ -6,18 +6,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.bearing_parts import grouped
+from milp_verix.global_search.relaxation.active_constraints import grouped
+from milp_verix.global_search.relaxation.surrogates import (
+    Surrogates,
+    no_surrogates,
+    surrogates_of,
+)
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Program
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Budget, Part, Scenario, Twins, row_error
-from verix_encodings.settled import Settled
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import Budget, Part, Scenario, Twins, row_error
+from verix_encodings.program.program import Program
+from verix_encodings.proofs.safe_bound import SafeBound
 
 _ALL = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=COUNT)]
 

@@ -8,20 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import minimum, scenario_choice, scenario_tree, surviving_sets
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.candidates import candidates
-from milp_verix.incumbent import Incumbent
-from milp_verix.oracle import Oracle
-from milp_verix.part_pool import PartPool
-from milp_verix.perturbations import perturbations_of
-from milp_verix.problem import make_problem
-from milp_verix.relaxed import Fixings
-from milp_verix.scenario_choice import Rest, ScenarioChoice
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix import minimum
+from milp_verix.global_search import (
+    branch_and_cut as scenario_tree,
+)
+from milp_verix.global_search import (
+    separation as scenario_choice,
+)
+from milp_verix.global_search.enumeration.candidates import candidates
+from milp_verix.global_search.enumeration.set_products import CandidateSets
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.pricing.perturbation_set import perturbations_of
+from milp_verix.global_search.relaxation import surviving_sets
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.node import Fixings
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.separation import Rest, ScenarioChoice
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import make_problem
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.digits import images, network
 from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
@@ -30,8 +37,8 @@ from tests.test_minimum import fewest
 from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings.arrays import FloatArray
-from verix_encodings.scenario import Part, Scenario
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import Part, Scenario
 
 _KINDS = 3
 _NEAR = 1e-6

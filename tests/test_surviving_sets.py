@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from milp_verix import surviving_sets
-from milp_verix.frontier import Frontier
+from milp_verix.global_search.enumeration.frontier import Frontier
+from milp_verix.global_search.relaxation import surviving_sets
+from milp_verix.global_search.relaxation.surviving_sets import _MultiplierLp, surviving
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.live_lp import LiveLp, LpResult
-from milp_verix.surviving_sets import _MultiplierLp, surviving
+from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.part_pool import PartPool
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.tightened_parts import tightened
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.relaxation.tightened_parts import tightened
+from milp_verix.problem.objective import make_wishes
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 from tests.scenario_parts import (
     COUNT,
     drawn_parts,
@@ -20,8 +20,8 @@ from tests.scenario_parts import (
     of_interest,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Relu
-from verix_encodings.scenario import Budget, Part, Scenario
+from verix_encodings.models.scenario import Budget, Part, Scenario
+from verix_encodings.network.network import Relu
 
 _SLACK = 1e-9
 

@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.errors import InputError
-from milp_verix.strategies import STRATEGIES
+from milp_verix.traversal.strategies import STRATEGIES
 from tests.digits import images, network
 from tests.each_solver import each_solver
 from tests.hard import HARD_OPTIONS, HARD_X, hard_network

@@ -7,9 +7,9 @@ import pytest
 
 from verix_encodings import Interval, ProgramBuilder
 from verix_encodings.arrays import dense
-from verix_encodings.ball import linf_ball
-from verix_encodings.relu import big_m_relu
-from verix_encodings.twins import couple, relu_columns
+from verix_encodings.blocks.input_ball import linf_ball
+from verix_encodings.blocks.paired_relu import couple, relu_columns
+from verix_encodings.blocks.relu import big_m_relu
 
 
 def _pair(stable: bool) -> ProgramBuilder:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix.problem import Problem, make_problem
-from milp_verix.witness import replayed
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import Problem, make_problem
 from tests.liars import with_lying_ball
 from tests.networks import as_layers, dense_network
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.explanation import Explanation
-from milp_verix.report import facts, to_html
-from milp_verix.wording import outcome_text
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.explanation_table import facts, to_html
+from milp_verix.reporting.wording import outcome_text
 from tests.explanations import made
 
 COSTS = tuple(np.linspace(0.5, 2.0, 16).tolist())

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import worst_case
-from milp_verix.adversary import Adversary
 from milp_verix.errors import SolverError
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.problem import make_problem
+from milp_verix.global_search.pricing import exact_pricing as worst_case
+from milp_verix.global_search.pricing.adversary import Adversary
+from milp_verix.global_search.pricing.exact_pricing import WorstCase
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
-from milp_verix.worst_case import WorstCase
 from tests.brute_force import BruteForce
 from tests.fake_session import FakeSolver
 from tests.networks import Layer, dense_network, random_layers

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from tests.brute_force import BruteForce
 from tests.networks import Layer, dense_network, random_layers
 from tests.onnx_models import DOUBLE, FLOAT

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix import OnnxNetwork, Tolerances, Verdict
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
 from tests.networks import as_layers, dense_network
 from tests.onnx_models import DOUBLE
 from verix_encodings import BoundMethod, interval_bounds

@@ -1,11 +1,17 @@
 """Mixed-integer encodings of neural networks: the mathematics behind every check.
 
-The package knows no solver and no ONNX. A network is data (:mod:`~verix_encodings.network`),
-bounds are a function of a network and a box (:mod:`~verix_encodings.bounds`), an encoding is a
-function from both to rows and columns (:mod:`~verix_encodings.program`).
+The package knows no solver and no ONNX. A network is data (``network.network``),
+bounds are a function of a network and a box (``bounds.interval``), an encoding is a
+function from both to rows and columns (:mod:`~verix_encodings.program.program`).
 """
 
-from verix_encodings.ball import (
+from verix_encodings.blocks.formulations import (
+    FORMULATIONS,
+    Formulation,
+    ReluEncoding,
+    formulation_named,
+)
+from verix_encodings.blocks.input_ball import (
     ball_encoding,
     l1_ball,
     l2_ball,
@@ -13,29 +19,23 @@ from verix_encodings.ball import (
     linf_ball,
     tangent_gaps,
 )
-from verix_encodings.bounds import BoundMethod, Bounds, Interval, Region, interval_bounds
-from verix_encodings.certificate import Leaf, certified_bound
-from verix_encodings.crown import crown_bounds
-from verix_encodings.encode import BallEncoding, Encoding, encode, encode_values
-from verix_encodings.formulations import (
-    FORMULATIONS,
-    Formulation,
-    ReluEncoding,
-    formulation_named,
-)
-from verix_encodings.logic import Indicator, Sos1
-from verix_encodings.lp import write_lp
-from verix_encodings.maxpool import big_m_max
-from verix_encodings.mps import write_mps
-from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
-from verix_encodings.norm_ball import NormBall
-from verix_encodings.program import Expressions, Program, ProgramBuilder
-from verix_encodings.relu import big_m_relu
-from verix_encodings.relu_indicator import indicator_relu
-from verix_encodings.relu_partition import partition_relu
-from verix_encodings.relu_sos1 import sos1_relu
-from verix_encodings.slopes import slope_bounds
-from verix_encodings.smooth import SMOOTH_FUNCTIONS, SmoothFunction
+from verix_encodings.blocks.maxpool import big_m_max
+from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.relu_indicator import indicator_relu
+from verix_encodings.blocks.relu_partition import partition_relu
+from verix_encodings.blocks.relu_sos1 import sos1_relu
+from verix_encodings.bounds.crown import crown_bounds
+from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval, Region, interval_bounds
+from verix_encodings.bounds.norm_ball import NormBall
+from verix_encodings.bounds.slopes import slope_bounds
+from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
+from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
+from verix_encodings.network.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
+from verix_encodings.program.logic import Indicator, Sos1
+from verix_encodings.program.lp_file import write_lp
+from verix_encodings.program.mps_file import write_mps
+from verix_encodings.program.program import Expressions, Program, ProgramBuilder
+from verix_encodings.proofs.certificate import Leaf, certified_bound
 
 __all__ = [
     "FORMULATIONS",

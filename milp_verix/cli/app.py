@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import milp_verix
-from milp_verix.exit_codes import INTERRUPTED, UNUSABLE
+from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
 from milp_verix.loading import loading
 
 COMMANDS = {
@@ -48,7 +48,7 @@ COMMANDS = {
         "Find the features that, when fixed, keep the prediction whatever the others do.",
     ),
 }
-"""For each command, its function in the module ``cli_NAME``, and the first line of its help."""
+"""For each command, its function in the module ``cli.NAME``, and the first line of its help."""
 
 _PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -67,7 +67,7 @@ class _Commands(TyperGroup):
 def command_named(name: str) -> Any:
     """Return the command, one of ``COMMANDS``, as Typer runs it."""
     with loading():
-        module = import_module(f"milp_verix.cli_{name}")
+        module = import_module(f"milp_verix.cli.{name}")
     single = typer.Typer(**_PLAIN)
     function = getattr(module, COMMANDS[name][0])
     single.command(name, epilog=getattr(module, "EXIT_CODES", None))(function)

@@ -8,14 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import (
+from milp_verix.cli.delivery import (
     JsonPath,
     PlotPath,
     Quiet,
     given_input,
     termination_as_interrupt,
 )
-from milp_verix.cli_options import (
+from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
+from milp_verix.cli.options import (
     BoundsName,
     Delta,
     DomainEnds,
@@ -37,22 +38,21 @@ from milp_verix.cli_options import (
     numbers_in,
     refusals,
 )
-from milp_verix.compare import compare as compare_pairs
-from milp_verix.comparison import Comparison
-from milp_verix.comparison_report import remarks
+from milp_verix.cli.progress import autosaving
+from milp_verix.comparison.compare import compare as compare_pairs
+from milp_verix.comparison.pairs import Pair
+from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
-from milp_verix.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
-from milp_verix.features import make_features
 from milp_verix.image_shape import shape_seen
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.order import ORDERS
-from milp_verix.pairs import Pair
-from milp_verix.plotting import plot_format
-from milp_verix.progress import autosaving
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.features import make_features
+from milp_verix.records.comparison import Comparison
+from milp_verix.reporting.comparison_table import remarks
+from milp_verix.reporting.plotting import plot_format
 from milp_verix.solvers import SOLVERS
-from milp_verix.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 EXIT_CODES = """\
 Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, the input,

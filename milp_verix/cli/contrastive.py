@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import (
+from milp_verix.cli.delivery import (
     Delivery,
     JsonPath,
     PlotPath,
@@ -15,7 +15,7 @@ from milp_verix.cli_delivery import (
     given_input,
     termination_as_interrupt,
 )
-from milp_verix.cli_options import (
+from milp_verix.cli.options import (
     Delta,
     DomainEnds,
     Epsilon,
@@ -37,13 +37,13 @@ from milp_verix.cli_options import (
     numbers_in,
     refusals,
 )
-from milp_verix.contrast_search import ContrastiveProgress
-from milp_verix.contrastive import contrastive as find_contrast
-from milp_verix.finding_wording import contrast_facts
-from milp_verix.progress import autosaving
-from milp_verix.report import table_of
+from milp_verix.cli.progress import autosaving
+from milp_verix.duality.contrast_search import ContrastiveProgress
+from milp_verix.duality.contrastive import contrastive as find_contrast
+from milp_verix.reporting.contrast_table import contrast_facts
+from milp_verix.reporting.explanation_table import table_of
+from milp_verix.reporting.wording import number
 from milp_verix.solvers import SOLVERS
-from milp_verix.wording import number
 
 
 def contrastive(

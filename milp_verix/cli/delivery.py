@@ -12,15 +12,15 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from milp_verix.cli_options import check_folder
-from milp_verix.contrastive_explanation import ContrastiveExplanation
-from milp_verix.enumeration import Enumeration
-from milp_verix.exit_codes import INTERRUPTED, UNDECIDED
-from milp_verix.explanation import Explanation
-from milp_verix.inputs import decoded_note, read_input, scale_bytes
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.plotting import plot_format
-from milp_verix.report import summary
+from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
+from milp_verix.cli.inputs import decoded_note, read_input, scale_bytes
+from milp_verix.cli.options import check_folder
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.explanation_table import summary
+from milp_verix.reporting.plotting import plot_format
 
 JsonPath: TypeAlias = Annotated[
     Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")

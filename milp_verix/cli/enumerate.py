@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import JsonPath, Quiet, given_input, termination_as_interrupt
-from milp_verix.cli_options import (
+from milp_verix.cli.delivery import JsonPath, Quiet, given_input, termination_as_interrupt
+from milp_verix.cli.options import (
     Delta,
     DomainEnds,
     Epsilon,
@@ -30,10 +30,10 @@ from milp_verix.cli_options import (
     network_of,
     refusals,
 )
-from milp_verix.finding_wording import enumeration_facts
-from milp_verix.marco import LIMIT, EnumerationProgress, enumerate_explanations
-from milp_verix.progress import autosaving
-from milp_verix.report import table_of
+from milp_verix.cli.progress import autosaving
+from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_explanations
+from milp_verix.reporting.contrast_table import enumeration_facts
+from milp_verix.reporting.explanation_table import table_of
 from milp_verix.solvers import SOLVERS
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import (
+from milp_verix.cli.delivery import (
     Delivery,
     JsonPath,
     PlotPath,
@@ -13,7 +13,7 @@ from milp_verix.cli_delivery import (
     given_input,
     termination_as_interrupt,
 )
-from milp_verix.cli_options import (
+from milp_verix.cli.options import (
     BoundsName,
     Delta,
     DomainEnds,
@@ -37,14 +37,14 @@ from milp_verix.cli_options import (
     numbers_in,
     refusals,
 )
-from milp_verix.explain import explain as find_explanation
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.oracle import EXACTNESS
-from milp_verix.order import ORDERS, TRANSFORMATIONS
-from milp_verix.progress import autosaving, progress_bar
+from milp_verix.cli.progress import autosaving, progress_bar
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.oracle import EXACTNESS
 from milp_verix.solvers import SOLVERS
-from milp_verix.strategies import STRATEGIES
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from milp_verix.traversal.explain import explain as find_explanation
+from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
+from milp_verix.traversal.strategies import STRATEGIES
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided

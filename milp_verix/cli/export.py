@@ -9,8 +9,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import given_input
-from milp_verix.cli_options import (
+from milp_verix.cli.delivery import given_input
+from milp_verix.cli.options import (
     BoundsName,
     Delta,
     DomainEnds,
@@ -35,11 +35,11 @@ from milp_verix.cli_options import (
 )
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.programs import encode_check
-from milp_verix.serialisation import replacing
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.check_program import encode_check
+from milp_verix.records.serialisation import replacing
 from verix_encodings import Encoding
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
 def export(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from milp_verix.cli_delivery import (
+from milp_verix.cli.delivery import (
     Delivery,
     JsonPath,
     PlotPath,
@@ -15,7 +15,7 @@ from milp_verix.cli_delivery import (
     given_input,
     termination_as_interrupt,
 )
-from milp_verix.cli_options import (
+from milp_verix.cli.options import (
     Delta,
     DomainEnds,
     Epsilon,
@@ -37,11 +37,11 @@ from milp_verix.cli_options import (
     numbers_in,
     refusals,
 )
+from milp_verix.cli.progress import autosaving
 from milp_verix.errors import InputError
-from milp_verix.minimum import MASTERS, METHODS
-from milp_verix.minimum import minimum as find_minimum
-from milp_verix.minimum_search import MinimumProgress
-from milp_verix.progress import autosaving
+from milp_verix.global_search.minimum import MASTERS, METHODS
+from milp_verix.global_search.minimum import minimum as find_minimum
+from milp_verix.global_search.search import MinimumProgress
 from milp_verix.solvers import SOLVERS
 
 

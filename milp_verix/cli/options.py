@@ -11,16 +11,16 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.console import Console
 
-from milp_verix.ball import NORMS
+from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
+from milp_verix.cli.inputs import read_texts
 from milp_verix.errors import InputError, MilpVerixError
-from milp_verix.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
-from milp_verix.features import FeaturesLike
 from milp_verix.image_shape import image_shape_of
-from milp_verix.inputs import read_texts
-from milp_verix.onnx_network import OnnxNetwork, load_network
-from milp_verix.order import ORDERS
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.oracle.bound_tightening import BOUNDS
+from milp_verix.problem.ball import NORMS
+from milp_verix.problem.features import FeaturesLike
 from milp_verix.stored_numbers import array_in, json_in
-from milp_verix.tightening import BOUNDS
+from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS
 
 _RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)

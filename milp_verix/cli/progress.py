@@ -18,8 +18,8 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from milp_verix.errors import InputError
-from milp_verix.explain import Progress
-from milp_verix.serialisation import replaceable
+from milp_verix.records.serialisation import replaceable
+from milp_verix.traversal.explain import Progress
 
 _SECONDS_BETWEEN_SAVES = 2.0
 _LARGEST_SHARE = 0.05

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.cli_options import check_folder, refusals
-from milp_verix.exit_codes import UNUSABLE
-from milp_verix.self_test import SolverReport, report_on
-from milp_verix.serialisation import write_atomically
+from milp_verix.cli.exit_codes import UNUSABLE
+from milp_verix.cli.options import check_folder, refusals
+from milp_verix.comparison.self_test import SolverReport, report_on
+from milp_verix.records.serialisation import write_atomically
 from milp_verix.solvers import SOLVERS
 from milp_verix.solvers.session import FEATURES, PROGRAM_FEATURES
 

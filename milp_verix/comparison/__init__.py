@@ -1,0 +1,1 @@
+"""One question to many solvers, and whether their answers agree."""

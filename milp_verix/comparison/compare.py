@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of
 from milp_verix.clock import INTERRUPTED
-from milp_verix.comparison import Comparison, Run
-from milp_verix.contradictions import contradictions
+from milp_verix.comparison.contradictions import contradictions
+from milp_verix.comparison.pairs import Pair, Skipped, fitting_pairs
+from milp_verix.comparison.runs import ENCODING, PROBLEM, answered, explained, part_of
+from milp_verix.comparison.stored_checks import as_checks
 from milp_verix.errors import InputError, SolverError
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.pairs import Pair, Skipped, fitting_pairs
-from milp_verix.problem import make_problem
-from milp_verix.runs import ENCODING, PROBLEM, answered, explained, part_of
-from milp_verix.stored_checks import as_checks
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.comparison import Comparison, Run
 
 
 def compare(
@@ -33,7 +33,7 @@ def compare(
     """Find the same explanation with each solver and formulation, or answer the same checks.
 
     Every definite verdict of a run is held against every counterfactual of the others, see
-    :mod:`milp_verix.contradictions`; what contradicts is in ``disagreements``. A pair that does not
+    ``comparison.contradictions``; what contradicts is in ``disagreements``. A pair that does not
     fit (the solver is not installed, or does not take the formulation) is in ``skipped`` with the
     reason. Ctrl-C ends the comparison with what is there by then.
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from milp_verix.arguments import resolve_formulation, seconds_of
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
-from milp_verix.comparison import Run
-from milp_verix.explain import explain
-from milp_verix.explanation import Explanation
-from milp_verix.oracle import Oracle
-from milp_verix.pairs import Pair
-from milp_verix.problem import Problem
+from milp_verix.comparison.pairs import Pair
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import Problem
+from milp_verix.records.comparison import Run
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Stopwatch, timed_solver
-from milp_verix.verdict import Answer, Effort, Verdict
+from milp_verix.traversal.explain import explain
 
 PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output", "image_shape")
 """The options that pose the problem."""

@@ -15,10 +15,10 @@ import onnx
 import scipy.sparse as sp
 
 from milp_verix.errors import MilpVerixError, SolverUnavailableError
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
-from milp_verix.verdict import Answer
 from verix_encodings import Program, ProgramBuilder
 
 _SECONDS = 60.0

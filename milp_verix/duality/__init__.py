@@ -1,0 +1,1 @@
+"""Contrastive explanations, MARCO and hitting sets."""

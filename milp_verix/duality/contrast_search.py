@@ -2,8 +2,8 @@
 
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest of them that do, put back what is not needed. Over an L∞ ball,
-checks with a budget (:mod:`milp_verix.budget`) bisect for a first lower bound. Then a program for
-each margin (:mod:`verix_encodings.contrast`) looks for fewer, and its dual bound proves that there
+checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
+each margin (``models.contrast``) looks for fewer, and its dual bound proves that there
 are none. A set that the program proposes counts only with a counterfactual that onnxruntime
 confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
 activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
@@ -16,20 +16,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.budget import budgeted
 from milp_verix.clock import TIME_LIMIT
-from milp_verix.contrast_start import greedy_contrasts
+from milp_verix.duality.greedy_contrasts import greedy_contrasts
+from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.errors import SolverError
-from milp_verix.oracle import Oracle
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.oracle.witness import replayed
+from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.solvers import Session, SolveStatus, Targets
-from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Effort, Verdict
-from milp_verix.witness import replayed
 from verix_encodings import Bounds, ball_encoding, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.contrast import Contrast, ContrastProgram, contrast_program
-from verix_encodings.safe_bound import evaluation_error
+from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
+from verix_encodings.proofs.safe_bound import evaluation_error
 
 _ROUNDING = 1e-6
 _STEP = 1e-3

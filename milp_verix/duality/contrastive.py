@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import costs_of, seconds_of
-from milp_verix.ball import Domain
 from milp_verix.clock import INTERRUPTED
-from milp_verix.contrast_search import ContrastiveProgress, ContrastSearch
-from milp_verix.contrastive_explanation import ContrastiveExplanation
-from milp_verix.explanation import Counterfactual
-from milp_verix.features import FeaturesLike
-from milp_verix.finding import posed, spent
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.base import posed, spent
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.explanation import Counterfactual
+from milp_verix.records.verdict import Verdict
 from milp_verix.solvers import open_session
-from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Verdict
 from verix_encodings.arrays import FloatArray
 
 _EXACT = 2.0**53

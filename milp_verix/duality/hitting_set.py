@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.errors import SolverError
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings.arrays import FloatArray
-from verix_encodings.cover import Clause, cover_program
+from verix_encodings.models.cover import Clause, cover_program
 
 _ROUNDING = 1e-6
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.ball import Ball
-from milp_verix.problem import Problem
+from milp_verix.problem.ball import Ball
+from milp_verix.problem.problem import Problem
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 

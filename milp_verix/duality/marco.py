@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of, seconds_of
-from milp_verix.ball import Domain
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT
-from milp_verix.contrastive import counterfactual_of
-from milp_verix.enumeration import Enumeration, FeatureSet
-from milp_verix.explanation import Counterfactual
-from milp_verix.features import FeaturesLike
-from milp_verix.finding import posed, spent
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
-from milp_verix.proposal import propose
+from milp_verix.duality.contrastive import counterfactual_of
+from milp_verix.duality.hitting_set import propose
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.base import posed, spent
+from milp_verix.records.enumeration import Enumeration, FeatureSet
+from milp_verix.records.explanation import Counterfactual
 from milp_verix.solvers import Session, open_session
-from milp_verix.subsets import SubsetOracle
 from milp_verix.tolerances import Tolerances
-from verix_encodings.cover import Clause
+from verix_encodings.models.cover import Clause
 
 LIMIT = "limit"
 

@@ -1,0 +1,1 @@
+"""The minimum explanation: masters, branch and cut, separation."""

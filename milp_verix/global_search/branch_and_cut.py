@@ -11,7 +11,7 @@ Nodes fix phases of the scenarios' activations, and features. They are taken bes
 
 Where few features are free, all ways to complete the others are refuted one by one, if that can be
 done; where most are settled, the rest becomes a tree of its own, whose relaxation is smaller and
-tighter (:mod:`verix_encodings.settled`): its nodes take their turn by their bound as all others do.
+tighter (``models.restricted``): its nodes take their turn by their bound as all others do.
 
 Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
 anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
@@ -30,10 +30,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.explanation import SearchEffort
-from milp_verix.relaxed import Fixings, Relaxed
-from milp_verix.scenario_choice import Choice, Rest, SettledChoice
-from milp_verix.scenario_relaxation import Relaxation
+from milp_verix.global_search.relaxation.node import Fixings, Relaxed
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.separation import Choice, Rest, SettledChoice
+from milp_verix.records.explanation import SearchEffort
 
 _PERIOD = 60
 _FIRST_TIGHTENING = 2

@@ -15,18 +15,18 @@ import time
 
 import numpy as np
 
-from milp_verix.explanation import SearchEffort
-from milp_verix.incumbent import Incumbent
-from milp_verix.proposal import propose
-from milp_verix.scenario_tree import Threshold
+from milp_verix.duality.hitting_set import propose
+from milp_verix.global_search.branch_and_cut import Threshold
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.objective import Wishes
+from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session
-from milp_verix.subsets import SubsetOracle
-from milp_verix.wishes import Wishes
-from verix_encodings.cover import Clause
+from verix_encodings.models.cover import Clause
 
 
 class HittingSets:
-    """A master by the cover of contrastive sets; see :class:`milp_verix.minimum_search.Master`."""
+    """A master by the cover of contrastive sets; see ``search.Master``."""
 
     notes: tuple[str, ...] = ()
 

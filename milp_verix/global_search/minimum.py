@@ -1,13 +1,13 @@
 """The smallest explanation there is, with a proof: scenario generation.
 
-A relaxation that knows some perturbations only (:mod:`verix_encodings.scenario`) gives a lower
+A relaxation that knows some perturbations only (``models.scenario``) gives a lower
 bound on the cost of every explanation, and the cheapest set of features that survives them. If
 that set survives all perturbations it is a minimum explanation; if not, a perturbation that it does
 not survive is the next scenario. This is column-and-constraint generation for the two-stage
 problem "the fewest features, such that for all perturbations …".
 
-Implicit hitting sets (:mod:`~milp_verix.hitting_sets`) are a second method, to check the first one
-by: the two share checks of sets and the explanation to start from, and no bound.
+Implicit hitting sets (``global_search.hitting_set_master``) are a second method, to check the
+first one by: the two share checks of sets and the explanation to start from, and no bound.
 
 At any time the best explanation found and the bound are both sound.
 """
@@ -18,19 +18,20 @@ from collections.abc import Callable, Sequence
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import seconds_of
-from milp_verix.ball import Domain
 from milp_verix.clock import INTERRUPTED
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation
-from milp_verix.features import FeaturesLike
-from milp_verix.minimum_search import MinimumProgress, MinimumSearch
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
-from milp_verix.solvers import Session, highs, open_session
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.global_search.search import MinimumProgress, MinimumSearch
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.explanation import Explanation
+from milp_verix.solvers import Session, open_session
+from milp_verix.solvers.backends import highs
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from milp_verix.wishes import make_wishes
 
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")

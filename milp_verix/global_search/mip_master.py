@@ -5,7 +5,7 @@ and its set of features is an explanation, or does not survive a further scenari
 early on a set that costs what earlier steps have proven: there is none cheaper.
 
 The program only grows, so solvers that can go on with the one they have do. Phases are branched on
-before features, by solvers that take priorities: see :mod:`~milp_verix.scenario_tree` for why.
+before features, by solvers that take priorities: see ``global_search.branch_and_cut`` for why.
 """
 
 import time
@@ -13,19 +13,19 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.explanation import SearchEffort
-from milp_verix.scenario_choice import ScenarioChoice
-from milp_verix.scenario_tree import Threshold
+from milp_verix.global_search.branch_and_cut import Threshold
+from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.problem.objective import Wishes
+from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
-from milp_verix.wishes import Wishes
-from verix_encodings.scenario import Part, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram
 
 _NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 
 class ProgramMaster:
-    """A master on a solver's session; see :class:`milp_verix.scenario_tree.ScenarioTree`."""
+    """A master on a solver's session; see ``branch_and_cut.ScenarioTree``."""
 
     def __init__(
         self,

@@ -10,23 +10,23 @@ import numpy as np
 
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
-from milp_verix.explain import explanation_of
-from milp_verix.explanation import Explanation, SearchEffort, Statistics
-from milp_verix.hitting_sets import HittingSets
-from milp_verix.incumbent import Incumbent
-from milp_verix.interchangeable import interchangeable
-from milp_verix.oracle import Oracle
-from milp_verix.part_pool import PartPool
-from milp_verix.perturbations import Perturbations, perturbations_of
-from milp_verix.program_master import ProgramMaster
-from milp_verix.scenario_choice import ScenarioChoice
-from milp_verix.scenario_relaxation import Relaxation
-from milp_verix.scenario_tree import ScenarioTree
+from milp_verix.global_search.branch_and_cut import ScenarioTree
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.hitting_set_master import HittingSets
+from milp_verix.global_search.mip_master import ProgramMaster
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.relaxation import Relaxation
+from milp_verix.global_search.relaxation.symmetry import interchangeable
+from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.objective import Wishes
+from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.solvers import Session
-from milp_verix.solvers.live_lp import LiveLp
-from milp_verix.subsets import SubsetOracle
-from milp_verix.wishes import Wishes
-from verix_encodings.scenario import Part
+from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.traversal.explain import explanation_of
+from verix_encodings.models.scenario import Part
 
 _RESERVED = 0.025
 _LEAST_RESERVED = 1.0

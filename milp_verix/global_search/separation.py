@@ -14,18 +14,18 @@ from typing import Protocol
 
 import numpy as np
 
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.candidates import candidates, count_of_ways
 from milp_verix.clock import Deadline
-from milp_verix.completions import Completions, refuting_margins
-from milp_verix.enclosing import unstable
-from milp_verix.incumbent import Incumbent
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.enumeration.candidates import candidates, count_of_ways
+from milp_verix.global_search.enumeration.completions import Completions, refuting_margins
+from milp_verix.global_search.enumeration.set_products import CandidateSets
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.relaxation.enclosing import unstable
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Affine
-from verix_encodings.scenario import Cover, Part, Scenario, make_scenario
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import Cover, Part, Scenario, make_scenario
+from verix_encodings.network.network import Affine
 
 _WORTH = 1e-3
 _MOST_FIRST = 12

@@ -26,7 +26,7 @@ from milp_verix.onnx_reader import (
     trace,
 )
 from milp_verix.onnx_reader.messages import first_line
-from verix_encodings.network import Network
+from verix_encodings.network.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.refusals import refusals
+from milp_verix.onnx_reader.operators.refusals import refusals
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from milp_verix.onnx_reader.constants import Known
 from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.reductions import reduced_axes
+from milp_verix.onnx_reader.operators.reductions import reduced_axes
 from milp_verix.onnx_reader.symbol import Constant
 
 MAX_PRODUCTS = 10**7

@@ -7,9 +7,15 @@ from typing import TypeAlias
 import onnx
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
-from milp_verix.onnx_reader import (  # noqa: F401 (they register their operators)
+from milp_verix.onnx_reader.builder import Builder
+from milp_verix.onnx_reader.constants import Known, stored
+from milp_verix.onnx_reader.folding import fold
+from milp_verix.onnx_reader.graph import nodes_for, producers_of
+from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators import (  # noqa: F401 (they register their operators)
     activations,
-    affine_ops,
+    affine,
     conv,
     conv_transpose,
     maxima,
@@ -18,21 +24,15 @@ from milp_verix.onnx_reader import (  # noqa: F401 (they register their operator
     reductions,
     resize,
     selection,
-    shape_ops,
+    shape,
     smooth,
     tails,
 )
-from milp_verix.onnx_reader.builder import Builder
-from milp_verix.onnx_reader.constants import Known, stored
-from milp_verix.onnx_reader.folding import fold
-from milp_verix.onnx_reader.graph import nodes_for, producers_of
-from milp_verix.onnx_reader.messages import first_line
-from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.refusals import refusals
+from milp_verix.onnx_reader.operators.refusals import refusals
 from milp_verix.onnx_reader.registry import apply, operators
 from milp_verix.onnx_reader.signature import Signature
 from milp_verix.onnx_reader.symbol import Symbol, Tensor
-from verix_encodings.network import Network
+from verix_encodings.network.network import Network
 
 
 @dataclass(frozen=True, slots=True)

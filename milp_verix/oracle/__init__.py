@@ -1,0 +1,1 @@
+"""One check: known points, bounds, program, replay; three values."""

@@ -8,7 +8,7 @@ Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CRO
 What a bound rests on:
 
 - LP: the row duals alone, evaluated with rounding errors accounted for
-  (:mod:`~verix_encodings.safe_bound`), so that no tolerance of the solver enters. A solver that
+  (``proofs.safe_bound``), so that no tolerance of the solver enters. A solver that
   gives no duals counts as a MILP solver does.
 - MILP: the solver's dual bound, widened by what separates a proof from noise everywhere else
   (:meth:`~milp_verix.tolerances.Tolerances.decisive`), and only where the big-Ms can be trusted.
@@ -39,9 +39,9 @@ from verix_encodings import (
     interval_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Late
-from verix_encodings.crown import readers_of, undecided
-from verix_encodings.safe_bound import encoding_error, evaluation_error, safe_lower_bound
+from verix_encodings.bounds.crown import readers_of, undecided
+from verix_encodings.bounds.interval import Late
+from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error, safe_lower_bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, seconds_of
-from milp_verix.ball import Domain
 from milp_verix.clock import deadline_in
-from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.oracle import Oracle
-from milp_verix.problem import make_problem
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.verdict import Verdict
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Verdict
 from verix_encodings import BoundMethod, Formulation
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
 def check(
@@ -54,7 +54,7 @@ def check(
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
-        features: groups of coordinates, see :func:`milp_verix.features.make_features`.
+        features: groups of coordinates, see :func:`milp_verix.problem.features.make_features`.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,

@@ -5,20 +5,14 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, integer_of, resolve_formulation
-from milp_verix.ball import Domain
 from milp_verix.clock import NO_LIMIT
-from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.problem import make_problem
-from milp_verix.tightening import bounds_within, resolve_bounds
-from verix_encodings import (
-    BoundMethod,
-    Encoding,
-    Formulation,
-    ball_encoding,
-    encode,
-)
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import make_problem
+from verix_encodings import BoundMethod, Encoding, Formulation, ball_encoding, encode
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
 def encode_check(

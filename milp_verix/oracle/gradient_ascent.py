@@ -9,8 +9,8 @@ import numpy as np
 
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds import Late, never
-from verix_encodings.norm_ball import length
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.bounds.norm_ball import length
 
 _STEPS = 8
 _SHARES = 0.5 ** np.arange(12)

@@ -1,7 +1,7 @@
 """Whether the checks of a traversal share one live program, and which.
 
 A check encodes its ball with the fixed inputs folded away, or restricts one encoding of the full
-ball (:mod:`verix_encodings.live`). The second takes more columns, but it is not built again, and a
+ball (``models.retightened``). The second takes more columns, but it is not built again, and a
 linear program that stays alive starts from the last basis: with the solver ``phase`` that is faster
 in every measurement of ``benchmarks/RESULTS.md``. A solver of mixed-integer programs begins anew
 each time, and is slower.
@@ -9,11 +9,11 @@ each time, and is slower.
 
 import numpy as np
 
-from milp_verix.problem import Problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import Session
 from verix_encodings import Bounds, Formulation, Interval, Network
-from verix_encodings.formulations import BIG_M
-from verix_encodings.live import LiveEncoding, can_be_live, live_encoding
+from verix_encodings.blocks.formulations import BIG_M
+from verix_encodings.models.retightened import LiveEncoding, can_be_live, live_encoding
 
 
 def live_encoding_of(

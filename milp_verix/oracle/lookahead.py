@@ -16,14 +16,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from milp_verix.ascent import climb
-from milp_verix.memory import Memory
-from milp_verix.problem import Problem
-from milp_verix.verdict import Stage, Verdict
-from milp_verix.witness import replayed
+from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.reuse import Memory
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import Problem
+from milp_verix.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds import Late, never
+from verix_encodings.bounds.interval import Late, never
 
 
 def flipped(

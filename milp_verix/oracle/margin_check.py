@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.ascent import climb, pulled_in
 from milp_verix.errors import LicenceLimitError, SolverError
-from milp_verix.problem import Problem
+from milp_verix.oracle.gradient_ascent import climb, pulled_in
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import Problem
+from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Answer, Effort, Verdict
-from milp_verix.witness import replayed
 from verix_encodings import (
     Bounds,
     Encoding,
@@ -29,7 +29,7 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.live import LiveEncoding
+from verix_encodings.models.retightened import LiveEncoding
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6
@@ -55,7 +55,7 @@ class Claim:
     the session takes the quadratic row of an L2 ball as it is, ``relaxed`` that phases need not be
     decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
     activation at last. ``live`` is restricted to ``bounds`` instead of encoding the network again,
-    see :func:`~milp_verix.live.live_encoding_of`. ``worst`` holds, for each margin asked about, its
+    see ``live.live_encoding_of``. ``worst`` holds, for each margin asked about, its
     highest value seen and the input there.
     """
 

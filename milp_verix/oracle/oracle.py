@@ -1,7 +1,7 @@
 """The oracle: answers one check after the other, and remembers.
 
 For each margin, in this order: points known from earlier checks, bounds, and what is left by a
-mixed-integer program (:mod:`~milp_verix.claim`) or its linear relaxation.
+mixed-integer program (:mod:`~milp_verix.oracle.margin_check`) or its linear relaxation.
 """
 
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ from dataclasses import replace
 import numpy as np
 
 from milp_verix.arguments import integer_of, resolve_formulation
-from milp_verix.ascent import climb
-from milp_verix.claim import Claim
 from milp_verix.clock import NO_LIMIT, TIME_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
-from milp_verix.foresight import flipped, forecast, shortest_violated
-from milp_verix.live import live_encoding_of
-from milp_verix.memory import Memory, first_memory
-from milp_verix.problem import Problem
+from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
+from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.live import live_encoding_of
+from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
+from milp_verix.oracle.margin_check import Claim
+from milp_verix.oracle.reuse import Memory, first_memory
+from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import Problem
+from milp_verix.records.verdict import Answer, Effort, Stage, Stopwatch, Verdict
 from milp_verix.solvers import Session, open_session, why_auto
-from milp_verix.tightening import bounds_within, resolve_bounds
 from milp_verix.tolerances import Tolerances
-from milp_verix.verdict import Answer, Effort, Stage, Stopwatch, Verdict
-from milp_verix.whole_ball import WholeBall, whole_ball
-from milp_verix.witness import replayed
 from verix_encodings import (
     BoundMethod,
     Bounds,
@@ -34,10 +34,10 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.batch import batch_values
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
-from verix_encodings.live import LiveEncoding
-from verix_encodings.safe_bound import evaluation_error
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.models.retightened import LiveEncoding
+from verix_encodings.network.batch import batch_values
+from verix_encodings.proofs.safe_bound import evaluation_error
 
 EXACTNESS = ("exact", "relaxation", "bounds")
 """How far a check goes: to mixed-integer programs, to their linear relaxations, to bounds."""
@@ -191,7 +191,7 @@ class Oracle:
     ) -> tuple[dict[int, Verdict], Effort]:
         """Return those of ``features`` that known points keep in the explanation, and the effort.
 
-        ``irrelevant`` is the set of features that is proven; see :mod:`~milp_verix.foresight`.
+        ``irrelevant`` is the set of features that is proven; see ``oracle.lookahead``.
         After ``seconds`` no more features are looked at.
         """
         watch = Stopwatch(Stage.POINTS)

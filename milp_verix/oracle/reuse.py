@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.ascent import climb, gradient, only
+from milp_verix.oracle.gradient_ascent import climb, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
-from verix_encodings.bounds import Late, never
+from verix_encodings.bounds.interval import Late, never
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8

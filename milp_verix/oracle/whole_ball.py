@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.problem import Problem
+from milp_verix.problem.problem import Problem
 from verix_encodings import Bounds, Interval, Network, crown_bounds
 from verix_encodings.arrays import BoolArray
 

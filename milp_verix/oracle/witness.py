@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from milp_verix.problem import Problem
-from milp_verix.verdict import Answer, Verdict
+from milp_verix.problem.problem import Problem
+from milp_verix.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
 
 

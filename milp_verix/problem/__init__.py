@@ -1,0 +1,1 @@
+"""What is asked: network, question, ball, features, objective."""

@@ -3,7 +3,7 @@
 At the input and at a few random points of the ball, each value of the network that is a tensor of
 the file is evaluated by both, from the same values before it: onnxruntime's own. So a difference
 shows where it arises, and may be no larger than the rounding of one layer: the error bound of
-:func:`~verix_encodings.safe_bound.error_behind`, for the precision that the file is run in.
+:func:`~verix_encodings.proofs.safe_bound.error_behind`, for the precision that the file is run in.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.ball import Ball
 from milp_verix.errors import ModelError
-from milp_verix.onnx_network import OnnxNetwork, session_of
 from milp_verix.onnx_reader import cut, trace
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, session_of
 from milp_verix.onnx_reader.symbol import Symbol
+from milp_verix.problem.ball import Ball
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network import Affine, value_of
-from verix_encodings.safe_bound import error_behind
+from verix_encodings.network.network import Affine, value_of
+from verix_encodings.proofs.safe_bound import error_behind
 
 _RANDOM_POINTS = 3
 _LENIENCE = 2.0

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.norm_ball import length
+from verix_encodings.bounds.norm_ball import length
 
 Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Lower and upper end of the input domain: scalars, or arrays of the input's shape."""

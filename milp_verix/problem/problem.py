@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.agreement import require_agreement
-from milp_verix.ball import Ball, Domain, make_ball
 from milp_verix.errors import InputError
-from milp_verix.features import Features, FeaturesLike, make_features, named
 from milp_verix.image_shape import image_shape_of, shape_seen
-from milp_verix.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.question import Question, make_question
-from milp_verix.reading import reading_notes
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.ball import Ball, Domain, make_ball
+from milp_verix.problem.features import Features, FeaturesLike, make_features, named
+from milp_verix.problem.question import Question, make_question
+from milp_verix.problem.reading import reading_notes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.onnx_network import OnnxNetwork
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.safe_bound import evaluation_error
+from verix_encodings.proofs.safe_bound import evaluation_error
 
 
 class Question(Protocol):

@@ -1,0 +1,1 @@
+"""Results as frozen data and as JSON."""

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.explanation import DomainEnd, ModelInfo, Prediction, Statistics
-from milp_verix.oracle import Oracle
-from milp_verix.problem import Problem
-from milp_verix.verdict import Effort
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import Problem
+from milp_verix.records.explanation import DomainEnd, ModelInfo, Prediction, Statistics
+from milp_verix.records.verdict import Effort
 from verix_encodings.arrays import FloatArray
 
 

@@ -1,6 +1,6 @@
 """The result of a comparison: what each pair of solver and formulation answered, and what it took.
 
-Frozen data; :mod:`milp_verix.compare` makes it.
+Frozen data; :mod:`milp_verix.comparison.compare` makes it.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from milp_verix.comparison.pairs import Pair, Skipped
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation, Prediction
-from milp_verix.pairs import Pair, Skipped
-from milp_verix.serialisation import replacing
+from milp_verix.records.explanation import Explanation, Prediction
+from milp_verix.records.serialisation import replacing
+from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SolverTime
-from milp_verix.verdict import Answer, Verdict
 from verix_encodings import Encoding
 
 if TYPE_CHECKING:
@@ -138,25 +138,25 @@ class Comparison:
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the comparison as JSON, and write it to ``path`` if given."""
-        from milp_verix.comparison_files import write_json
+        from milp_verix.reporting.comparison_files import write_json
 
         return write_json(self, path, indent=indent)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
-        from milp_verix.comparison_files import write_csv
+        from milp_verix.reporting.comparison_files import write_csv
 
         return write_csv(self, path)
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        from milp_verix.comparison_report import table
+        from milp_verix.reporting.comparison_table import table
 
         return table(self)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw how long each run took, and on what; write it to ``path`` if given."""
-        from milp_verix.figures.comparison_plot import plot_comparison
+        from milp_verix.reporting.figures.comparison_plot import plot_comparison
 
         return plot_comparison(self, path)
 
@@ -172,6 +172,6 @@ class Comparison:
         return f"Comparison({self.model}: {len(self.runs)} runs, {state})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.comparison_report import to_html
+        from milp_verix.reporting.comparison_table import to_html
 
         return to_html(self)

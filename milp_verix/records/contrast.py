@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Counterfactual
-from milp_verix.finding import Finding
-from milp_verix.finding_json import read_counterfactual, read_finding, write_finding, written_out
-from milp_verix.serialisation import not_a_result, read_json
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Counterfactual
+from milp_verix.records.finding_json import (
+    read_counterfactual,
+    read_finding,
+    write_finding,
+    written_out,
+)
+from milp_verix.records.serialisation import not_a_result, read_json
 
 if TYPE_CHECKING:
-    from milp_verix.figures.sheet import Drawing
-    from milp_verix.onnx_network import OnnxNetwork
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.reporting.figures.sheet import Drawing
 
 KIND = "contrastive"
 
@@ -123,7 +128,7 @@ class ContrastiveExplanation(Finding):
         prediction to the one recorded. ``InputError`` where there is none, or where ``network``
         is not the network explained.
         """
-        from milp_verix.replay import posed_again, stands
+        from milp_verix.results.replay import posed_again, stands
 
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
@@ -136,7 +141,7 @@ class ContrastiveExplanation(Finding):
 
         ``image_shape`` is that of :meth:`milp_verix.Explanation.plot`.
         """
-        from milp_verix.figures.contrast_plot import plot_contrast
+        from milp_verix.reporting.figures.contrast_plot import plot_contrast
 
         return plot_contrast(self, path, image_shape=image_shape)
 
@@ -144,11 +149,11 @@ class ContrastiveExplanation(Finding):
         return ContrastiveExplanation.from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        from milp_verix.finding_wording import contrast_headline
+        from milp_verix.reporting.contrast_table import contrast_headline
 
         return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.finding_wording import contrast_html
+        from milp_verix.reporting.contrast_table import contrast_html
 
         return contrast_html(self)

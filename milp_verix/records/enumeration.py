@@ -6,13 +6,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from milp_verix.explanation import Counterfactual
-from milp_verix.finding import Finding
-from milp_verix.finding_json import read_counterfactual, read_finding, write_finding, written_out
-from milp_verix.serialisation import not_a_result, read_json
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Counterfactual
+from milp_verix.records.finding_json import (
+    read_counterfactual,
+    read_finding,
+    write_finding,
+    written_out,
+)
+from milp_verix.records.serialisation import not_a_result, read_json
 
 if TYPE_CHECKING:
-    from milp_verix.onnx_network import OnnxNetwork
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 
 KIND = "enumeration"
 
@@ -101,7 +106,7 @@ class Enumeration(Finding):
 
         ``InputError`` where ``network`` is not the network explained.
         """
-        from milp_verix.replay import posed_again, stands
+        from milp_verix.results.replay import posed_again, stands
 
         problem = posed_again(self, network)
         return tuple(
@@ -115,6 +120,6 @@ class Enumeration(Finding):
         return Enumeration.from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        from milp_verix.finding_wording import enumeration_headline
+        from milp_verix.reporting.contrast_table import enumeration_headline
 
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"

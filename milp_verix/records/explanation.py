@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from milp_verix.onnx_network import OnnxNetwork
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 
 Prediction = int | tuple[float, ...]
 """A class, or the values of the outputs that a regression is about."""
@@ -216,7 +216,7 @@ class Explanation:
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the explanation as JSON, and write it to ``path`` if given."""
-        from milp_verix.serialisation import dump, write_atomically
+        from milp_verix.records.serialisation import dump, write_atomically
 
         text = dump(self, indent=indent)
         if path is not None:
@@ -229,7 +229,7 @@ class Explanation:
 
         Raises ``InputError`` for what is not an explanation of this schema.
         """
-        from milp_verix.serialisation import load
+        from milp_verix.records.serialisation import load
 
         return load(source)
 
@@ -240,7 +240,7 @@ class Explanation:
         neither irrelevant nor its own, or does not change the prediction. Raises ``InputError``
         where ``network`` is not the network explained.
         """
-        from milp_verix.replay import failing_counterfactuals
+        from milp_verix.results.replay import failing_counterfactuals
 
         return failing_counterfactuals(self, network)
 
@@ -253,7 +253,7 @@ class Explanation:
         counterfactuals. Other inputs: a bar for each feature. ``image_shape``, such as (28, 28),
         says how to draw an input whose image shape was not said when it was explained.
         """
-        from milp_verix.plotting import plot_explanation
+        from milp_verix.reporting.plotting import plot_explanation
 
         return plot_explanation(self, path, image_shape=image_shape)
 
@@ -262,7 +262,7 @@ class Explanation:
         return Explanation.from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        from milp_verix.wording import outcome_text
+        from milp_verix.reporting.wording import outcome_text
 
         return (
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
@@ -272,6 +272,6 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        from milp_verix.report import to_html
+        from milp_verix.reporting.explanation_table import to_html
 
         return to_html(self)

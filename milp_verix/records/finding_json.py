@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from milp_verix.explanation import Counterfactual, Statistics
-from milp_verix.finding import Finding
-from milp_verix.serialisation import (
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Counterfactual, Statistics
+from milp_verix.records.serialisation import (
     SCHEMA,
     posed_data,
     posed_fields,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import (
+from milp_verix.records.explanation import (
     Counterfactual,
     DomainEnd,
     Explanation,
@@ -36,7 +36,7 @@ from milp_verix.explanation import (
 from milp_verix.stored_numbers import json_in, parsed
 
 if TYPE_CHECKING:
-    from milp_verix.finding import Finding
+    from milp_verix.records.base import Finding
 
 SCHEMA = 2
 READABLE = (1, SCHEMA)

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from milp_verix.comparison import Comparison, Disagreement, Run
-from milp_verix.serialisation import write_atomically
-from milp_verix.verdict import Answer
+from milp_verix.records.comparison import Comparison, Disagreement, Run
+from milp_verix.records.serialisation import write_atomically
+from milp_verix.records.verdict import Answer
 
 SCHEMA = 1
 

@@ -5,8 +5,8 @@ from html import escape
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.comparison import Comparison, Run
-from milp_verix.verdict import Answer
+from milp_verix.records.comparison import Comparison, Run
+from milp_verix.records.verdict import Answer
 
 _CELL = "text-align: {}; padding: 0.1em 0.8em"
 _TEXTS = 2

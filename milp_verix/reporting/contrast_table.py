@@ -1,11 +1,16 @@
 """Tell findings in words: contrastive explanations, and enumerations."""
 
-from milp_verix.contrastive_explanation import ContrastiveExplanation
-from milp_verix.enumeration import Enumeration, FeatureSet
-from milp_verix.feature_labels import SHOWN, labels_of
-from milp_verix.finding import Finding
-from milp_verix.report import domain_fact, features_facts, html_of, prediction_fact
-from milp_verix.wording import (
+from milp_verix.records.base import Finding
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration, FeatureSet
+from milp_verix.reporting.explanation_table import (
+    domain_fact,
+    features_facts,
+    html_of,
+    prediction_fact,
+)
+from milp_verix.reporting.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.wording import (
     ball_text,
     changed_text,
     counted,

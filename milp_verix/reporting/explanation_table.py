@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.explanation import DomainEnd, Explanation, Statistics
-from milp_verix.feature_labels import labels_of
-from milp_verix.finding import Finding
-from milp_verix.plotting import plot_explanation
-from milp_verix.wording import (
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import DomainEnd, Explanation, Statistics
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.plotting import plot_explanation
+from milp_verix.reporting.wording import (
     asked_text,
     ball_text,
     counted,
@@ -25,7 +25,7 @@ from milp_verix.wording import (
 )
 
 if TYPE_CHECKING:
-    from milp_verix.figures.sheet import Drawing
+    from milp_verix.reporting.figures.sheet import Drawing
 
 _CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
 
@@ -52,7 +52,7 @@ def table_of(told: list[tuple[str, str]]) -> Table:
 def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = None) -> str:
     """Return a piece of HTML that needs no other file: headline, facts, and the plot inside.
 
-    ``image_shape`` is that of :func:`milp_verix.plotting.plot_explanation`, and so is the
+    ``image_shape`` is that of :func:`milp_verix.reporting.plotting.plot_explanation`, and so is the
     ``InputError`` for one that does not fit.
     """
     figure = plot_explanation(explanation, image_shape=image_shape)

@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 
-from milp_verix.explanation import Explanation
-from milp_verix.finding import Finding
 from milp_verix.image_shape import image_layout
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Explanation
 
 SHOWN = 12
 """Features that a list shows before it counts the others."""

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation
-from milp_verix.serialisation import write_atomically
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.serialisation import write_atomically
 
 if TYPE_CHECKING:
-    from milp_verix.figures.sheet import Drawing
+    from milp_verix.reporting.figures.sheet import Drawing
 
 FORMATS = ("jpeg", "jpg", "pdf", "png", "svg", "tif", "tiff", "webp")
 
@@ -32,9 +32,9 @@ def plot_explanation(
     none of ``FORMATS``, and a file that cannot be written.
     """
     # Matplotlib takes longer to load than most pictures to draw, and many results are not drawn
-    from milp_verix.figures.image_plot import image_figure
-    from milp_verix.figures.image_view import image_view
-    from milp_verix.figures.tabular_plot import tabular_figure
+    from milp_verix.reporting.figures.image_plot import image_figure
+    from milp_verix.reporting.figures.image_view import image_view
+    from milp_verix.reporting.figures.tabular_plot import tabular_figure
 
     format_ = None if path is None else plot_format(path)
     view = image_view(explanation, image_shape)

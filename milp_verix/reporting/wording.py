@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from milp_verix.explanation import Explanation, Prediction
-from milp_verix.finding import Finding
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Explanation, Prediction
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3

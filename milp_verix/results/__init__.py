@@ -1,0 +1,1 @@
+"""Results that are checked again."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Counterfactual, Explanation
-from milp_verix.finding import Finding
-from milp_verix.onnx_network import OnnxNetwork
-from milp_verix.problem import Problem, make_problem
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Counterfactual, Explanation
 
 
 def failing_counterfactuals(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:

@@ -5,16 +5,9 @@ A solver is a module with ``name``, ``licence``, ``features``, ``unavailable()``
 """
 
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
-from milp_verix.solvers.fallback import LicenceFallback
-from milp_verix.solvers.names import SOLVERS, solver_named
-from milp_verix.solvers.session import (
-    Session,
-    Solver,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    extend,
-)
+from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.registry import SOLVERS, solver_named
+from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
 from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
 

@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.solvers.engines import Engine
+from milp_verix.solvers.parameters import Engine
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray

@@ -8,9 +8,10 @@ from typing import cast
 from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
-from milp_verix.solvers import cbc, gurobi, highs, phase, scip
-from milp_verix.solvers.pulp_solvers import PulpSolver
-from milp_verix.solvers.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.backends import cbc, gurobi, highs, scip
+from milp_verix.solvers.backends.pulp_solvers import PulpSolver
+from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.phase import branch_and_bound as phase
 from milp_verix.solvers.session import Solver
 
 SOLVERS: dict[str, Solver] = {

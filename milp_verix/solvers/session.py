@@ -16,7 +16,7 @@ from milp_verix.errors import SolverError
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.certificate import Leaf
+from verix_encodings.proofs.certificate import Leaf
 
 
 class SolveStatus(Enum):
@@ -64,7 +64,7 @@ class SolveResult:
     ``point`` the best point found, one value per column, or None; ``detail`` the solver's own
     words for the status. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
-    than ``bound`` without the solver (:func:`~verix_encodings.certificate.certified_bound`).
+    than ``bound`` without the solver (:func:`~verix_encodings.proofs.certificate.certified_bound`).
     """
 
     status: SolveStatus

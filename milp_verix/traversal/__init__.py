@@ -1,0 +1,1 @@
+"""Algorithm 1: orders, strategies, and the loop over the oracle."""

@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import seconds_of
-from milp_verix.ball import Domain
 from milp_verix.clock import INTERRUPTED, Deadline
-from milp_verix.explanation import (
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.explanation import (
     Counterfactual,
     DomainEnd,
     Explanation,
@@ -22,18 +26,14 @@ from milp_verix.explanation import (
     StageStatistics,
     Statistics,
 )
-from milp_verix.features import FeaturesLike
-from milp_verix.onnx_network import NetworkLike
-from milp_verix.oracle import Oracle
-from milp_verix.order import Order, resolve_order, without_order
-from milp_verix.problem import Problem, make_problem
-from milp_verix.strategies import resolve_strategy
+from milp_verix.records.verdict import Stage
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal import Traversal, Walk, traverse
-from milp_verix.verdict import Stage
+from milp_verix.traversal.order import Order, resolve_order, without_order
+from milp_verix.traversal.strategies import resolve_strategy
+from milp_verix.traversal.traversal import Traversal, Walk, traverse
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.arrays import FloatArray
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def explain(
             array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: what summaries and pictures call the features, a text for each.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"random"``,
-            ``"sequential"``, or a list of all features; see :mod:`milp_verix.order`.
+            ``"sequential"``, or a list of all features; see :mod:`milp_verix.traversal.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see :mod:`milp_verix.strategies`.
+            checks are asked; the explanation is the same, see ``traversal.strategies``.
         label: the class explained; it must be the one predicted.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,

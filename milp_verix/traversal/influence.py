@@ -9,13 +9,13 @@ first.
 
 import numpy as np
 
-from milp_verix.ascent import climb, gradient, only
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
-from milp_verix.problem import Problem
-from milp_verix.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.gradient_ascent import climb, gradient, only
+from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.problem.problem import Problem
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.crown import upper_form
+from verix_encodings.bounds.crown import upper_form
 
 _ROUNDS = 3
 _HALVINGS = 6

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from milp_verix.arguments import integer_of
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.errors import InputError
-from milp_verix.influence import adaptive, influence
-from milp_verix.problem import Problem
-from milp_verix.whole_ball import WholeBall
+from milp_verix.oracle.whole_ball import WholeBall
+from milp_verix.problem.problem import Problem
+from milp_verix.traversal.influence import adaptive, influence
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 

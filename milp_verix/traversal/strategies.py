@@ -7,8 +7,8 @@ whole, and a feature is kept only once all before it are decided.
 """
 
 from milp_verix.errors import InputError
-from milp_verix.traversal import Strategy, Walk
-from milp_verix.verdict import Verdict
+from milp_verix.records.verdict import Verdict
+from milp_verix.traversal.traversal import Strategy, Walk
 
 
 def sequential(walk: Walk) -> None:
@@ -65,7 +65,7 @@ def galloping(walk: Walk) -> None:
 
     Counterfactuals that known points give are taken for all features at once, since they stay
     valid as ``B`` grows; then bounds free as many as they prove; then one exact check is made of
-    the features that are expected to go together (:mod:`~milp_verix.foresight`).
+    the features that are expected to go together (:mod:`~milp_verix.oracle.lookahead`).
     """
     _free_by_bounds(walk, len(walk.remaining))
     last = 0

@@ -5,7 +5,7 @@
 
 ``B`` only grows, so the counterfactual that put ``i`` into ``A`` stays valid for the final ``B``,
 and ``A`` is locally minimal. A traversal is a function that walks through the features; those in
-:mod:`~milp_verix.strategies` ask fewer questions for the same explanation.
+:mod:`~milp_verix.traversal.strategies` ask fewer questions for the same explanation.
 """
 
 from collections import Counter
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline, OutOfTimeError
-from milp_verix.oracle import Oracle
-from milp_verix.verdict import Effort, Stage, Verdict
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.verdict import Effort, Stage, Verdict
 
 
 @dataclass(slots=True)

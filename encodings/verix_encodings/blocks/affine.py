@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.network import Affine
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.network.network import Affine
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 
 def substitute(node: Affine, values: list[Expressions]) -> Expressions:

@@ -6,12 +6,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
-from verix_encodings.relu import big_m_relu
-from verix_encodings.relu_indicator import indicator_relu
-from verix_encodings.relu_partition import DEFAULT_PARTS, partition_relu
-from verix_encodings.relu_sos1 import sos1_relu
+from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.relu_indicator import indicator_relu
+from verix_encodings.blocks.relu_partition import DEFAULT_PARTS, partition_relu
+from verix_encodings.blocks.relu_sos1 import sos1_relu
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
 

@@ -22,9 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval, Region
-from verix_encodings.norm_ball import NormBall
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.bounds.interval import Interval, Region
+from verix_encodings.bounds.norm_ball import NormBall
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 
 def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:

@@ -13,12 +13,12 @@
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.affine import define
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.candidates import candidates
-from verix_encodings.network import Max
-from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
+from verix_encodings.blocks.affine import define
+from verix_encodings.bounds.dominance import candidates
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.network.network import Max
+from verix_encodings.program.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 def big_m_max(

@@ -12,10 +12,10 @@ choice that the row leaves.
 
 import numpy as np
 
-from verix_encodings.affine import define
-from verix_encodings.bounds import Interval
-from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
-from verix_encodings.relu_phases import activations, phases_of
+from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
 def big_m_relu(

@@ -12,17 +12,17 @@ is no constant that a binary is multiplied by: with ``d`` within the integrality
 1 the implication holds in full.
 
 A solver may still turn an implication into a row, and takes the big-M from the bounds of the
-columns: then the integrality tolerance leaks as it does in :mod:`verix_encodings.relu`. That is
+columns: then the integrality tolerance leaks as it does in ``blocks.relu``. That is
 why ``z`` and ``a`` carry the same bounds here as there.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.affine import define
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
-from verix_encodings.relu_phases import activations, phases_of
+from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 
 def indicator_relu(

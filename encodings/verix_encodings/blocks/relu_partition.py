@@ -27,11 +27,11 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.affine import define
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
-from verix_encodings.relu_phases import activations, phases_of
+from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 DEFAULT_PARTS = 2
 

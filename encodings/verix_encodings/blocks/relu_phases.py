@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import IntArray, placed
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import Expressions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

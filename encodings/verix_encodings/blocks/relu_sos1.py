@@ -14,10 +14,10 @@ and ``s ≤ −l``, but not the triangle that the big-M formulation has.
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.affine import define
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
-from verix_encodings.relu_phases import activations, phases_of
+from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 
 def sos1_relu(

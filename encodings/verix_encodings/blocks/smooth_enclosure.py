@@ -19,18 +19,24 @@ neither does any with ``K = 1``:
     s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺,   s z + b⁻' ≤ a ≤ s z + b⁺'       the best lines, and the strip
 
 The program holds the network's values and more: what is proven of it holds for the network, and a
-point of it may be none of the network's. The lines are those of :mod:`~verix_encodings.strips`.
+point of it may be none of the network's. The lines are those of ``bounds.strips``.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.affine import define
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
-from verix_encodings.smooth import SmoothFunction
-from verix_encodings.strips import best_lines, breakpoints, chord_slope, intercepts, value_range
+from verix_encodings.blocks.affine import define
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.strips import (
+    best_lines,
+    breakpoints,
+    chord_slope,
+    intercepts,
+    value_range,
+)
+from verix_encodings.network.smooth_functions import SmoothFunction
+from verix_encodings.program.program import Expressions, ProgramBuilder
 
 DEFAULT_SEGMENTS = 6
 _THIN = 0.01

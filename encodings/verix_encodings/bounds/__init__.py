@@ -1,0 +1,1 @@
+"""Enclosures of values and slopes."""

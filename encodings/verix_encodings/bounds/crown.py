@@ -40,10 +40,17 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.bounds import Bounds, Interval, Late, Region, forward_interval, never
-from verix_encodings.candidates import candidates
-from verix_encodings.network import Affine, Max, Network, Node, Relu, Smooth
-from verix_encodings.strips import best_lines
+from verix_encodings.bounds.dominance import candidates
+from verix_encodings.bounds.interval import (
+    Bounds,
+    Interval,
+    Late,
+    Region,
+    forward_interval,
+    never,
+)
+from verix_encodings.bounds.strips import best_lines
+from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
 
 # above this share of entries that are not zero, a product with an ndarray is faster
 _SPARSE = 0.1

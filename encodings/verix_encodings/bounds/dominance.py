@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.network import Max
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.network.network import Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)

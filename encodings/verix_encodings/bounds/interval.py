@@ -5,8 +5,8 @@
     a = max_j z_j,  z_j ∈ [l_j, u_j]                      ⇒   a ∈ [max_j l_j, max_j u_j]
     a = σ(z),      z ∈ [l, u]                            ⇒   a between lines of slope 0
 
-The last one is that of :mod:`~verix_encodings.strips`. Where ``v_0``, the input, lies in a norm
-ball, ``M_0 v_0`` is bounded over the ball itself (:mod:`~verix_encodings.norm_ball`) and not over
+The last one is that of ``bounds.strips``. Where ``v_0``, the input, lies in a norm
+ball, ``M_0 v_0`` is bounded over the ball itself (``bounds.norm_ball``) and not over
 the box around it.
 
 Every step is widened by the rounding error that float64 can make in it (the bound ``γ_n |M||v|``
@@ -21,8 +21,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
-from verix_encodings.network import Affine, Max, Network, Node, Smooth
-from verix_encodings.strips import value_range
+from verix_encodings.bounds.strips import value_range
+from verix_encodings.network.network import Affine, Max, Network, Node, Smooth
 
 
 class Region(Protocol):

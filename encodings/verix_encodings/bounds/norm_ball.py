@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, dense, frozen, relative_error
-from verix_encodings.bounds import Interval
+from verix_encodings.bounds.interval import Interval
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, relative_error
-from verix_encodings.bounds import Bounds
-from verix_encodings.candidates import candidates
-from verix_encodings.network import Affine, Network, Node, Relu, Smooth
-from verix_encodings.strips import slope_range
+from verix_encodings.bounds.dominance import candidates
+from verix_encodings.bounds.interval import Bounds
+from verix_encodings.bounds.strips import slope_range
+from verix_encodings.network.network import Affine, Network, Node, Relu, Smooth
 
 Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper bounds on derivatives, each of shape (outputs, size of a value)."""

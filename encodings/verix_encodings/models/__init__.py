@@ -1,0 +1,1 @@
+"""Whole programs made of blocks: a check, scenarios, a contrast, a cover."""

@@ -27,12 +27,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
-from verix_encodings.bounds import Bounds, Interval
-from verix_encodings.crown import upper_form
-from verix_encodings.enclosure import DEFAULT_SEGMENTS
-from verix_encodings.encode import BallEncoding, encode_values
-from verix_encodings.network import Network
-from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.bounds.crown import upper_form
+from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.models.encode import BallEncoding, encode_values
+from verix_encodings.network.network import Network
+from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

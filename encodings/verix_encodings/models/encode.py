@@ -4,15 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from verix_encodings.affine import substitute
-from verix_encodings.ball import linf_ball
-from verix_encodings.bounds import Bounds
-from verix_encodings.enclosure import DEFAULT_SEGMENTS, enclose_smooth
-from verix_encodings.formulations import ReluEncoding
-from verix_encodings.maxpool import big_m_max
-from verix_encodings.network import Affine, Max, Network, Smooth
-from verix_encodings.program import Expressions, Program, ProgramBuilder
-from verix_encodings.relu import big_m_relu
+from verix_encodings.blocks.affine import substitute
+from verix_encodings.blocks.formulations import ReluEncoding
+from verix_encodings.blocks.input_ball import linf_ball
+from verix_encodings.blocks.maxpool import big_m_max
+from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS, enclose_smooth
+from verix_encodings.bounds.interval import Bounds
+from verix_encodings.network.network import Affine, Max, Network, Smooth
+from verix_encodings.program.program import Expressions, Program, ProgramBuilder
 
 BallEncoding: TypeAlias = Callable[[ProgramBuilder], Expressions]
 

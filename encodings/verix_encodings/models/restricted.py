@@ -16,8 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds import BoundMethod, Bounds, Interval
-from verix_encodings.scenario import Budget, Cover, Part, PhaseTable, Precedence, Scenario, Twins
+from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
+from verix_encodings.models.scenario import (
+    Budget,
+    Cover,
+    Part,
+    PhaseTable,
+    Precedence,
+    Scenario,
+    Twins,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """One program for a network over every smaller ball: the same rows, other numbers in them.
 
-Over the full ball a neuron has bounds ``[L, U]``, and :mod:`~verix_encodings.relu` gives it columns
+Over the full ball a neuron has bounds ``[L, U]``, and ``blocks.relu`` gives it columns
 ``z``, ``a`` and, if ``L < 0 < U``, a phase ``d``. Over a ball inside the full one, with bounds
 ``[l, u]`` that hold there, narrowed to ``[max(l, L), min(u, U)]``, the program becomes that of the
 smaller ball by
@@ -23,10 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, frozen
-from verix_encodings.bounds import Bounds, Interval
-from verix_encodings.encode import Encoding, encode
-from verix_encodings.network import Affine, Network, Relu
-from verix_encodings.program import LEAST_BIG_M, Program
+from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.models.encode import Encoding, encode
+from verix_encodings.network.network import Affine, Network, Relu
+from verix_encodings.program.program import LEAST_BIG_M, Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,13 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import BoundMethod, Bounds, Interval
-from verix_encodings.encode import encode_values
-from verix_encodings.network import Network, Relu
-from verix_encodings.program import Expressions, Program, ProgramBuilder
-from verix_encodings.relu import big_m_relu
-from verix_encodings.safe_bound import encoding_error
-from verix_encodings.twins import couple, relu_columns
+from verix_encodings.blocks.paired_relu import couple, relu_columns
+from verix_encodings.blocks.relu import big_m_relu
+from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
+from verix_encodings.models.encode import encode_values
+from verix_encodings.network.network import Network, Relu
+from verix_encodings.program.program import Expressions, Program, ProgramBuilder
+from verix_encodings.proofs.safe_bound import encoding_error
 
 SLACK = 1e-7
 """How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""

@@ -1,0 +1,1 @@
+"""The network as data, and its evaluation."""

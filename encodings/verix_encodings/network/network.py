@@ -24,7 +24,7 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.smooth import SmoothFunction
+from verix_encodings.network.smooth_functions import SmoothFunction
 
 
 @dataclass(frozen=True, slots=True, eq=False)

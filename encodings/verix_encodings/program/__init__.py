@@ -1,0 +1,1 @@
+"""A mixed-integer program as data; LP and MPS files."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program import Program
+from verix_encodings.program.program import Program
 
 _TERMS_IN_A_LINE = 5
 

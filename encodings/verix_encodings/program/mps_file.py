@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program import Program
+from verix_encodings.program.program import Program
 
 
 def write_mps(program: Program, cost: FloatArray, path: Path) -> None:

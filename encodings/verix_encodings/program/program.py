@@ -3,7 +3,7 @@
     minimise  c·v   subject to   r⁻ ≤ A v ≤ r⁺,   l ≤ v ≤ u,   v_j ∈ Z for j in the integer set,
                                  Σ_{j ∈ J} v_j² ≤ r²  for each quadratic row (J, r)
 
-and, where an encoding asks for them, the logical constraints of :mod:`verix_encodings.logic`.
+and, where an encoding asks for them, the logical constraints of ``program.logic``.
 
 There is always a minimisation and never a constant in the objective: solvers and file formats
 disagree about both. The cost ``c`` is not part of the program, since one program serves many.
@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, frozen
-from verix_encodings.logic import Indicator, Sos1
+from verix_encodings.program.logic import Indicator, Sos1
 
 LEAST_BIG_M = 1e-7
 """No big-M of an encoding is smaller: readers of files drop coefficients of up to 1e-9."""
@@ -168,8 +168,8 @@ class Program:
         ``cost`` has shape (columns,). Raises ``ValueError`` for another suffix or shape, and for
         what the format does not have.
         """
-        from verix_encodings.lp import write_lp
-        from verix_encodings.mps import write_mps
+        from verix_encodings.program.lp_file import write_lp
+        from verix_encodings.program.mps_file import write_mps
 
         target, weights = Path(path), np.asarray(cost, dtype=np.float64)
         writers = {".lp": write_lp, ".mps": write_mps}

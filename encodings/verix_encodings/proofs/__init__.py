@@ -1,0 +1,1 @@
+"""Bounds from duals, and certificates."""

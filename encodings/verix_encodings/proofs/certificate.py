@@ -6,7 +6,7 @@ holds row multipliers ``y``. Over the relaxation of its case they prove
     c·v ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j),   d = c − Aᵀy,
     l_j = u_j = b_j for j ∈ F
 
-for whatever ``y`` (:mod:`~verix_encodings.safe_bound`); with ``c = 0``, a right-hand side above
+for whatever ``y`` (``proofs.safe_bound``); with ``c = 0``, a right-hand side above
 zero shows that the case has no point. The cases together must leave nothing out:
 
     every v ∈ {0, 1}^J has a leaf with v_j = b_j for all j ∈ F,
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, frozen
-from verix_encodings.program import Program
-from verix_encodings.safe_bound import SafeBound
+from verix_encodings.program.program import Program
+from verix_encodings.proofs.safe_bound import SafeBound
 
 Case = tuple[tuple[int, int], ...]
 """Fixed columns: pairs (column, 0 or 1)."""
@@ -47,7 +47,7 @@ def certified_bound(
     """Return a lower bound on ``cost·v`` over ``program`` that the ``leaves`` prove.
 
     ``cost`` has shape (columns,); ``row_error`` widens every row on both sides, by what rounding
-    did to it (:func:`~verix_encodings.safe_bound.encoding_error`). The bound is infinite where
+    did to it (``safe_bound.encoding_error``). The bound is infinite where
     they prove that the program has no point. Raises ``ValueError`` for leaves that are not cases
     of this program, or that leave a case out.
     """

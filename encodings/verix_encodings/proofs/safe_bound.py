@@ -11,7 +11,7 @@ bad ones it is weaker and still valid. Every sum is computed in float64 and lowe
 error that it can have made.
 
 The rows of an encoding are themselves rounded: ``M_k C_k`` and ``M_k k_k`` of
-:mod:`~verix_encodings.affine` are products in float64. :func:`encoding_error` bounds by how much a
+``blocks.affine`` are products in float64. :func:`encoding_error` bounds by how much a
 true trajectory of the network can miss a row for that reason; the rows are widened by it.
 """
 
@@ -22,10 +22,10 @@ from functools import cached_property
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
-from verix_encodings.bounds import Bounds, Interval
-from verix_encodings.network import Affine, Max, Network, Node, Smooth
-from verix_encodings.program import Program
-from verix_encodings.strips import slope_range
+from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.bounds.strips import slope_range
+from verix_encodings.network.network import Affine, Max, Network, Node, Smooth
+from verix_encodings.program.program import Program
 
 _SMOOTH_OPERATIONS = 16
 """An evaluation of a smooth activation rounds no more than so many operations do."""

@@ -1,0 +1,1 @@
+"""Close a node by listing the sets that are left, and refuting them."""

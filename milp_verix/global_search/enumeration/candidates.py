@@ -11,8 +11,8 @@ feature by feature, and what completes one is a few slices of that list.
 
 import numpy as np
 
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.frontier import Frontier
+from milp_verix.global_search.enumeration.frontier import Frontier
+from milp_verix.global_search.enumeration.set_products import CandidateSets
 from verix_encodings.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-9

@@ -3,22 +3,22 @@
 Each perturbation is evaluated for all sets that are left at once, in float64, and refutes a set
 where a margin is above zero by more than the error that the evaluation can have. The first layer is
 a sum over the features that are in: it is evaluated for each half of a set that there is
-(:mod:`~milp_verix.candidate_sets`), and a set adds two of these sums.
+(:mod:`~milp_verix.global_search.enumeration.set_products`), and a set adds two of these sums.
 """
 
 import time
 
 import numpy as np
 
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.first_layer import FirstLayer
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.enumeration.first_layer import FirstLayer
+from milp_verix.global_search.enumeration.set_products import CandidateSets
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.batch import batch_values
-from verix_encodings.safe_bound import evaluation_error
-from verix_encodings.scenario import SLACK
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import SLACK
+from verix_encodings.network.batch import batch_values
+from verix_encodings.proofs.safe_bound import evaluation_error
 
 # what is evaluated at once stays in the cache
 _CHUNK = 100_000

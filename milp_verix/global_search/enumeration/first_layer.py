@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.network import Affine
-from verix_encodings.scenario import network_of_shares
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.models.scenario import network_of_shares
+from verix_encodings.network.network import Affine
 
 
 class FirstLayer:

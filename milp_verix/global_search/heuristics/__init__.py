@@ -1,0 +1,1 @@
+"""Primal heuristics: incumbent, descent, round and swap."""

@@ -1,7 +1,7 @@
 """The least cost of shares of features near an explanation: where cheaper ones may be.
 
 Near some shares each margin under each perturbation is linear in them
-(:mod:`~milp_verix.linear_margins`). The cheapest shares that survive all perturbations known are a
+(``heuristics.linearised_margins``). The cheapest shares that survive all perturbations known are a
 linear program then. Where no step survives, however small, the margins bend at those shares: the
 rows of a step too far join, too. What the cheapest shares do not survive is found by the search for
 the worst case, and so on, until that hurts little. That is a local minimum of the continuous
@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from milp_verix.linear_margins import (
+from milp_verix.global_search.heuristics.linearised_margins import (
     LinearMargins,
     largest_margin,
     linear_margins,
     minimised,
 )
-from milp_verix.perturbations import Perturbations
-from milp_verix.wishes import Wishes
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.problem.objective import Wishes
 from verix_encodings.arrays import FloatArray
 
 _STEPS = 20

@@ -1,11 +1,11 @@
 """The best explanation known so far, and how shares of features become a better one.
 
-The first one is locally minimal, by the loop of :mod:`~milp_verix.explain` in the order
+The first one is locally minimal, by the loop of :mod:`~milp_verix.traversal.explain` in the order
 ``adaptive``, and is the answer, counterfactuals and all, until there is a cheaper one. Where time
 ends it early, *repair* goes on: shares are rounded up, and while a perturbation is found that
 changes the prediction, the features that it rests on most join the set. Later ones are proposals of
-:mod:`~milp_verix.polish` at a cost that is near the bound: sets near the best explanation, near the
-local minimum that it leads to (:mod:`~milp_verix.local_minimum`), or near the shares that the
+``heuristics.round_and_swap`` at a cost that is near the bound: sets near the best explanation, near
+the local minimum that it leads to (``heuristics.continuous_descent``), or near the shares that the
 relaxation gives to features, which survive the perturbations known. What such a set does not
 survive is added to these, with the worst case there is, and the next proposal survives it. A set
 counts once the check proves it; what else can be freed of it, and the counterfactuals of the rest,
@@ -18,21 +18,21 @@ from contextlib import suppress
 
 import numpy as np
 
-from milp_verix.adversary import Adversary
 from milp_verix.clock import INTERRUPTED, NO_LIMIT, TIME_LIMIT, Deadline, OutOfTimeError
-from milp_verix.explain import explanation_of
-from milp_verix.explanation import Explanation
-from milp_verix.influence import adaptive
-from milp_verix.local_minimum import local_minimum
-from milp_verix.oracle import Oracle
-from milp_verix.order import Order
-from milp_verix.perturbations import Perturbations
-from milp_verix.polish import polished
-from milp_verix.strategies import galloping
-from milp_verix.traversal import Traversal, Walk, traverse
-from milp_verix.verdict import Verdict
-from milp_verix.wishes import Wishes
-from milp_verix.worst_case import WorstCase
+from milp_verix.global_search.heuristics.continuous_descent import local_minimum
+from milp_verix.global_search.heuristics.round_and_swap import polished
+from milp_verix.global_search.pricing.adversary import Adversary
+from milp_verix.global_search.pricing.exact_pricing import WorstCase
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import Wishes
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.verdict import Verdict
+from milp_verix.traversal.explain import explanation_of
+from milp_verix.traversal.influence import adaptive
+from milp_verix.traversal.order import Order
+from milp_verix.traversal.strategies import galloping
+from milp_verix.traversal.traversal import Traversal, Walk, traverse
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _REPAIRS = 200

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings.arrays import FloatArray
-from verix_encodings.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_gradients, batch_values
 
 _ROWS = 150
 _FIRST_ROWS = 20

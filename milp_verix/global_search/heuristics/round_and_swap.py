@@ -1,7 +1,7 @@
 """A whole set of features of a given cost that survives the perturbations known, as well as it can.
 
 Near a set, each margin under each perturbation is linear in the shares ``A`` of the features
-(:mod:`~milp_verix.linear_margins`). The shares with the largest distance from all margins,
+(``heuristics.linearised_margins``). The shares with the largest distance from all margins,
 ``min_A max_r m_r(A)``, ``c·A ≤ budget``, are a linear program, solved anew around its solution
 until this survives. They are rounded, and then features are swapped, in against out, as long as the
 largest margin sinks; where that is not enough, a program looks for whole features first. Nothing is
@@ -14,12 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.errors import SolverError
-from milp_verix.linear_margins import LinearMargins, largest_margin, linear_margins, minimised
-from milp_verix.perturbations import Perturbations
-from milp_verix.solvers import Targets, highs, open_session
-from milp_verix.wishes import Wishes
+from milp_verix.global_search.heuristics.linearised_margins import (
+    LinearMargins,
+    largest_margin,
+    linear_margins,
+    minimised,
+)
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.problem.objective import Wishes
+from milp_verix.solvers import Targets, open_session
+from milp_verix.solvers.backends import highs
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.program import ProgramBuilder
+from verix_encodings.program.program import ProgramBuilder
 
 _SWAPS = 60
 _SHORT_LIST = 60

@@ -1,0 +1,1 @@
+"""The perturbation that a set of features does not survive: heuristic, then exact."""

@@ -1,14 +1,14 @@
 """What is known against sets of features, and what finds more: perturbations.
 
-A search by gradients (:mod:`~milp_verix.perturbations`) begins at those known last, and where it
-matters that there is nothing worse, programs look further (:mod:`~milp_verix.worst_case`).
+A search by gradients (``pricing.perturbation_set``) begins at those known last, and where it
+matters that there is nothing worse, programs look further (``pricing.exact_pricing``).
 """
 
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.perturbations import Perturbations
-from milp_verix.worst_case import WorstCase
+from milp_verix.global_search.pricing.exact_pricing import WorstCase
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _NEWEST = 300

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.problem import Problem
+from milp_verix.problem.problem import Problem
 from verix_encodings import Network
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.batch import batch_gradients, batch_values
-from verix_encodings.bounds import Late, never
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.network.batch import batch_gradients, batch_values
 
 _STEPS = 12
 _SHARES = (1.0, 0.5, 0.2, 0.05)

@@ -1,0 +1,1 @@
+"""The linear program of a node: bound, constraint pool, tightening, branching."""

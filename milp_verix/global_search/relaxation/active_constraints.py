@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.crown import crown_bounds
-from verix_encodings.scenario import Part, Precedence, Scenario, Twins
-from verix_encodings.settled import Settled, SettledPhase, kept_twins, reduced
+from verix_encodings.bounds.crown import crown_bounds
+from verix_encodings.models.restricted import Settled, SettledPhase, kept_twins, reduced
+from verix_encodings.models.scenario import Part, Precedence, Scenario, Twins
 
 _BEARS = 1e-7
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Set
 
 import numpy as np
 
-from milp_verix.perturbations import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.batch import batch_values
-from verix_encodings.scenario import SLACK, Cover, Part, Scenario
+from verix_encodings.models.scenario import SLACK, Cover, Part, Scenario
+from verix_encodings.network.batch import batch_values
 
 VIOLATED = 10 * SLACK
 """From which margin on a scenario counts as violated."""

@@ -14,15 +14,15 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.enclosing import proven_least
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.global_search.relaxation.enclosing import proven_least
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds import Interval
-from verix_encodings.network import Affine, Relu
-from verix_encodings.program import Expressions
-from verix_encodings.relu_phases import phases_of
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Part, Scenario, ScenarioProgram, Twins, row_error
+from verix_encodings.blocks.relu_phases import phases_of
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram, Twins, row_error
+from verix_encodings.network.network import Affine, Relu
+from verix_encodings.program.program import Expressions
+from verix_encodings.proofs.safe_bound import SafeBound
 
 _NEAREST = 1
 _USEFUL = 0.7

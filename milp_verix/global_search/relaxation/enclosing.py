@@ -6,11 +6,11 @@ import numpy as np
 
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds import Interval
-from verix_encodings.program import Expressions
-from verix_encodings.safe_bound import SafeBound
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.program import Expressions
+from verix_encodings.proofs.safe_bound import SafeBound
 
 _LEAST = 1e-7
 _NEAR = 0.05

@@ -1,6 +1,6 @@
 """A program of parts as a live LP holds it, and what row duals prove over its relaxation.
 
-A bound is evaluated from row duals alone (:mod:`verix_encodings.safe_bound`), and so is
+A bound is evaluated from row duals alone (:mod:`verix_encodings.proofs.safe_bound`), and so is
 infeasibility, from a dual ray: neither rests on the solver.
 """
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.phase_choice import PhaseChoice
-from milp_verix.relaxed import Fixings
+from milp_verix.global_search.relaxation.node import Fixings
+from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.live_lp import LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.program import Program
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Part, PhaseTable, ScenarioProgram, row_error
+from verix_encodings.models.scenario import Part, PhaseTable, ScenarioProgram, row_error
+from verix_encodings.program.program import Program
+from verix_encodings.proofs.safe_bound import SafeBound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

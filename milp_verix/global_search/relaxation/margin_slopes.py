@@ -4,10 +4,10 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from milp_verix.part_pool import VIOLATED, PartPool
+from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, PartPool
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.batch import batch_slopes
-from verix_encodings.scenario import PhaseTable, Scenario
+from verix_encodings.models.scenario import PhaseTable, Scenario
+from verix_encodings.network.batch import batch_slopes
 
 
 def margin_slopes(

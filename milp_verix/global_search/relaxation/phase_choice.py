@@ -10,10 +10,10 @@ Two measures, of which the geometric mean decides:
 
 import numpy as np
 
-from milp_verix.solvers.live_lp import LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.program import Program
-from verix_encodings.scenario import PhaseTable
+from verix_encodings.models.scenario import PhaseTable
+from verix_encodings.program.program import Program
 
 _WRONG = 1e-8
 _TIE = 1e-3

@@ -1,32 +1,36 @@
 """The linear relaxation of a scenario program on one live LP: bounds with proof, and what is open.
 
 It grows by parts that an optimum violates, and is tightened for cheaper sets; what is proven is
-proven by row duals (:mod:`milp_verix.relaxed_program`).
+proven by row duals (:mod:`milp_verix.global_search.relaxation.lp`).
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milp_verix.bearing_parts import bearing, grouped, left_of
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.coupled_parts import alike, coupled
-from milp_verix.margin_slopes import margin_slopes
-from milp_verix.part_pool import PartPool
-from milp_verix.relaxed import Fixings, Relaxed, forced_features
-from milp_verix.relaxed_program import relaxed_program
+from milp_verix.global_search.enumeration.set_products import CandidateSets
+from milp_verix.global_search.relaxation.active_constraints import bearing, grouped, left_of
+from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.coupling import alike, coupled
+from milp_verix.global_search.relaxation.lp import relaxed_program
+from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
+from milp_verix.global_search.relaxation.node import Fixings, Relaxed, forced_features
+from milp_verix.global_search.relaxation.surrogates import (
+    Surrogates,
+    no_surrogates,
+    surrogates_of,
+)
+from milp_verix.global_search.relaxation.surviving_sets import surviving
+from milp_verix.global_search.relaxation.tightened_parts import tightened
+from milp_verix.problem.objective import Wishes
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.live_lp import LiveLp, LpCount, LpResult
-from milp_verix.surrogates import Surrogates, no_surrogates, surrogates_of
-from milp_verix.surviving_sets import surviving
-from milp_verix.tightened_parts import tightened
-from milp_verix.wishes import Wishes
+from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.crown import crown_bounds
-from verix_encodings.program import Program
-from verix_encodings.scenario import Budget, Part, Scenario, ScenarioProgram
-from verix_encodings.settled import Settled, reduced, settled_phases
+from verix_encodings.bounds.crown import crown_bounds
+from verix_encodings.models.restricted import Settled, reduced, settled_phases
+from verix_encodings.models.scenario import Budget, Part, Scenario, ScenarioProgram
+from verix_encodings.program.program import Program
 
 _WHOLE = 1e-7
 _BEYOND = 1e-6
@@ -243,7 +247,7 @@ class Relaxation:
 
         They cost ``enough`` at most, and satisfy what each scenario that bears on the optimum found
         last asks of them. None where that is too much to find out, by ``most`` as in
-        :func:`~milp_verix.surviving_sets.surviving`.
+        :func:`~milp_verix.global_search.relaxation.surviving_sets.surviving`.
         """
         asked = self._surrogates(fixings).on(settled)
         limit = enough + _BEYOND * (1.0 + abs(enough)) - self.cost(settled.inside)

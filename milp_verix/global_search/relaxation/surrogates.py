@@ -2,10 +2,10 @@
 
 The row duals of an optimum aggregate all rows of a program to its bound. Those of one scenario's
 rows alone aggregate these to a surrogate ``g·A + h ≤ 0``, with every other column where it asks
-least (:meth:`~verix_encodings.safe_bound.SafeBound.surrogate`). The bound and its penalties say
+least (``SafeBound.surrogate``). The bound and its penalties say
 what the sum of these says: of a million sets that satisfy the sum, hardly one satisfies each. All
 together they rule out most sets before these are chosen to the end
-(:mod:`~milp_verix.surviving_sets`).
+(:mod:`~milp_verix.global_search.relaxation.surviving_sets`).
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.settled import Settled
+from verix_encodings.models.restricted import Settled
+from verix_encodings.proofs.safe_bound import SafeBound
 
 
 @dataclass(frozen=True, slots=True, eq=False)

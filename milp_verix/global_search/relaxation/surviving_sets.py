@@ -19,12 +19,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from milp_verix.candidate_sets import CandidateSets
-from milp_verix.frontier import Frontier
+from milp_verix.global_search.enumeration.frontier import Frontier
+from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.live_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program import ProgramBuilder
+from verix_encodings.program.program import ProgramBuilder
 
 _ROUNDING = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)

@@ -28,12 +28,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.problem import Problem
-from milp_verix.wishes import Wishes
+from milp_verix.problem.objective import Wishes
+from milp_verix.problem.problem import Problem
 from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, IntArray
-from verix_encodings.safe_bound import evaluation_error
-from verix_encodings.scenario import SLACK, Precedence
+from verix_encodings.models.scenario import SLACK, Precedence
+from verix_encodings.proofs.safe_bound import evaluation_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ which those before it, and its own layers, have their new bounds already.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-from milp_verix.enclosing import enclosed, unstable
-from milp_verix.solvers.live_lp import LiveLp
-from verix_encodings.safe_bound import SafeBound
-from verix_encodings.scenario import Part, Scenario, ScenarioProgram, row_error
+from milp_verix.global_search.relaxation.enclosing import enclosed, unstable
+from milp_verix.solvers.phase.warm_lp import LiveLp
+from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram, row_error
+from verix_encodings.proofs.safe_bound import SafeBound
 
 
 def tightened(

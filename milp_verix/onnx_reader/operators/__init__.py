@@ -1,0 +1,1 @@
+"""One function and one registry line for each operator."""

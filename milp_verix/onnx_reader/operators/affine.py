@@ -5,6 +5,7 @@ from functools import reduce
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.tails import complement, gated
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import (
     Symbol,
@@ -17,7 +18,6 @@ from milp_verix.onnx_reader.symbol import (
     scale,
     times,
 )
-from milp_verix.onnx_reader.tails import complement, gated
 
 
 @operator("Add")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.windows import WINDOW_ATTRIBUTES, windows
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, dot, rearrange
-from milp_verix.onnx_reader.windows import WINDOW_ATTRIBUTES, windows
 
 
 @operator("Conv", attributes=(*WINDOW_ATTRIBUTES, "group"))

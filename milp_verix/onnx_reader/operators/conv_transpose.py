@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.windows import WINDOW_ATTRIBUTES, positive, split
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import (
     Shape,
@@ -17,7 +18,6 @@ from milp_verix.onnx_reader.symbol import (
     check_nonzeros,
     linear,
 )
-from milp_verix.onnx_reader.windows import WINDOW_ATTRIBUTES, positive, split
 from verix_encodings.arrays import IntArray
 
 

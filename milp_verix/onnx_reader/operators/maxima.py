@@ -4,8 +4,8 @@ from functools import reduce
 
 import numpy as np
 
-from milp_verix.onnx_reader.activations import at_least, at_most
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.activations import at_least, at_most
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, broadcast, join, scale
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.windows import PADDING, WINDOW_ATTRIBUTES, windows
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, as_symbol, dot
-from milp_verix.onnx_reader.windows import PADDING, WINDOW_ATTRIBUTES, windows
 from verix_encodings.arrays import IntArray
 
 

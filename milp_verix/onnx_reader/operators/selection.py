@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
+from milp_verix.onnx_reader.operators.tails import concatenated
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import (
     Symbol,
@@ -15,7 +16,6 @@ from milp_verix.onnx_reader.symbol import (
     join,
     rearrange,
 )
-from milp_verix.onnx_reader.tails import concatenated
 from verix_encodings.arrays import IntArray
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}

@@ -1,1 +1,1 @@
-"""The parts of a figure of an explanation; :mod:`milp_verix.plotting` puts them together."""
+"""The parts of a figure of an explanation; ``reporting.plotting`` puts them together."""

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.comparison import Comparison, Run
 from milp_verix.errors import InputError
-from milp_verix.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
-from milp_verix.plotting import plot_format, write_figure
-from milp_verix.verdict import Answer
-from milp_verix.wording import counted, norm_text, number, seconds_text, shortened
+from milp_verix.records.comparison import Comparison, Run
+from milp_verix.records.verdict import Answer
+from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
+from milp_verix.reporting.plotting import plot_format, write_figure
+from milp_verix.reporting.wording import counted, norm_text, number, seconds_text, shortened
 
 _ROW = 0.3
 _TOP = 1.05

@@ -6,12 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from milp_verix.contrastive_explanation import ContrastiveExplanation
-from milp_verix.feature_labels import labels_of
-from milp_verix.figures.image_view import ImageView, image_view
-from milp_verix.figures.outline import MARK, mark
-from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.figures.style import (
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.reporting.contrast_table import contrast_headline, contrast_outcome
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.image_view import ImageView, image_view
+from milp_verix.reporting.figures.outline import MARK, mark
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
     GRID,
     INK,
     LABEL,
@@ -21,9 +22,8 @@ from milp_verix.figures.style import (
     frame,
     typeset,
 )
-from milp_verix.finding_wording import contrast_headline, contrast_outcome
-from milp_verix.plotting import plot_format, write_figure
-from milp_verix.wording import prediction_text, shortened
+from milp_verix.reporting.plotting import plot_format, write_figure
+from milp_verix.reporting.wording import prediction_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 2.9
@@ -48,7 +48,7 @@ def plot_contrast(
 
     Images: the input with the contrast outlined, the change, and the counterfactual. Other inputs:
     a bar for the change of each coordinate in the contrast, the first 40 of them. Raises
-    ``InputError`` as :func:`milp_verix.plotting.plot_explanation` does.
+    ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
     """
     format_ = None if path is None else plot_format(path)
     view = image_view(found, image_shape)

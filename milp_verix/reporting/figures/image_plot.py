@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.explanation import Explanation
-from milp_verix.feature_labels import FeatureLabels, labels_of
-from milp_verix.figures.gallery import chosen
-from milp_verix.figures.image_view import (
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.feature_labels import FeatureLabels, labels_of
+from milp_verix.reporting.figures.gallery import chosen
+from milp_verix.reporting.figures.image_view import (
     ImageView,
     overlay,
     sensitivity_map,
     status_masks,
 )
-from milp_verix.figures.outline import mark
-from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.figures.style import (
+from milp_verix.reporting.figures.outline import mark
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
     INK,
     Status,
     colour_bar,
@@ -28,7 +28,7 @@ from milp_verix.figures.style import (
     sensitivity_label,
     typeset,
 )
-from milp_verix.wording import changed_text, shortened
+from milp_verix.reporting.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8

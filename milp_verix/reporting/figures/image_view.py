@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.explanation import Explanation
-from milp_verix.figures.style import Status, statuses
-from milp_verix.finding import Finding
 from milp_verix.image_shape import image_layout
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.figures.style import Status, statuses
 from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)

@@ -7,10 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.explanation import Explanation
-from milp_verix.figures.style import INK, MUTED, typeset
-from milp_verix.finding import Finding
-from milp_verix.wording import ball_text, headline, outcome_text, seconds_text, shortened
+from milp_verix.records.base import Finding
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.figures.style import INK, MUTED, typeset
+from milp_verix.reporting.wording import (
+    ball_text,
+    headline,
+    outcome_text,
+    seconds_text,
+    shortened,
+)
 
 DPI = 150
 

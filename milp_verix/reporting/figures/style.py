@@ -13,8 +13,8 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from milp_verix.explanation import Explanation
-from milp_verix.wording import counted
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.wording import counted
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain

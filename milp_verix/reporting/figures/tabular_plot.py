@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
-from milp_verix.explanation import Explanation
-from milp_verix.feature_labels import labels_of
-from milp_verix.figures.gallery import chosen
-from milp_verix.figures.outline import mark
-from milp_verix.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.figures.style import (
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.gallery import chosen
+from milp_verix.reporting.figures.outline import mark
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
     FRAME,
     GRID,
     INK,
@@ -28,7 +28,7 @@ from milp_verix.figures.style import (
     statuses,
     typeset,
 )
-from milp_verix.wording import changed_text, number, shortened
+from milp_verix.reporting.wording import changed_text, number, shortened
 from verix_encodings.arrays import FloatArray
 
 MOST = 40

@@ -23,15 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.engines import CBC, cbc_options
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
-from milp_verix.solvers.session import (
-    SolveResult,
-    SolveStatus,
-    Targets,
-    refuse_beyond,
-    start_of,
-)
+from milp_verix.solvers.parameters import CBC, cbc_options
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.solvers.engines import GUROBI, gurobi_options
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.parameters import GUROBI, gurobi_options
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,

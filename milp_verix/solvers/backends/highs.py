@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.engines import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
+from milp_verix.solvers.parameters import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,

@@ -15,8 +15,8 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
-from milp_verix.solvers.engines import Engine, engine_of, notes_on
-from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.parameters import Engine, engine_of, notes_on
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program

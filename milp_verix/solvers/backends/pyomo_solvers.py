@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.pyomo_export import program_block
+from milp_verix.solvers.backends.pyomo_model import program_block
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
-from milp_verix.solvers.engines import engine_of, notes_on
-from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.parameters import engine_of, notes_on
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers.engines import SCIP_DROPS, scip_options
-from milp_verix.solvers.remote import RemoteSession
+from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,

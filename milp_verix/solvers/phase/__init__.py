@@ -1,0 +1,1 @@
+"""Our own branch and bound over ReLU phases, on one warm linear program."""

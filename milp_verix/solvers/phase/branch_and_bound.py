@@ -9,7 +9,7 @@ split at the phase ``d_j`` with the greatest
 for the row duals ``y``: to first order, what the bound gains where the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
-rounding errors accounted for (:mod:`verix_encodings.safe_bound`), and so is the infeasibility of a
+rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a
 node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, however large
 the big-Ms.
 """
@@ -21,22 +21,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.errors import SolverError, SolverUnavailableError
-from milp_verix.solvers import highs
-from milp_verix.solvers.engines import HIGHS_DROPS
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.live_lp import LiveLp, LpResult
-from milp_verix.solvers.search import Node, Search
-from milp_verix.solvers.session import (
-    SolveResult,
-    SolveStatus,
-    Targets,
-    grown,
-    refuse_beyond,
-)
+from milp_verix.solvers.parameters import HIGHS_DROPS
+from milp_verix.solvers.phase.search_tree import Node, Search
+from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, grown, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
-from verix_encodings.safe_bound import SafeBound
+from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
 licence = "BSD-3-Clause, HiGHS MIT"

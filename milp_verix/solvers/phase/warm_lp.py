@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.solvers import highs
-from milp_verix.solvers.engines import HIGHS_DROPS, highs_options
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.row_differences import NO_REFERENCES, absolute, references, relative
+from milp_verix.solvers.parameters import HIGHS_DROPS, highs_options
+from milp_verix.solvers.phase.row_differences import NO_REFERENCES, absolute, references, relative
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
@@ -54,7 +54,7 @@ class LiveLp:
     """One ``Highs`` object with a linear program in it.
 
     Where it has many ``similar_rows``, HiGHS gets differences of these
-    (:mod:`~milp_verix.solvers.row_differences`). ``count`` is shared by all that come from it by
+    (``phase.row_differences``). ``count`` is shared by all that come from it by
     :meth:`another`.
     """
 
@@ -94,7 +94,7 @@ class LiveLp:
         """Replace the linear program by the relaxation of ``program``.
 
         Where the entries of the matrix are at the same places as before, as those of a
-        :class:`~verix_encodings.live.LiveEncoding` are, only numbers change, and the basis stays.
+        ``retightened.LiveEncoding`` are, only numbers change, and the basis stays.
         """
         old, new = self._program, self._stated(program, NO_REFERENCES)
         if old is not None and _alike(old, new):

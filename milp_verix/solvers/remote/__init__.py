@@ -1,0 +1,1 @@
+"""Sessions in a process of their own."""

@@ -1,4 +1,4 @@
-"""A process that holds one session, see :mod:`~milp_verix.solvers.worker`: ask it, or kill it.
+"""A process that holds one session, see ``remote.worker``: ask it, or kill it.
 
 To start one takes about a second, most of it imports. So one that is no longer needed is kept, idle
 and by the recipe of its session, for whoever asks for the same; the end of this process ends it.
@@ -41,8 +41,8 @@ class SolverProcess:
         weakref.finalize(self, _remove, self._folder, self._owner)
         path = [str(Path(entry).absolute()) for entry in sys.path]
         code = (
-            f"import sys; sys.path[:] = {path!r}; from milp_verix.solvers.worker import main; "
-            f"main({self._folder!r})"
+            f"import sys; sys.path[:] = {path!r}; "
+            f"from milp_verix.solvers.remote.worker import main; main({self._folder!r})"
         )
         with (Path(self._folder) / "errors").open("wb") as errors:
             self._process = subprocess.Popen(

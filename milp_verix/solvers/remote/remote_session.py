@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from milp_verix.errors import SolverError
-from milp_verix.solvers.process import SolverProcess, give_back, take
+from milp_verix.solvers.remote.process import SolverProcess, give_back, take
 from milp_verix.solvers.session import (
     Session,
     SolveResult,

@@ -1,4 +1,4 @@
-"""The other side of :class:`~milp_verix.solvers.remote.RemoteSession`: a process with one session.
+"""The other side of ``remote_session.RemoteSession``: a process with one session.
 
 It reads pickled questions from its standard input and writes answers to what was its standard
 output; whatever solvers print goes nowhere.
