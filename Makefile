@@ -19,9 +19,10 @@ demo: ## Explain an example image; writes explanation.json and explanation.png
 test: ## Run the tests
 	$(BIN)/pytest
 
-lint: ## Check style and formatting
+lint: ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
 
 types: ## Check types
 	$(BIN)/mypy
