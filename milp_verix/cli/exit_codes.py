@@ -1,4 +1,4 @@
-"""What the command line's exit codes mean; 0 is success."""
+"""The exit codes of the command line; 0 is success."""
 
 UNUSABLE = 2
 UNDECIDED = 3

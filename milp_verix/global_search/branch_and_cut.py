@@ -106,7 +106,7 @@ class ScenarioTree:
 
     @property
     def effort(self) -> SearchEffort:
-        """What it took so far, trees inside of it included."""
+        """The effort so far, that of inner trees included."""
         scenarios, count = self._relaxation.scenarios, self._relaxation.count
         return SearchEffort(
             "tree", self._choice.rounds, scenarios, self.nodes, count.programs, count.iterations

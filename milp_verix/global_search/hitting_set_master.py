@@ -58,7 +58,7 @@ class HittingSets:
 
     @property
     def effort(self) -> SearchEffort:
-        """What it took so far: each round solves one cover of the contrastive sets."""
+        """The effort so far: each round solves one cover of the contrastive sets."""
         known = len(self._clauses) - self._wished
         return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
 

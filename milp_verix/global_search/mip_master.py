@@ -56,7 +56,7 @@ class ProgramMaster:
 
     @property
     def effort(self) -> SearchEffort:
-        """What it took so far."""
+        """The effort so far."""
         return SearchEffort(
             "program",
             self._choice.rounds,

@@ -69,7 +69,7 @@ class Master(Protocol):
 
     @property
     def effort(self) -> SearchEffort:
-        """What the bound took so far."""
+        """The effort that the bound took so far."""
 
     def step(self, deadline: float) -> None:
         """Go on, until ``deadline`` at most."""

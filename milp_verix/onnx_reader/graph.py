@@ -1,4 +1,4 @@
-"""Which nodes of a graph a tensor needs, each after the nodes that it reads from.
+"""The nodes of a graph that a tensor needs, each after the nodes that it reads from.
 
 ONNX asks for nodes in such an order; onnxruntime takes them in any.
 """

@@ -61,7 +61,7 @@ class OnnxNetwork:
 
     @property
     def name(self) -> str:
-        """What a result calls the network: its file's name, or that it is in memory."""
+        """The network's name in a result: that of its file, or that it is in memory."""
         return IN_MEMORY if self.path is None else self.path.name
 
     @property

@@ -1,1 +1,1 @@
-"""What is asked: network, question, ball, features, objective."""
+"""The question that is asked: network, input, ball, features, objective."""

@@ -55,7 +55,7 @@ class StageStatistics:
 
 @dataclass(frozen=True, slots=True)
 class SearchEffort:
-    """What the search for a minimum took, beside the checks.
+    """The effort of the search for a minimum, beside the checks.
 
     ``master`` is what raised the bound: ``"tree"``, ``"program"`` or ``"hitting sets"``. ``rounds``
     counts the sets of features proposed that survive all scenarios known, ``scenarios`` the

@@ -1,4 +1,4 @@
-"""What to call a feature of a result: by its name, its row and column, or its number."""
+"""A feature of a result in words: its name, its row and column, or its number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class FeatureLabels:
 
     @property
     def unit(self) -> str:
-        """What the features are: ``"pixels"``, ``"pixel values"`` or ``"features"``."""
+        """The kind of the features: ``"pixels"``, ``"pixel values"`` or ``"features"``."""
         if self.names is not None or not self.places:
             return "features"
         return _UNITS[len(self.places[0])]

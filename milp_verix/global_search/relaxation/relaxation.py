@@ -80,7 +80,7 @@ class Relaxation:
 
     @property
     def count(self) -> LpCount:
-        """How many linear programs were solved, those for tightening included."""
+        """Number of linear programs solved, those for tightening included."""
         return self._lp.count
 
     def extend(self, parts: Sequence[Part], deadline: float = np.inf) -> None:

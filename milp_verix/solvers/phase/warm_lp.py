@@ -44,7 +44,7 @@ class LpResult:
 
 @dataclass(slots=True)
 class LpCount:
-    """How many linear programs were solved, with how many iterations."""
+    """Counts of the linear programs solved and of their iterations."""
 
     programs: int = 0
     iterations: int = 0
