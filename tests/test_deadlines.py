@@ -216,7 +216,7 @@ import sys, time
 from pathlib import Path
 import milp_verix.cli.app as cli
 import milp_verix.cli.options as cli_options
-from verix_encodings import crown
+from verix_encodings.bounds import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened
 
