@@ -12,9 +12,8 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.inputs import decoded_note, read_input, scale_bytes
-from milp_verix.cli.options import check_folder
+from milp_verix.cli.options import check_folder, exit_code
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
@@ -61,7 +60,7 @@ class Delivery:
                 last_first.callback(lambda: Console(highlight=False).print(summary(result)))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
-        return _exit_code(result)
+        return exit_code(result.minimal, result.statistics.stopped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,12 +87,6 @@ def given_input(
     scaled = f"the input's bytes were scaled from 0..255 to [{domain[0]:g}, {domain[1]:g}]"
     notes = (decoded_note(specification), None if x is given else scaled)
     return GivenInput(x, tuple(note for note in notes if note is not None))
-
-
-def _exit_code(result: Explanation) -> int:
-    if result.statistics.stopped == "interrupted":
-        return INTERRUPTED
-    return 0 if result.minimal else UNDECIDED
 
 
 @contextmanager

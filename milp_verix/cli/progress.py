@@ -1,4 +1,4 @@
-"""What a running explanation shows and leaves on disk before it is done."""
+"""Progress on the terminal, and results on disk, while a search runs."""
 
 import threading
 import time

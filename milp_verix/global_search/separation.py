@@ -48,7 +48,7 @@ class Choice(Protocol):
 
     @property
     def rounds(self) -> int:
-        """How often a set was asked about that survives all scenarios known."""
+        """Number of sets asked about that survive all scenarios known."""
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``."""
@@ -286,7 +286,7 @@ class SettledChoice:
 
     @property
     def rounds(self) -> int:
-        """How often a set was asked about in the whole search."""
+        """Number of sets asked about in the whole search."""
         return self._outer.rounds
 
     def show(self, shares: FloatArray, bound: float) -> None:

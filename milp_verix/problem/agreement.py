@@ -69,8 +69,7 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
         for place, other in enumerate(theirs.get(number, ())):
             found = _difference(ours[place], other, allowed)
             if found is not None:
-                before = [value[place] for value in values]
-                raise _disagreement(network, points[place], before, found)
+                raise _disagreement(network, points, values, place, found)
         if number in theirs and np.isfinite(theirs[number]).all():
             ours, error = np.array(theirs[number], dtype=np.float64), np.zeros_like(error)
         values.append(ours)
@@ -81,8 +80,7 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
         stripped = network.softmax_stripped or network.sigmoid_stripped
         found = (_out_of_order if stripped else _difference)(values[-1][place], scores, allowed)
         if found is not None:
-            before = [value[place] for value in values]
-            raise _disagreement(network, point, before, found)
+            raise _disagreement(network, points, values, place, found)
 
 
 def _range(values: FloatArray) -> Interval:
@@ -133,12 +131,17 @@ def _out_of_order(
 
 def _disagreement(
     network: OnnxNetwork,
-    point: NDArray[np.floating],
+    points: NDArray[np.floating],
     values: Sequence[FloatArray],
+    place: int,
     found: _Difference,
 ) -> ModelError:
-    """Return the error that names the first node whose value differs, given those before it."""
-    where, first = _first_node(network, point, values) or ("the output", found)
+    """Return the error that names the first node whose value differs at the point ``place``.
+
+    ``values`` are those before it at all points.
+    """
+    before = [value[place] for value in values]
+    where, first = _first_node(network, points[place], before) or ("the output", found)
     if first.entry < 0:
         told = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"
     else:

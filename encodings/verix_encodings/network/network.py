@@ -65,6 +65,11 @@ class Affine:
         """Indices of the values that the node reads."""
         return tuple(source for source, _ in self.terms)
 
+    @property
+    def roundings(self) -> tuple[FloatArray, ...]:
+        """The same as ``rounding``, with zeros where nothing was rounded."""
+        return self.rounding or (np.zeros(self.bias.size),) * (len(self.terms) + 1)
+
     def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
         """Bound how far the true map is from this one, row by row; shape (size of z,).
 
@@ -267,11 +272,10 @@ class Network:
             return Network(self.input_shape, (*self.nodes, appended))
         products = [weight @ inner for _, inner in last.terms]
         sizes = [np.asarray(abs(inner).sum(axis=1)) for _, inner in last.terms]
-        known = last.rounding or (np.zeros(last.bias.size),) * (len(sizes) + 1)
         gamma, way = relative_error(last.bias.size), abs(weight)
         rounding = [
             way @ (r + gamma * size)
-            for r, size in zip(known, [*sizes, np.abs(last.bias)], strict=True)
+            for r, size in zip(last.roundings, [*sizes, np.abs(last.bias)], strict=True)
         ]
         rounding[-1] = rounding[-1] + gamma * np.abs(shift) + off
         folded = Affine(
@@ -338,7 +342,7 @@ class Network:
         def folded(node: Affine) -> Affine:
             if 0 not in node.sources:
                 return node
-            known = node.rounding or (np.zeros(node.bias.size),) * (len(node.terms) + 1)
+            known = node.roundings
             shift, error = node.bias.copy(), known[-1].copy()
             terms, rounding = [], []
             for (source, inner), r in zip(node.terms, known, strict=False):
