@@ -15,11 +15,11 @@ from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.models.scenario import (
     Cover,
+    PairedRelus,
     Part,
     Precedence,
     Scenario,
     ScenarioProgram,
-    Twins,
     make_scenario,
 )
 from verix_encodings.program.program import Program
@@ -56,8 +56,8 @@ def allows(part: Part, taken: FloatArray) -> bool:
         return bool(taken[part.features].any())
     if isinstance(part, Precedence):
         return bool(np.all(taken[part.before] >= taken[part.after]))
-    # twins follow of the others
-    return isinstance(part, Twins) or bool(part.costs @ taken <= part.limit)
+    # paired ReLUs follow of the others
+    return isinstance(part, PairedRelus) or bool(part.costs @ taken <= part.limit)
 
 
 def of_interest(parts: list[Part], features: int = COUNT) -> list[FloatArray]:

@@ -9,7 +9,14 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from tests.scenario_parts import COUNT, drawn_perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.scenario import Budget, Cover, Part, Scenario, Twins, make_scenario
+from verix_encodings.models.scenario import (
+    CostLimit,
+    Cover,
+    PairedRelus,
+    Part,
+    Scenario,
+    make_scenario,
+)
 from verix_encodings.network.network import Relu
 from verix_encodings.program.program import Program
 
@@ -41,7 +48,7 @@ def drawn_similar(
     rng = np.random.default_rng([seed, 41])
     p = drawn_perturbations(rng, tmp_path)
     limit = float(rng.integers(3, COUNT + 1))
-    return [Budget(np.ones(COUNT), limit), *similar_parts(rng, p)], rng, p
+    return [CostLimit(np.ones(COUNT), limit), *similar_parts(rng, p)], rng, p
 
 
 def arguments(part: Part, node: int, taken: FloatArray) -> FloatArray:
@@ -74,15 +81,15 @@ def assert_inside(program: Program, point: FloatArray) -> None:
     assert np.all(point <= program.column_upper + SLACK)
 
 
-def differences(parts: Sequence[Part], twins: Twins, taken: FloatArray) -> FloatArray:
-    one, other = (arguments(parts[n], twins.node, taken) for n in (twins.of, twins.beside))
-    difference: FloatArray = (one - other)[twins.neurons]
+def differences(parts: Sequence[Part], paired: PairedRelus, taken: FloatArray) -> FloatArray:
+    one, other = (arguments(parts[n], paired.node, taken) for n in (paired.of, paired.beside))
+    difference: FloatArray = (one - other)[paired.neurons]
     return difference
 
 
-def assert_apart(parts: Sequence[Part], found: list[Twins], sets: list[FloatArray]) -> None:
-    for twins in found:
+def assert_apart(parts: Sequence[Part], found: list[PairedRelus], sets: list[FloatArray]) -> None:
+    for paired in found:
         for taken in sets:
-            difference = differences(parts, twins, taken)
-            assert np.all(difference >= twins.apart.lower - SLACK)
-            assert np.all(difference <= twins.apart.upper + SLACK)
+            difference = differences(parts, paired, taken)
+            assert np.all(difference >= paired.apart.lower - SLACK)
+            assert np.all(difference <= paired.apart.upper + SLACK)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import Budget, Part, Scenario, ScenarioProgram, Twins
+from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, ScenarioProgram
 from verix_encodings.program.program import Program, ProgramBuilder
 
 
@@ -28,14 +28,14 @@ def _assert_same_phases(one: ScenarioProgram, other: ScenarioProgram) -> None:
 
 
 def _parts(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator]:
-    """Return scenarios, a cover, an order, a budget, and twins, each after what it is about."""
+    """Return scenarios, a cover, an order, a budget, paired ReLUs, each after what it is about."""
     rng = np.random.default_rng([seed, 71])
     parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    parts.insert(int(rng.integers(len(parts))), Budget(rng.random(COUNT), 3.0))
+    parts.insert(int(rng.integers(len(parts))), CostLimit(rng.random(COUNT), 3.0))
     scenarios = [n for n, part in enumerate(parts) if isinstance(part, Scenario)]
     apart = Interval(np.array([-1.0, 0.0]), np.array([0.5, 2.0]))
     of, beside = rng.permutation(scenarios)[:2].tolist()
-    parts.append(Twins(of, beside, 1, np.array([0, 2]), apart))
+    parts.append(PairedRelus(of, beside, 1, np.array([0, 2]), apart))
     return parts, rng
 
 
@@ -70,7 +70,7 @@ def test_programs_that_follow_one_another_two_ways(seed: int, tmp_path: Path) ->
         ScenarioProgram.phases,
         lambda _: None,
     ]
-    for part in [part for part in parts if not isinstance(part, Twins)] * 2:
+    for part in [part for part in parts if not isinstance(part, PairedRelus)] * 2:
         held, growing = many[int(rng.integers(len(many)))]
         asked[int(rng.integers(len(asked)))](growing)
         many.append(([*held, part], growing.followed_by(part)))

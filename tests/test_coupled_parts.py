@@ -40,21 +40,21 @@ from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled, SettledPhase
-from verix_encodings.models.scenario import Budget, Part, Scenario, Twins, make_scenario
+from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, make_scenario
 from verix_encodings.network.network import Relu
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 
 
 @pytest.fixture(autouse=True)
-def _more_twins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Couple each scenario with two: rare kinds of twins are met more often."""
+def _more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Couple each scenario with two: rare kinds of paired ReLUs are met more often."""
     monkeypatch.setattr(coupled_parts, "_NEAREST", 2)
 
 
 def _coupled(
     parts: list[Part], core: set[int], deadline: float = np.inf, features: int = COUNT
-) -> list[Twins]:
+) -> list[PairedRelus]:
     lp = LiveLp(1, Tolerances())
     of_features = partial(grown, features=features)
     found = coupled(parts, core, alike(parts), of_features, lp, deadline=deadline)
@@ -86,11 +86,11 @@ def test_there_are_twins_of_every_kind_and_sets(tmp_path: Path) -> None:
     for seed in range(40):
         parts, *_ = drawn_similar(seed, tmp_path)
         found = _coupled(parts, {0})
-        for twins in found:
-            kinds[0] += int(np.sum(twins.apart.lower >= 0))
-            kinds[1] += int(np.sum(twins.apart.upper <= 0))
-            kinds[2] += int(np.sum((twins.apart.lower < 0) & (twins.apart.upper > 0)))
-            deeper += twins.node > 1
+        for paired in found:
+            kinds[0] += int(np.sum(paired.apart.lower >= 0))
+            kinds[1] += int(np.sum(paired.apart.upper <= 0))
+            kinds[2] += int(np.sum((paired.apart.lower < 0) & (paired.apart.upper > 0)))
+            deeper += paired.node > 1
         with_sets += bool(found) and len(of_interest(parts)) > 1
     assert min(kinds) >= 15
     assert with_sets >= 15
@@ -105,16 +105,16 @@ def test_the_first_ranges_are_those_of_another_solver(
     monkeypatch.setattr(coupled_parts, "_USEFUL", 1e9)
     parts, *_ = drawn_similar(seed, tmp_path)
     core, checked = {0, 1, 2}, 0
-    for twins in _coupled(parts, core):
-        if twins.node != 1:
+    for paired in _coupled(parts, core):
+        if paired.node != 1:
             # its program has rows of the layer before
             continue
-        pair = [twins.of, twins.beside]
+        pair = [paired.of, paired.beside]
         numbers = [*sorted(core - set(pair)), *pair]
         growing = grown([parts[n] for n in numbers])
         program = growing.build()
         z, other = (growing.arguments[n][0][1] for n in (-2, -1))
-        for i, l, u in zip(twins.neurons, twins.apart.lower, twins.apart.upper, strict=True):
+        for i, l, u in zip(paired.neurons, paired.apart.lower, paired.apart.upper, strict=True):
             mine, its = z.row(i, program.columns), other.row(i, program.columns)
             for sign, bound in ((1.0, l), (-1.0, -u)):
                 least = least_cost(program, sign * (mine[0] - its[0])) + sign * (mine[1] - its[1])
@@ -140,7 +140,7 @@ def test_the_same_perturbation_twice_gives_the_same_activation() -> None:
         for _ in range(2)
     ]
     found = _coupled(parts, {0, 1}, features=2)
-    assert {(twins.of, twins.beside) for twins in found} == {(0, 1), (1, 0)}
+    assert {(paired.of, paired.beside) for paired in found} == {(0, 1), (1, 0)}
     results = []
     for whole in (parts, [*parts, *found]):
         growing = grown(whole, 2)
@@ -169,17 +169,17 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
                 relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
                 relaxation.extend(parts[1:])
                 relaxation.tighten(enough, np.inf)
-                # columns of phases come before those that twins would add: there are none
+                # columns of phases come before those that paired ReLUs would add: there are none
                 phases = relaxation._growing.phases().phase.tolist()
                 bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
-                # the second time, twins of the first stay
+                # the second time, paired ReLUs of the first stay
                 relaxation.tighten(enough, np.inf)
             assert _bound(relaxation) <= min(costs, default=np.inf) + 1e-6
             relaxation.close()
-        without, with_twins = (np.array(found) for found in bounds)
-        assert np.all(with_twins >= without - 1e-6)
-        assert with_twins[0] <= min(costs, default=np.inf) + 1e-6
-        tighter += bool(np.any(with_twins > without + 1e-3))
+        without, with_paired = (np.array(found) for found in bounds)
+        assert np.all(with_paired >= without - 1e-6)
+        assert with_paired[0] <= min(costs, default=np.inf) + 1e-6
+        tighter += bool(np.any(with_paired > without + 1e-3))
     assert tighter >= 5
 
 
@@ -194,7 +194,7 @@ def test_there_are_twins_and_completions_left(tmp_path: Path) -> None:
 
 
 def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
-    """Check what is left in a node that some set is in; return how many twins, and how many sets.
+    """Check what is left in a node that some set is in; return how many pairs, and how many sets.
 
     Features, and phases, are settled as in that set.
     """
@@ -214,15 +214,15 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
             z = part.network.values(one)[1]
             neuron = int(rng.integers(z.size))
             phases[number] = [SettledPhase(1, neuron, bool(z[neuron] > 0))]
-    needed = [n for n, part in enumerate(parts) if not isinstance(part, Twins) and n]
+    needed = [n for n, part in enumerate(parts) if not isinstance(part, PairedRelus) and n]
     without = int(rng.integers(1, len(parts)))
     needed = [n for n in needed if n != without]
     left = left_of(parts, range(len(parts)), needed, settled, phases)
     assert left is not None
-    smaller: list[Part] = [Budget(np.ones(free.size), float(free.size)), *(p for _, p in left)]
+    smaller: list[Part] = [CostLimit(np.ones(free.size), float(free.size)), *(p for _, p in left)]
     names = [0, *(name for name, _ in left)]
     for name, part in zip(names, smaller, strict=True):
-        if isinstance(part, Twins):
+        if isinstance(part, PairedRelus):
             assert name == -1
             assert isinstance(smaller[part.of], Scenario)
             assert without not in (names[part.of], names[part.beside])
@@ -238,7 +238,7 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
         if all(signs):
             completions += 1
             assert_inside(program, point(program, smaller, taken[free]))
-    return sum(isinstance(part, Twins) for part in smaller), completions
+    return sum(isinstance(part, PairedRelus) for part in smaller), completions
 
 
 def _scenario(part: Part) -> Scenario:
@@ -266,16 +266,16 @@ def test_other_networks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     p = Perturbations(
         margins, rng.normal(size=size), -span, span, "linf", float(span.max()), feature_of
     )
-    parts = [Budget(np.ones(count), count - 1.0), *similar_parts(rng, p, count)]
+    parts = [CostLimit(np.ones(count), count - 1.0), *similar_parts(rng, p, count)]
     found = _coupled(parts, {0, 1}, features=count)
     assert_apart(parts, found, of_interest(parts, count))
 
 
 def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Leave much to the tree, which tightens often; return how many twins each time."""
+    """Leave much to the tree, which tightens often; return how many paired ReLUs each time."""
     counts: list[int] = []
 
-    def counted(*asked: Any, **more: Any) -> list[Twins]:
+    def counted(*asked: Any, **more: Any) -> list[PairedRelus]:
         found = coupled(*asked, **more)
         counts.append(len(found))
         return found

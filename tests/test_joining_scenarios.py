@@ -11,14 +11,14 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, of_interest
 from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
-from verix_encodings.models.scenario import Budget, Scenario, Twins
+from verix_encodings.models.scenario import CostLimit, PairedRelus, Scenario
 
 
 def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path) -> None:
     joined, checked = 0, 0
     for seed in range(40):
         (budget, *parts), _, p = drawn_similar(seed, tmp_path)
-        assert isinstance(budget, Budget)
+        assert isinstance(budget, CostLimit)
         lp = LiveLp(1, Tolerances())
         relaxation = Relaxation(lp, PartPool(p), make_wishes(COUNT, None, (), ()))
         *first, last = parts
@@ -27,16 +27,16 @@ def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path)
         before = len(relaxation._parts)
         relaxation.extend([last])
         mine, program = relaxation._parts, relaxation._now.program
-        new = [part for part in mine[before:] if isinstance(part, Twins)]
+        new = [part for part in mine[before:] if isinstance(part, PairedRelus)]
         # the budget of the relaxation itself is that of all features
         sets = of_interest([budget, *(part for part in mine if isinstance(part, Scenario))])
         sets = [taken for taken in sets if all(taken[c.features].any() for c in parts[:1])]
-        assert_apart(mine, [part for part in mine if isinstance(part, Twins)], sets)
+        assert_apart(mine, [part for part in mine if isinstance(part, PairedRelus)], sets)
         for taken in sets:
             assert_inside(program, point(program, mine, taken))
         joined += bool(new)
         checked += bool(new) and bool(sets)
-        assert all(before in (twins.of, twins.beside) for twins in new)
+        assert all(before in (paired.of, paired.beside) for paired in new)
         relaxation.close()
     assert joined >= 10
     assert checked >= 5

@@ -37,7 +37,7 @@ from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled, SettledPhase, reduced
 from verix_encodings.models.scenario import (
-    Budget,
+    CostLimit,
     Cover,
     Part,
     Precedence,
@@ -145,7 +145,7 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
     costs = rng.integers(0, 4, count).astype(float)
     parts: list[Part] = [
         Cover(order[:3]),
-        Budget(costs, float(costs.sum() / 2)),
+        CostLimit(costs, float(costs.sum() / 2)),
         Precedence(order[:2], order[1:3]),
     ]
 
@@ -154,7 +154,7 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
             return bool(taken[part.features].any())
         if isinstance(part, Precedence):
             return bool(np.all(taken[part.before] >= taken[part.after]))
-        assert isinstance(part, Budget)
+        assert isinstance(part, CostLimit)
         return bool(part.costs @ taken <= part.limit)
 
     for part in parts:

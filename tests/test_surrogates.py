@@ -19,7 +19,7 @@ from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown,
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Budget, Part, Scenario, Twins, row_error
+from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, row_error
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
@@ -41,7 +41,7 @@ def _duals(program: Program, ends: tuple[FloatArray, FloatArray], cost: FloatArr
 def _parts(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator]:
     rng = np.random.default_rng(seed)
     parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    return [Budget(np.ones(COUNT), float(rng.integers(3, COUNT))), *parts], rng
+    return [CostLimit(np.ones(COUNT), float(rng.integers(3, COUNT))), *parts], rng
 
 
 def _surrogates(
@@ -157,7 +157,7 @@ def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:
     parts, _ = _parts(1, tmp_path)
     scenarios = [n for n, part in enumerate(parts) if isinstance(part, Scenario)]
     apart = Interval(np.array([-1.0]), np.array([1.0]))
-    parts.append(Twins(scenarios[0], scenarios[2], 1, np.array([0]), apart))
+    parts.append(PairedRelus(scenarios[0], scenarios[2], 1, np.array([0]), apart))
     rows = np.arange(len(parts))
     y = np.ones(len(parts))
     groups = grouped(parts, rows, y)

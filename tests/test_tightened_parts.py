@@ -20,7 +20,7 @@ from tests.scenario_parts import (
     of_interest,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.scenario import Budget, Part, Scenario
+from verix_encodings.models.scenario import CostLimit, Part, Scenario
 from verix_encodings.network.network import Relu
 
 _SLACK = 1e-9
@@ -52,7 +52,7 @@ def _width(parts: list[Part]) -> float:
 def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 31])
     costs = rng.integers(1, 5, COUNT).astype(float)
-    budget = Budget(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
+    budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
     parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
     sets = of_interest(parts)
     lp = LiveLp(1, Tolerances())
@@ -75,7 +75,7 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 32])
-    budget = Budget(np.ones(COUNT), 4.0)
+    budget = CostLimit(np.ones(COUNT), 4.0)
     parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
     first = next(n for n, part in enumerate(parts) if isinstance(part, Scenario))
     growing = grown(parts)
@@ -113,7 +113,7 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     relaxation = Relaxation(LiveLp(1, Tolerances()), pool, wishes)
     relaxation.extend(parts)
     enough = float(rng.integers(3, COUNT)) + 0.5
-    sets = of_interest([Budget(np.ones(COUNT), enough), *parts])
+    sets = of_interest([CostLimit(np.ones(COUNT), enough), *parts])
     relaxation.tighten(enough, np.inf)
     assert not relaxation.loose(enough)
     _assert_bounded(pool.parts, sets)
@@ -128,7 +128,7 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
     for seed in range(40):
         rng = np.random.default_rng([seed, 31])
         costs = rng.integers(1, 5, COUNT).astype(float)
-        budget = Budget(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
+        budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
         parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
         lp = LiveLp(1, Tolerances())
         tight = tightened(parts, {0, 1, 2}, range(len(parts)), grown, lp, deadline=np.inf)
@@ -154,7 +154,7 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         relaxation.solve(nothing, budget, np.inf)
         relaxation.extend([last])
         relaxation.close()
-        sets = of_interest([Budget(np.ones(COUNT), budget), *first, last])
+        sets = of_interest([CostLimit(np.ones(COUNT), budget), *first, last])
         _assert_bounded(pool.parts, sets)
         before, after = before + _width([last]), after + _width(pool.parts[-1:])
     assert after < 0.9 * before

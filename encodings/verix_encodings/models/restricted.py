@@ -18,13 +18,13 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
 from verix_encodings.models.scenario import (
-    Budget,
+    CostLimit,
     Cover,
+    PairedRelus,
     Part,
     PhaseTable,
     Precedence,
     Scenario,
-    Twins,
 )
 
 
@@ -103,22 +103,22 @@ def reduced(
         before, after = settled.position[part.before], settled.position[part.after]
         both = (before >= 0) & (after >= 0)
         return [Precedence(before[both], after[both])]
-    if isinstance(part, Twins):
+    if isinstance(part, PairedRelus):
         # features have no part in it, and what it is about may be gone: see kept_twins
         return []
     spent = float(part.costs[settled.inside].sum())
-    return [Budget(part.costs[settled.free], part.limit - spent)]
+    return [CostLimit(part.costs[settled.free], part.limit - spent)]
 
 
-def kept_twins(parts: Sequence[Part], place: Mapping[int, int]) -> list[Twins]:
-    """Return the twins among ``parts`` of which both scenarios are left, with their new numbers.
+def kept_pairs(parts: Sequence[Part], place: Mapping[int, int]) -> list[PairedRelus]:
+    """Return the paired ReLUs of which both scenarios are left, with the new numbers of these.
 
     ``place`` has the new number of each part that is left. Their ranges hold still.
     """
     return [
         replace(part, of=place[part.of], beside=place[part.beside])
         for part in parts
-        if isinstance(part, Twins) and part.of in place and part.beside in place
+        if isinstance(part, PairedRelus) and part.of in place and part.beside in place
     ]
 
 

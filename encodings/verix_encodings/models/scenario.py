@@ -65,7 +65,7 @@ class Cover:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Budget:
+class CostLimit:
     """Only sets that cost ``limit`` at most are of interest."""
 
     costs: FloatArray
@@ -84,7 +84,7 @@ class Precedence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Twins:
+class PairedRelus:
     """The ReLU ``a = max(z, 0)`` of the scenario ``of``, beside that of ``beside``, ``max(z', 0)``.
 
     Scenarios are given by their numbers among the parts, both before this one; ``node`` is that of
@@ -99,7 +99,7 @@ class Twins:
     apart: Interval
 
 
-Part: TypeAlias = Scenario | Cover | Budget | Precedence | Twins
+Part: TypeAlias = Scenario | Cover | CostLimit | Precedence | PairedRelus
 
 
 def row_error(parts: Iterable[Part]) -> float:
@@ -186,7 +186,7 @@ class ScenarioProgram:
         return np.repeat(np.arange(len(self._parts)), np.diff([0, *self._rows]))
 
     def add(self, part: Part) -> None:
-        """Add a scenario, a cover, a budget, an order or twins."""
+        """Add a scenario, a cover, a budget, an order or paired ReLUs."""
         self._add(part)
         self._rows.append(self._builder.rows)
 
@@ -204,7 +204,7 @@ class ScenarioProgram:
         self._parts.append(part)
         taken: list[tuple[int, Expressions]] = []
         self.arguments.append(taken)
-        if isinstance(part, Budget):
+        if isinstance(part, CostLimit):
             row = [(sp.csr_array(part.costs[None, :]), chosen)]
             builder.add_rows("budget", np.array([number]), row, -np.inf, part.limit)
             return
@@ -218,7 +218,7 @@ class ScenarioProgram:
             terms = [(ones, chosen[part.before]), (-ones, chosen[part.after])]
             builder.add_rows(f"order_{number}", np.arange(part.before.size), terms, 0.0, np.inf)
             return
-        if isinstance(part, Twins):
+        if isinstance(part, PairedRelus):
             both = [f"{scenario}_{part.node}" for scenario in (part.of, part.beside)]
             one, other = (relu_columns(builder, label, part.neurons) for label in both)
             couple(builder, str(number), part.neurons, (one, other), part.apart)

@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.crown import crown_bounds
-from verix_encodings.models.restricted import Settled, SettledPhase, kept_twins, reduced
-from verix_encodings.models.scenario import Part, Precedence, Scenario, Twins
+from verix_encodings.models.restricted import Settled, SettledPhase, kept_pairs, reduced
+from verix_encodings.models.scenario import PairedRelus, Part, Precedence, Scenario
 
 _BEARS = 1e-7
 
@@ -23,7 +23,8 @@ def bearing(
     """Return the numbers of the parts that bear on an optimum, or whose phases are ``fixed``.
 
     ``part_of_rows`` is the part of each row, ``multipliers`` are its duals at the optimum, None
-    where there is none. The first part, a budget, is left out; scenarios stand in for their twins.
+    where there is none. The first part, a budget, is left out; scenarios stand in for their paired
+    ReLUs.
     """
     needed = set(fixed.tolist())
     if multipliers is not None:
@@ -32,17 +33,19 @@ def bearing(
     for number, part in enumerate(parts):
         if isinstance(part, Precedence) or (isinstance(part, Scenario) and part.inactive):
             needed.add(number)
-        elif isinstance(part, Twins) and number in needed:
+        elif isinstance(part, PairedRelus) and number in needed:
             needed = (needed - {number}) | {part.of, part.beside}
     return needed - {0}
 
 
 def grouped(parts: Sequence[Part], part_of_rows: IntArray, multipliers: FloatArray) -> IntArray:
-    """Return a number for each part, the same for scenarios whose twins bear on an optimum."""
+    """Return a number for each part, equal for scenarios whose paired ReLUs bear on an optimum."""
     used = set(part_of_rows[multipliers != 0].tolist())
-    twins = {n: part for n, part in enumerate(parts) if isinstance(part, Twins) and n in used}
-    one = [end for part in twins.values() for end in (part.of, part.beside)]
-    other = [number for number in twins for _ in range(2)]
+    paired = {
+        n: part for n, part in enumerate(parts) if isinstance(part, PairedRelus) and n in used
+    }
+    one = [end for part in paired.values() for end in (part.of, part.beside)]
+    other = [number for number in paired for _ in range(2)]
     links = sp.coo_array((np.ones(len(one)), (one, other)), shape=(len(parts), len(parts)))
     groups: IntArray = connected_components(links, directed=False)[1]
     return groups
@@ -55,10 +58,10 @@ def left_of(
     settled: Settled,
     phases: Mapping[int, Sequence[SettledPhase]],
 ) -> list[tuple[int, Part]] | None:
-    """Return what is left of the parts ``needed``, and of twins of these, behind a first part.
+    """Return what is left of the parts ``needed``, and of their paired ReLUs, behind a first part.
 
-    Each comes with its name among ``names``, -1 for twins. ``phases`` are those settled in each
-    part. None where nothing is left of some part, which is needed.
+    Each comes with its name among ``names``, -1 for paired ReLUs. ``phases`` are those settled in
+    each part. None where nothing is left of some part, which is needed.
     """
     left: list[tuple[int, Part]] = []
     place: dict[int, int] = {}
@@ -70,5 +73,5 @@ def left_of(
             # the first part is another one
             place[number] = 1 + len(left)
         left.extend((names[number], part) for part in mine)
-    left.extend((-1, twins) for twins in kept_twins(parts, place))
+    left.extend((-1, paired) for paired in kept_pairs(parts, place))
     return left

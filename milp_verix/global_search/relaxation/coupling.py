@@ -1,9 +1,9 @@
-"""Twins for scenarios that are alike: over which range their ReLUs' arguments can differ.
+"""Paired ReLUs for scenarios that are alike: over which range their ReLUs' arguments can differ.
 
 A program of some of the parts is a relaxation of that of all, so that what a difference can be over
 it is a range for all. Each scenario is coupled with the one that is most like it, over a small
-program of a core of parts and both of them, layer by layer: twins of one are in it when the next is
-bounded. Kept are those alone that leave less room than the bounds of the neuron itself.
+program of a core of parts and both of them, layer by layer: paired ReLUs of one are in it when the
+next is bounded. Kept are those alone that leave less room than the bounds of the neuron itself.
 """
 
 import time
@@ -19,7 +19,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu_phases import phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram, Twins, row_error
+from verix_encodings.models.scenario import PairedRelus, Part, Scenario, ScenarioProgram, row_error
 from verix_encodings.network.network import Affine, Relu
 from verix_encodings.program.program import Expressions
 from verix_encodings.proofs.safe_bound import SafeBound
@@ -36,8 +36,8 @@ def coupled(
     lp: LiveLp,
     *,
     deadline: float,
-) -> list[Twins]:
-    """Return twins of ``pairs`` of scenarios that hold wherever all ``parts`` are satisfied.
+) -> list[PairedRelus]:
+    """Return paired ReLUs of ``pairs`` of scenarios that hold wherever all ``parts`` are satisfied.
 
     ``core`` are the numbers of the parts that every range may rest on. ``grown`` makes a program,
     which is loaded into ``lp``. What there is no time for until ``deadline`` is left out.
@@ -45,7 +45,7 @@ def coupled(
     scenarios = {n: part for n, part in enumerate(parts) if isinstance(part, Scenario)}
     # a larger error than that of a program's own parts is one, too
     error = row_error(parts)
-    found: list[Twins] = []
+    found: list[PairedRelus] = []
     for pair in pairs:
         if time.monotonic() >= deadline:
             break
@@ -54,9 +54,9 @@ def coupled(
         both = scenarios[pair[0]], scenarios[pair[1]]
         places = len(numbers) - 2, len(numbers) - 1
         for node in range(len(both[0].network.nodes)):
-            for twins in _twins(growing, places, both, node, lp, error=error, deadline=deadline):
-                growing = growing.followed_by(twins)
-                found.append(replace(twins, of=numbers[twins.of], beside=numbers[twins.beside]))
+            for paired in _paired(growing, places, both, node, lp, error=error, deadline=deadline):
+                growing = growing.followed_by(paired)
+                found.append(replace(paired, of=numbers[paired.of], beside=numbers[paired.beside]))
     return found
 
 
@@ -83,7 +83,7 @@ def _distance(one: Scenario, other: Scenario) -> float:
     )
 
 
-def _twins(
+def _paired(
     growing: ScenarioProgram,
     places: tuple[int, int],
     both: tuple[Scenario, Scenario],
@@ -92,7 +92,7 @@ def _twins(
     *,
     error: float,
     deadline: float,
-) -> list[Twins]:
+) -> list[PairedRelus]:
     """Return what is worth its rows, either way: ``growing`` has ``both`` at the ``places``."""
     relu = both[0].network.nodes[node]
     if not isinstance(relu, Relu):
@@ -119,7 +119,7 @@ def _twins(
         kept = np.flatnonzero(np.isfinite(l) & np.isfinite(u) & (own > 0))
         kept = kept[_room(l[kept], u[kept]) <= _USEFUL * own[kept]]
         if kept.size:
-            found.append(Twins(of, beside, node, which[kept], Interval(l[kept], u[kept])))
+            found.append(PairedRelus(of, beside, node, which[kept], Interval(l[kept], u[kept])))
     return found
 
 

@@ -29,7 +29,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.restricted import Settled, reduced, settled_phases
-from verix_encodings.models.scenario import Budget, Part, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import CostLimit, Part, Scenario, ScenarioProgram
 from verix_encodings.program.program import Program
 
 _WHOLE = 1e-7
@@ -65,7 +65,7 @@ class Relaxation:
         self._impossible = False
         self._last: LpResult | None = None
         self._coupled: set[tuple[int, int]] = set()
-        self._parts: list[Part] = [Budget(self._costs, float(self._costs.sum()))]
+        self._parts: list[Part] = [CostLimit(self._costs, float(self._costs.sum()))]
         # the number of each part in the pool, -1 for what is not of it
         self._numbers = [-1]
         self._held = {number for number, _ in parts}
@@ -123,9 +123,9 @@ class Relaxation:
         """Couple scenarios that are alike, where that has not been done."""
         pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
         asked = self._of_interest(enough)
-        twins = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
+        paired = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
         self._coupled.update(pairs)
-        self._take([(-1, part) for part in twins])
+        self._take([(-1, part) for part in paired])
 
     def _tell_pool(self, first: int) -> None:
         """Replace parts in the pool by what they are here, from the part ``first`` on."""
@@ -181,7 +181,7 @@ class Relaxation:
 
     def _of_interest(self, enough: float) -> tuple[list[Part], set[int]]:
         """Return all parts for sets that cost ``enough`` at most, and those that bear on most."""
-        parts = [Budget(self._costs, enough), *self._parts[1:]]
+        parts = [CostLimit(self._costs, enough), *self._parts[1:]]
         return parts, {0, *self._needed((_NONE, _NOTHING))}
 
     def _reload(self) -> None:
