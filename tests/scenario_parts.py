@@ -14,9 +14,9 @@ from tests.onnx_models import FLOAT
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.models.scenario import (
+    Constraint,
     Cover,
     PairedRelus,
-    Part,
     Precedence,
     Scenario,
     ScenarioProgram,
@@ -35,42 +35,42 @@ def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> Perturbatio
     return perturbations_of(make_problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
 
 
-def drawn_parts(rng: np.random.Generator, p: Perturbations) -> list[Part]:
+def drawn_constraints(rng: np.random.Generator, p: Perturbations) -> list[Constraint]:
     """Return four scenarios at corners of the ball, a cover somewhere among them, and an order."""
     ends = [np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper) for _ in range(4)]
-    parts: list[Part] = [
+    constraints: list[Constraint] = [
         make_scenario(p.margins, p.centre, delta, p.feature_of, features=COUNT, method=crown_bounds)
         for delta in ends
     ]
     order = rng.permutation(COUNT)
-    parts.insert(int(rng.integers(5)), Cover(order[:3]))
-    parts.append(Precedence(order[2:3], order[3:4]))
-    return parts
+    constraints.insert(int(rng.integers(5)), Cover(order[:3]))
+    constraints.append(Precedence(order[2:3], order[3:4]))
+    return constraints
 
 
-def allows(part: Part, taken: FloatArray) -> bool:
-    """Return whether the features ``taken``, by their shares 0 or 1, satisfy ``part``."""
-    if isinstance(part, Scenario):
-        return bool(np.max(part.network.evaluate(taken)) <= 0)
-    if isinstance(part, Cover):
-        return bool(taken[part.features].any())
-    if isinstance(part, Precedence):
-        return bool(np.all(taken[part.before] >= taken[part.after]))
+def allows(constraint: Constraint, taken: FloatArray) -> bool:
+    """Return whether the features ``taken``, by their shares 0 or 1, satisfy ``constraint``."""
+    if isinstance(constraint, Scenario):
+        return bool(np.max(constraint.network.evaluate(taken)) <= 0)
+    if isinstance(constraint, Cover):
+        return bool(taken[constraint.features].any())
+    if isinstance(constraint, Precedence):
+        return bool(np.all(taken[constraint.before] >= taken[constraint.after]))
     # paired ReLUs follow of the others
-    return isinstance(part, PairedRelus) or bool(part.costs @ taken <= part.limit)
+    return isinstance(constraint, PairedRelus) or bool(constraint.costs @ taken <= constraint.limit)
 
 
-def of_interest(parts: list[Part], features: int = COUNT) -> list[FloatArray]:
-    """Return the sets that satisfy all ``parts``, by enumeration."""
+def of_interest(constraints: list[Constraint], features: int = COUNT) -> list[FloatArray]:
+    """Return the sets that satisfy all ``constraints``, by enumeration."""
     sets = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=features)]
-    return [taken for taken in sets if all(allows(part, taken) for part in parts)]
+    return [taken for taken in sets if all(allows(constraint, taken) for constraint in constraints)]
 
 
-def grown(parts: Sequence[Part], features: int = COUNT) -> ScenarioProgram:
-    """Return the program of ``parts``."""
+def grown(constraints: Sequence[Constraint], features: int = COUNT) -> ScenarioProgram:
+    """Return the program of ``constraints``."""
     growing = ScenarioProgram(np.zeros(features), np.ones(features))
-    for part in parts:
-        growing.add(part)
+    for constraint in constraints:
+        growing.add(constraint)
     return growing
 
 

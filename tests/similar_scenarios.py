@@ -10,10 +10,10 @@ from tests.scenario_parts import COUNT, drawn_perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.scenario import (
+    Constraint,
     CostLimit,
     Cover,
     PairedRelus,
-    Part,
     Scenario,
     make_scenario,
 )
@@ -23,13 +23,15 @@ from verix_encodings.program.program import Program
 SLACK = 1e-9
 
 
-def similar_parts(rng: np.random.Generator, p: Perturbations, count: int = COUNT) -> list[Part]:
+def similar_constraints(
+    rng: np.random.Generator, p: Perturbations, count: int = COUNT
+) -> list[Constraint]:
     """Return a cover, and scenarios near one another."""
     corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
-    parts: list[Part] = [Cover(rng.permutation(count)[:3])]
+    constraints: list[Constraint] = [Cover(rng.permutation(count)[:3])]
     for _ in range(4):
         less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
-        parts.append(
+        constraints.append(
             make_scenario(
                 p.margins,
                 p.centre,
@@ -39,28 +41,28 @@ def similar_parts(rng: np.random.Generator, p: Perturbations, count: int = COUNT
                 method=crown_bounds,
             )
         )
-    return parts
+    return constraints
 
 
 def drawn_similar(
     seed: int, tmp_path: Path
-) -> tuple[list[Part], np.random.Generator, Perturbations]:
+) -> tuple[list[Constraint], np.random.Generator, Perturbations]:
     rng = np.random.default_rng([seed, 41])
     p = drawn_perturbations(rng, tmp_path)
     limit = float(rng.integers(3, COUNT + 1))
-    return [CostLimit(np.ones(COUNT), limit), *similar_parts(rng, p)], rng, p
+    return [CostLimit(np.ones(COUNT), limit), *similar_constraints(rng, p)], rng, p
 
 
-def arguments(part: Part, node: int, taken: FloatArray) -> FloatArray:
+def arguments(constraint: Constraint, node: int, taken: FloatArray) -> FloatArray:
     """Return what the ReLU ``node`` of a scenario takes at ``taken``."""
-    assert isinstance(part, Scenario)
-    relu = part.network.nodes[node]
+    assert isinstance(constraint, Scenario)
+    relu = constraint.network.nodes[node]
     assert isinstance(relu, Relu)
-    return part.network.values(taken)[relu.source]
+    return constraint.network.values(taken)[relu.source]
 
 
-def point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatArray:
-    """Return the column values of ``program`` that the networks of ``parts`` have at ``taken``."""
+def point(program: Program, constraints: Sequence[Constraint], taken: FloatArray) -> FloatArray:
+    """Return the column values that the networks of ``constraints`` have at ``taken``."""
     blocks = [np.zeros(0)]
     for prefix, numbers in program.column_labels:
         kind, _, name = prefix.partition("_")
@@ -68,7 +70,7 @@ def point(program: Program, parts: Sequence[Part], taken: FloatArray) -> FloatAr
             blocks.append(taken[numbers])
             continue
         number, node = map(int, name.split("_"))
-        z = arguments(parts[number], node, taken)[numbers]
+        z = arguments(constraints[number], node, taken)[numbers]
         blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
     return np.concatenate(blocks)
 
@@ -81,15 +83,19 @@ def assert_inside(program: Program, point: FloatArray) -> None:
     assert np.all(point <= program.column_upper + SLACK)
 
 
-def differences(parts: Sequence[Part], paired: PairedRelus, taken: FloatArray) -> FloatArray:
-    one, other = (arguments(parts[n], paired.node, taken) for n in (paired.of, paired.beside))
+def differences(
+    constraints: Sequence[Constraint], paired: PairedRelus, taken: FloatArray
+) -> FloatArray:
+    one, other = (arguments(constraints[n], paired.node, taken) for n in (paired.of, paired.beside))
     difference: FloatArray = (one - other)[paired.neurons]
     return difference
 
 
-def assert_apart(parts: Sequence[Part], found: list[PairedRelus], sets: list[FloatArray]) -> None:
+def assert_apart(
+    constraints: Sequence[Constraint], found: list[PairedRelus], sets: list[FloatArray]
+) -> None:
     for paired in found:
         for taken in sets:
-            difference = differences(parts, paired, taken)
+            difference = differences(constraints, paired, taken)
             assert np.all(difference >= paired.apart.lower - SLACK)
             assert np.all(difference <= paired.apart.upper + SLACK)

@@ -1,4 +1,4 @@
-"""A program that is built after each part is the one that is built once, whoever goes on."""
+"""A program that is built after each constraint is the one that is built once, whoever goes on."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown
+from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import (
+    Constraint,
+    CostLimit,
+    PairedRelus,
+    Scenario,
+    ScenarioProgram,
+)
 from verix_encodings.program.program import Program, ProgramBuilder
 
 
@@ -27,34 +33,34 @@ def _assert_same_phases(one: ScenarioProgram, other: ScenarioProgram) -> None:
         assert np.array_equal(ours, theirs)
 
 
-def _parts(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator]:
+def _constraints(seed: int, tmp_path: Path) -> tuple[list[Constraint], np.random.Generator]:
     """Return scenarios, a cover, an order, a budget, paired ReLUs, each after what it is about."""
     rng = np.random.default_rng([seed, 71])
-    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    parts.insert(int(rng.integers(len(parts))), CostLimit(rng.random(COUNT), 3.0))
-    scenarios = [n for n, part in enumerate(parts) if isinstance(part, Scenario)]
+    constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
+    constraints.insert(int(rng.integers(len(constraints))), CostLimit(rng.random(COUNT), 3.0))
+    scenarios = [n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario)]
     apart = Interval(np.array([-1.0, 0.0]), np.array([0.5, 2.0]))
     of, beside = rng.permutation(scenarios)[:2].tolist()
-    parts.append(PairedRelus(of, beside, 1, np.array([0, 2]), apart))
-    return parts, rng
+    constraints.append(PairedRelus(of, beside, 1, np.array([0, 2]), apart))
+    return constraints, rng
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_program_built_after_each_part(seed: int, tmp_path: Path) -> None:
-    parts, rng = _parts(seed, tmp_path)
+    constraints, rng = _constraints(seed, tmp_path)
     growing = grown([])
     kept: list[tuple[Program, FloatArray]] = []
-    for number, part in enumerate(parts, start=1):
-        growing.add(part)
+    for number, constraint in enumerate(constraints, start=1):
+        growing.add(constraint)
         if rng.random() < 0.7:
             program = growing.build()
-            _assert_same(program, grown(parts[:number]).build())
+            _assert_same(program, grown(constraints[:number]).build())
             kept.append((program, program.matrix.toarray()))
         if rng.random() < 0.7:
-            _assert_same_phases(growing, grown(parts[:number]))
-    _assert_same(growing.build(), grown(parts).build())
+            _assert_same_phases(growing, grown(constraints[:number]))
+    _assert_same(growing.build(), grown(constraints).build())
     _assert_same(growing.build(), growing.build())
-    assert grown(parts).phases().phase.size
+    assert grown(constraints).phases().phase.size
     # those that there were stay as they were
     for program, entries in kept:
         assert growing.build().extends(program)
@@ -63,26 +69,28 @@ def test_a_program_built_after_each_part(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_programs_that_follow_one_another_two_ways(seed: int, tmp_path: Path) -> None:
-    parts, rng = _parts(seed, tmp_path)
-    many: list[tuple[list[Part], ScenarioProgram]] = [([], grown([]))]
+    constraints, rng = _constraints(seed, tmp_path)
+    many: list[tuple[list[Constraint], ScenarioProgram]] = [([], grown([]))]
     asked: list[Callable[[ScenarioProgram], object]] = [
         ScenarioProgram.build,
         ScenarioProgram.phases,
         lambda _: None,
     ]
-    for part in [part for part in parts if not isinstance(part, PairedRelus)] * 2:
+    for constraint in [
+        constraint for constraint in constraints if not isinstance(constraint, PairedRelus)
+    ] * 2:
         held, growing = many[int(rng.integers(len(many)))]
         asked[int(rng.integers(len(asked)))](growing)
-        many.append(([*held, part], growing.followed_by(part)))
+        many.append(([*held, constraint], growing.followed_by(constraint)))
         if rng.random() < 0.3:
             # what was followed goes on itself
-            growing.add(parts[0])
-            held.append(parts[0])
+            growing.add(constraints[0])
+            held.append(constraints[0])
     rng.shuffle(many)  # type: ignore[arg-type]
     for held, growing in many:
         _assert_same(growing.build(), grown(held).build())
         _assert_same_phases(growing, grown(held))
-        assert np.array_equal(growing.part_of_rows, grown(held).part_of_rows)
+        assert np.array_equal(growing.constraint_of_rows, grown(held).constraint_of_rows)
     assert max(len(held) for held, _ in many) > 2
 
 

@@ -23,7 +23,7 @@ from milp_verix.global_search.relaxation import (
     relaxation as scenario_relaxation,
 )
 from milp_verix.global_search.relaxation.active_constraints import left_of
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.coupling import alike, coupled
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
@@ -34,13 +34,25 @@ from milp_verix.tolerances import Tolerances
 from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
 from tests.onnx_models import FLOAT
 from tests.scenario_parts import COUNT, grown, least_cost, of_interest
-from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point, similar_parts
+from tests.similar_scenarios import (
+    assert_apart,
+    assert_inside,
+    drawn_similar,
+    point,
+    similar_constraints,
+)
 from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled, SettledPhase
-from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, make_scenario
+from verix_encodings.models.scenario import (
+    Constraint,
+    CostLimit,
+    PairedRelus,
+    Scenario,
+    make_scenario,
+)
 from verix_encodings.network.network import Relu
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -53,45 +65,49 @@ def _more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _coupled(
-    parts: list[Part], core: set[int], deadline: float = np.inf, features: int = COUNT
+    constraints: list[Constraint], core: set[int], deadline: float = np.inf, features: int = COUNT
 ) -> list[PairedRelus]:
     lp = LiveLp(1, Tolerances())
     of_features = partial(grown, features=features)
-    found = coupled(parts, core, alike(parts), of_features, lp, deadline=deadline)
+    found = coupled(constraints, core, alike(constraints), of_features, lp, deadline=deadline)
     lp.close()
     return found
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) -> None:
-    parts, rng, _ = drawn_similar(seed, tmp_path)
-    sets = of_interest(parts)
-    for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
-        found = _coupled(parts, core)
-        assert_apart(parts, found, sets)
+    constraints, rng, _ = drawn_similar(seed, tmp_path)
+    sets = of_interest(constraints)
+    for core in (
+        {0},
+        {0, *rng.permutation(len(constraints))[:3].tolist()},
+        set(range(len(constraints))),
+    ):
+        found = _coupled(constraints, core)
+        assert_apart(constraints, found, sets)
         # they hold with tighter bounds as well, which leave some of their neurons no column
         lp = LiveLp(1, Tolerances())
-        tight = tightened(parts, core, range(len(parts)), grown, lp, deadline=np.inf)
+        tight = tightened(constraints, core, range(len(constraints)), grown, lp, deadline=np.inf)
         lp.close()
-        for scenarios in (parts, tight):
+        for scenarios in (constraints, tight):
             program = grown([*scenarios, *found]).build()
             for taken in sets:
                 assert_inside(program, point(program, scenarios, taken))
-    assert _coupled(parts, {0}, -np.inf) == []
-    assert _coupled(parts[:3], {0}) == []
+    assert _coupled(constraints, {0}, -np.inf) == []
+    assert _coupled(constraints[:3], {0}) == []
 
 
 def test_there_are_twins_of_every_kind_and_sets(tmp_path: Path) -> None:
     kinds, with_sets, deeper = [0, 0, 0], 0, 0
     for seed in range(40):
-        parts, *_ = drawn_similar(seed, tmp_path)
-        found = _coupled(parts, {0})
+        constraints, *_ = drawn_similar(seed, tmp_path)
+        found = _coupled(constraints, {0})
         for paired in found:
             kinds[0] += int(np.sum(paired.apart.lower >= 0))
             kinds[1] += int(np.sum(paired.apart.upper <= 0))
             kinds[2] += int(np.sum((paired.apart.lower < 0) & (paired.apart.upper > 0)))
             deeper += paired.node > 1
-        with_sets += bool(found) and len(of_interest(parts)) > 1
+        with_sets += bool(found) and len(of_interest(constraints)) > 1
     assert min(kinds) >= 15
     assert with_sets >= 15
     assert deeper >= 15
@@ -103,15 +119,15 @@ def test_the_first_ranges_are_those_of_another_solver(
 ) -> None:
     # everything is useful
     monkeypatch.setattr(coupled_parts, "_USEFUL", 1e9)
-    parts, *_ = drawn_similar(seed, tmp_path)
+    constraints, *_ = drawn_similar(seed, tmp_path)
     core, checked = {0, 1, 2}, 0
-    for paired in _coupled(parts, core):
+    for paired in _coupled(constraints, core):
         if paired.node != 1:
             # its program has rows of the layer before
             continue
         pair = [paired.of, paired.beside]
         numbers = [*sorted(core - set(pair)), *pair]
-        growing = grown([parts[n] for n in numbers])
+        growing = grown([constraints[n] for n in numbers])
         program = growing.build()
         z, other = (growing.arguments[n][0][1] for n in (-2, -1))
         for i, l, u in zip(paired.neurons, paired.apart.lower, paired.apart.upper, strict=True):
@@ -122,7 +138,7 @@ def test_the_first_ranges_are_those_of_another_solver(
                     continue
                 assert least - 1e-6 <= bound <= least + 1e-7
                 checked += 1
-    assert checked or not of_interest(parts)
+    assert checked or not of_interest(constraints)
 
 
 def _bound(relaxation: Relaxation, fixed: int | None = None) -> float:
@@ -135,14 +151,14 @@ def test_the_same_perturbation_twice_gives_the_same_activation() -> None:
     summed = Affine(((0, np.ones((1, 2))),), np.zeros(1))
     margins = Network((2,), (summed, Relu(1), Affine(((2, np.ones((1, 1))),), np.array([-5.0]))))
     delta, numbers = np.array([3.0, -2.0]), np.arange(2)
-    parts: list[Part] = [
+    constraints: list[Constraint] = [
         make_scenario(margins, np.zeros(2), delta, numbers, features=2, method=crown_bounds)
         for _ in range(2)
     ]
-    found = _coupled(parts, {0, 1}, features=2)
+    found = _coupled(constraints, {0, 1}, features=2)
     assert {(paired.of, paired.beside) for paired in found} == {(0, 1), (1, 0)}
     results = []
-    for whole in (parts, [*parts, *found]):
+    for whole in (constraints, [*constraints, *found]):
         growing = grown(whole, 2)
         program, table = growing.build(), growing.phases()
         cost = np.zeros(program.columns)
@@ -157,17 +173,17 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
 ) -> None:
     tighter = 0
     for seed in range(30):
-        parts, _, p = drawn_similar(seed, tmp_path)
+        constraints, _, p = drawn_similar(seed, tmp_path)
         enough = float(COUNT) + 0.5
-        costs = [float(taken.sum()) for taken in of_interest(parts[1:])]
+        costs = [float(taken.sum()) for taken in of_interest(constraints[1:])]
         bounds = []
         for alone in (True, False):
             with monkeypatch.context() as patch:
                 if alone:
                     patch.setattr(scenario_relaxation, "coupled", lambda *_, **__: [])
                 wishes = make_wishes(COUNT, None, (), ())
-                relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
-                relaxation.extend(parts[1:])
+                relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+                relaxation.extend(constraints[1:])
                 relaxation.tighten(enough, np.inf)
                 # columns of phases come before those that paired ReLUs would add: there are none
                 phases = relaxation._growing.phases().phase.tolist()
@@ -198,52 +214,59 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
 
     Features, and phases, are settled as in that set.
     """
-    parts, rng, _ = drawn_similar(seed, tmp_path)
-    sets = of_interest(parts)
+    constraints, rng, _ = drawn_similar(seed, tmp_path)
+    sets = of_interest(constraints)
     if not sets:
         return 0, 0
-    parts = [*parts, *_coupled(parts, {0})]
+    constraints = [*constraints, *_coupled(constraints, {0})]
     one = sets[int(rng.integers(len(sets)))]
     free = np.flatnonzero(rng.random(COUNT) < 0.6)
     inside = one > 0
     inside[free] = False
     settled = Settled(inside, free)
     phases: dict[int, list[SettledPhase]] = {}
-    for number, part in enumerate(parts):
-        if isinstance(part, Scenario) and rng.random() < 0.5:
-            z = part.network.values(one)[1]
+    for number, constraint in enumerate(constraints):
+        if isinstance(constraint, Scenario) and rng.random() < 0.5:
+            z = constraint.network.values(one)[1]
             neuron = int(rng.integers(z.size))
             phases[number] = [SettledPhase(1, neuron, bool(z[neuron] > 0))]
-    needed = [n for n, part in enumerate(parts) if not isinstance(part, PairedRelus) and n]
-    without = int(rng.integers(1, len(parts)))
+    needed = [
+        n
+        for n, constraint in enumerate(constraints)
+        if not isinstance(constraint, PairedRelus) and n
+    ]
+    without = int(rng.integers(1, len(constraints)))
     needed = [n for n in needed if n != without]
-    left = left_of(parts, range(len(parts)), needed, settled, phases)
+    left = left_of(constraints, range(len(constraints)), needed, settled, phases)
     assert left is not None
-    smaller: list[Part] = [CostLimit(np.ones(free.size), float(free.size)), *(p for _, p in left)]
+    smaller: list[Constraint] = [
+        CostLimit(np.ones(free.size), float(free.size)),
+        *(p for _, p in left),
+    ]
     names = [0, *(name for name, _ in left)]
-    for name, part in zip(names, smaller, strict=True):
-        if isinstance(part, PairedRelus):
+    for name, constraint in zip(names, smaller, strict=True):
+        if isinstance(constraint, PairedRelus):
             assert name == -1
-            assert isinstance(smaller[part.of], Scenario)
-            assert without not in (names[part.of], names[part.beside])
+            assert isinstance(smaller[constraint.of], Scenario)
+            assert without not in (names[constraint.of], names[constraint.beside])
     program, completions = grown(smaller, free.size).build(), 0
     for taken in sets:
         if not np.array_equal(taken[settled.position < 0] > 0, inside[settled.position < 0]):
             continue
         signs = [
-            (_scenario(parts[number]).network.values(taken)[1][p.neuron] > 0) == p.active
+            (_scenario(constraints[number]).network.values(taken)[1][p.neuron] > 0) == p.active
             for number, mine in phases.items()
             for p in mine
         ]
         if all(signs):
             completions += 1
             assert_inside(program, point(program, smaller, taken[free]))
-    return sum(isinstance(part, PairedRelus) for part in smaller), completions
+    return sum(isinstance(constraint, PairedRelus) for constraint in smaller), completions
 
 
-def _scenario(part: Part) -> Scenario:
-    assert isinstance(part, Scenario)
-    return part
+def _scenario(constraint: Constraint) -> Scenario:
+    assert isinstance(constraint, Scenario)
+    return constraint
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -266,9 +289,9 @@ def test_other_networks(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     p = Perturbations(
         margins, rng.normal(size=size), -span, span, "linf", float(span.max()), feature_of
     )
-    parts = [CostLimit(np.ones(count), count - 1.0), *similar_parts(rng, p, count)]
-    found = _coupled(parts, {0, 1}, features=count)
-    assert_apart(parts, found, of_interest(parts, count))
+    constraints = [CostLimit(np.ones(count), count - 1.0), *similar_constraints(rng, p, count)]
+    found = _coupled(constraints, {0, 1}, features=count)
+    assert_apart(constraints, found, of_interest(constraints, count))
 
 
 def _late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -333,10 +356,10 @@ def test_the_minimum_is_that_of_brute_force(
 
 
 def test_no_time_is_no_twins(tmp_path: Path) -> None:
-    parts, _, p = drawn_similar(3, tmp_path)
+    constraints, _, p = drawn_similar(3, tmp_path)
     wishes = make_wishes(COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
-    relaxation.extend(parts[1:])
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+    relaxation.extend(constraints[1:])
     relaxation.tighten(COUNT + 0.5, np.inf)
     bound = _bound(relaxation)
     # duals of rows that are gone must not be asked for

@@ -20,7 +20,7 @@ from tests.networks import Layer, dense_network, random_layers, residual
 from tests.norm_oracle import worst_margin
 from tests.onnx_models import FLOAT, build, loaded, node
 from tests.test_norms import NORMS
-from verix_encodings.models.scenario import Part, Precedence, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import Constraint, Precedence, Scenario, ScenarioProgram
 
 search_module = importlib.import_module("milp_verix.global_search.search")
 
@@ -149,12 +149,12 @@ def test_the_cheapest_is_that_of_brute_force(
     least = next((s for s in ranked if holds(s)), None)
     # what is claimed: some cheapest explanation is in order
     assert least is None or ordered(least)
-    parts: list[Part] = []
+    constraints: list[Constraint] = []
     add = ScenarioProgram.add
 
-    def recorded(self: ScenarioProgram, part: Part) -> None:
-        parts.append(part)
-        add(self, part)
+    def recorded(self: ScenarioProgram, constraint: Constraint) -> None:
+        constraints.append(constraint)
+        add(self, constraint)
 
     monkeypatch.setattr(ScenarioProgram, "add", recorded)
     if least is None:
@@ -169,8 +169,8 @@ def test_the_cheapest_is_that_of_brute_force(
     assert holds(found.explanation)
     assert found.replay(network) == ()
     # the rows are there wherever something was searched
-    searched = any(isinstance(part, Scenario) for part in parts)
-    rows = sum(isinstance(part, Precedence) for part in parts)
+    searched = any(isinstance(constraint, Scenario) for constraint in constraints)
+    rows = sum(isinstance(constraint, Precedence) for constraint in constraints)
     assert not searched or rows >= len(classes)
 
 
@@ -189,8 +189,8 @@ def test_the_rows_ask_for_the_order_and_for_nothing_else(tmp_path: Path) -> None
     same = interchangeable(problem, make_wishes(x.size, None, (), ()))
     numbers = np.arange(x.size)
     growing = ScenarioProgram(np.zeros(x.size), np.ones(x.size))
-    for part in same.precedence:
-        growing.add(part)
+    for constraint in same.precedence:
+        growing.add(constraint)
     program = growing.build()
     for bits in range(1 << x.size):
         taken = (bits >> numbers) & 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.problem.objective import make_wishes
 from milp_verix.solvers.phase.warm_lp import LiveLp
@@ -17,21 +17,25 @@ from verix_encodings.models.scenario import CostLimit, PairedRelus, Scenario
 def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path) -> None:
     joined, checked = 0, 0
     for seed in range(40):
-        (budget, *parts), _, p = drawn_similar(seed, tmp_path)
+        (budget, *constraints), _, p = drawn_similar(seed, tmp_path)
         assert isinstance(budget, CostLimit)
         lp = LiveLp(1, Tolerances())
-        relaxation = Relaxation(lp, PartPool(p), make_wishes(COUNT, None, (), ()))
-        *first, last = parts
+        relaxation = Relaxation(lp, ConstraintPool(p), make_wishes(COUNT, None, (), ()))
+        *first, last = constraints
         relaxation.extend(first)
         relaxation.tighten(budget.limit, np.inf)
-        before = len(relaxation._parts)
+        before = len(relaxation._constraints)
         relaxation.extend([last])
-        mine, program = relaxation._parts, relaxation._now.program
-        new = [part for part in mine[before:] if isinstance(part, PairedRelus)]
+        mine, program = relaxation._constraints, relaxation._now.program
+        new = [constraint for constraint in mine[before:] if isinstance(constraint, PairedRelus)]
         # the budget of the relaxation itself is that of all features
-        sets = of_interest([budget, *(part for part in mine if isinstance(part, Scenario))])
-        sets = [taken for taken in sets if all(taken[c.features].any() for c in parts[:1])]
-        assert_apart(mine, [part for part in mine if isinstance(part, PairedRelus)], sets)
+        sets = of_interest(
+            [budget, *(constraint for constraint in mine if isinstance(constraint, Scenario))]
+        )
+        sets = [taken for taken in sets if all(taken[c.features].any() for c in constraints[:1])]
+        assert_apart(
+            mine, [constraint for constraint in mine if isinstance(constraint, PairedRelus)], sets
+        )
         for taken in sets:
             assert_inside(program, point(program, mine, taken))
         joined += bool(new)

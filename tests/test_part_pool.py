@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
-from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, PartPool
+from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, ConstraintPool
 from verix_encodings import crown_bounds
 from verix_encodings.models.scenario import Cover, Scenario, make_scenario
 from verix_encodings.network.network import Affine, Network
 
 
-def _pool(deltas: list[list[float]]) -> PartPool:
+def _pool(deltas: list[list[float]]) -> ConstraintPool:
     """Margin ``Σ x − 1`` around zero: shares survive ``δ`` where ``Σ (1 − A) δ ≤ 1``."""
     margins = Network((3,), (Affine(((0, np.ones((1, 3))),), np.array([-1.0])),))
     ones, numbers = np.ones(3), np.arange(3)
     p = Perturbations(margins, np.zeros(3), -ones, ones, "linf", 1.0, numbers)
-    pool = PartPool(p)
+    pool = ConstraintPool(p)
     for delta in deltas:
         moved = np.array(delta)
         pool.add(
@@ -24,7 +24,7 @@ def _pool(deltas: list[list[float]]) -> PartPool:
     return pool
 
 
-def _missing(pool: PartPool, shares: list[float], held: set[int]) -> int | None:
+def _missing(pool: ConstraintPool, shares: list[float], held: set[int]) -> int | None:
     there = np.array(shares)
     return pool.missing(there, np.max(pool.reached(there)[-1], axis=0), held)
 
@@ -59,5 +59,5 @@ def test_numbers_go_on_and_scenarios_have_their_perturbations() -> None:
     assert pool.add([scenario]) == [2]
     assert pool.scenarios.tolist() == [0, 2]
     np.testing.assert_array_equal(pool.deltas[:, 1], delta)
-    assert isinstance(pool.parts[0], Scenario)
+    assert isinstance(pool.constraints[0], Scenario)
     assert 0 < VIOLATED < 1e-5

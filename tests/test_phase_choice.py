@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, PartPool
+from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, ConstraintPool
 from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
 from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
-from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown
+from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.scenario import Scenario
 from verix_encodings.network.network import Affine, Network
@@ -38,7 +38,7 @@ def _wanted(
 @pytest.mark.parametrize("seed", range(30))
 def test_the_phase_is_the_one_that_is_worth_most(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
-    growing = grown(drawn_parts(rng, drawn_perturbations(rng, tmp_path)))
+    growing = grown(drawn_constraints(rng, drawn_perturbations(rng, tmp_path)))
     program, table = growing.build(), growing.phases()
     choice = PhaseChoice(program, growing.columns, table)
     assert np.array_equal(choice.columns, np.sort(table.phase))
@@ -78,12 +78,12 @@ def test_slopes_are_those_of_the_worst_margin(tmp_path: Path) -> None:
     for seed in range(30):
         rng = np.random.default_rng(seed)
         p = drawn_perturbations(rng, tmp_path)
-        parts, pool = drawn_parts(rng, p), PartPool(p)
-        held = {n for n in pool.add(parts) if rng.random() < 0.8}
-        table, shares = grown(parts).phases(), 0.3 * rng.random(COUNT)
+        constraints, pool = drawn_constraints(rng, p), ConstraintPool(p)
+        held = {n for n in pool.add(constraints) if rng.random() < 0.8}
+        table, shares = grown(constraints).phases(), 0.3 * rng.random(COUNT)
         there = pool.reached(shares)
-        slopes = margin_slopes(pool, held, there, table, table.part)
-        place = {int(part): k for k, part in enumerate(pool.scenarios)}
+        slopes = margin_slopes(pool, held, there, table, table.constraint)
+        place = {int(constraint): k for k, constraint in enumerate(pool.scenarios)}
         worst = there[-1].max(axis=0)
         asked = [n in held and worst[place[n]] > VIOLATED for n in place]
         if slopes is None:
@@ -91,13 +91,13 @@ def test_slopes_are_those_of_the_worst_margin(tmp_path: Path) -> None:
             continue
         assert any(asked)
         for number in range(table.phase.size):
-            part, node = int(table.part[number]), int(table.node[number])
-            k = place[part]
-            if part not in held or worst[k] <= VIOLATED:
+            constraint, node = int(table.constraint[number]), int(table.node[number])
+            k = place[constraint]
+            if constraint not in held or worst[k] <= VIOLATED:
                 assert slopes[number] == 0.0
                 others += 1
                 continue
-            scenario = pool.parts[part]
+            scenario = pool.constraints[constraint]
             assert isinstance(scenario, Scenario)
             value = node + 1 - (len(scenario.network.nodes) - len(p.margins.nodes))
             values, step = [v[:, k] for v in there], 1e-7

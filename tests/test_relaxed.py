@@ -10,7 +10,7 @@ from milp_verix.global_search.relaxation.lp import relaxed_program
 from milp_verix.global_search.relaxation.node import forced_features
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
-from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
+from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
 from verix_encodings.models.scenario import row_error
 
 _NONE = np.zeros(0, dtype=np.intp)
@@ -30,9 +30,9 @@ def test_what_is_forced_costs_more_than_the_slack_elsewhere() -> None:
 
 def test_rows_that_may_be_off_prove_less(tmp_path: Path) -> None:
     rng = np.random.default_rng(67)
-    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    relaxed = relaxed_program(grown(parts), parts, np.ones(COUNT))
-    assert relaxed.error == row_error(parts) > 0
+    constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
+    relaxed = relaxed_program(grown(constraints), constraints, np.ones(COUNT))
+    assert relaxed.error == row_error(constraints) > 0
     ends = relaxed.ends((_NONE, np.zeros(0)))
     y = relaxed.safe.usable(rng.normal(size=relaxed.program.rows))
     said = LpResult(SolveStatus.OPTIMAL, None, y, 0, "optimal")
@@ -43,9 +43,9 @@ def test_rows_that_may_be_off_prove_less(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_the_word_infeasible_proves_nothing_without_a_ray(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 67])
-    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    assert of_interest(parts)
-    relaxed = relaxed_program(grown(parts), parts, np.ones(COUNT))
+    constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
+    assert of_interest(constraints)
+    relaxed = relaxed_program(grown(constraints), constraints, np.ones(COUNT))
     ends = relaxed.ends((_NONE, np.zeros(0)))
     rows = relaxed.program.rows
     for y in (None, np.zeros(rows), rng.normal(size=rows), np.full(rows, np.nan)):

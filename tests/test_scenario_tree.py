@@ -8,7 +8,7 @@ import pytest
 from milp_verix.global_search import branch_and_cut as scenario_tree
 from milp_verix.global_search.branch_and_cut import ScenarioTree
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Choice, Rest
 from milp_verix.problem.objective import make_wishes
@@ -16,7 +16,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.test_settled import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
-from verix_encodings.models.scenario import Part, make_scenario
+from verix_encodings.models.scenario import Constraint, make_scenario
 
 _COUNT = 8
 
@@ -24,7 +24,7 @@ _COUNT = 8
 class Refuting(Undecided):
     """Refutes all sets that are asked about: those below what is asked for."""
 
-    def exhaust(self, rest: Rest) -> list[Part] | None:
+    def exhaust(self, rest: Rest) -> list[Constraint] | None:
         return []
 
 
@@ -36,7 +36,7 @@ def _tree(enough: Callable[[], float], choice: Choice | None = None) -> Scenario
     ones, numbers = np.ones(_COUNT), np.arange(_COUNT)
     p = Perturbations(margins, np.zeros(_COUNT), -ones, ones, "linf", 1.0, numbers)
     wishes = make_wishes(_COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
     ends = np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
     relaxation.extend(
         [

@@ -19,7 +19,7 @@ from milp_verix.global_search.enumeration.candidates import candidates
 from milp_verix.global_search.enumeration.completions import Completions, refuting_margins
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Rest, ScenarioChoice
 from milp_verix.oracle.oracle import Oracle
@@ -37,9 +37,9 @@ from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled, SettledPhase, reduced
 from verix_encodings.models.scenario import (
+    Constraint,
     CostLimit,
     Cover,
-    Part,
     Precedence,
     Scenario,
     make_scenario,
@@ -143,29 +143,29 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
     count = 6
     settled, order = _settled(rng, count), rng.permutation(count)
     costs = rng.integers(0, 4, count).astype(float)
-    parts: list[Part] = [
+    constraints: list[Constraint] = [
         Cover(order[:3]),
         CostLimit(costs, float(costs.sum() / 2)),
         Precedence(order[:2], order[1:3]),
     ]
 
-    def allows(part: Part, taken: np.ndarray) -> bool:
-        if isinstance(part, Cover):
-            return bool(taken[part.features].any())
-        if isinstance(part, Precedence):
-            return bool(np.all(taken[part.before] >= taken[part.after]))
-        assert isinstance(part, CostLimit)
-        return bool(part.costs @ taken <= part.limit)
+    def allows(constraint: Constraint, taken: np.ndarray) -> bool:
+        if isinstance(constraint, Cover):
+            return bool(taken[constraint.features].any())
+        if isinstance(constraint, Precedence):
+            return bool(np.all(taken[constraint.before] >= taken[constraint.after]))
+        assert isinstance(constraint, CostLimit)
+        return bool(constraint.costs @ taken <= constraint.limit)
 
-    for part in parts:
-        left = reduced(part, settled, (), crown_bounds)
+    for constraint in constraints:
+        left = reduced(constraint, settled, (), crown_bounds)
         for bits in product((0, 1), repeat=settled.free.size):
             u = np.array(bits)
-            allowed = allows(part, settled.all_shares(u.astype(float)))
+            allowed = allows(constraint, settled.all_shares(u.astype(float)))
             remains = left is not None and all(allows(smaller, u) for smaller in left)
             # a pair of which one is settled is left out: the search may see too many sets
             assert remains >= allowed
-            if not isinstance(part, Precedence):
+            if not isinstance(constraint, Precedence):
                 assert remains == allowed
 
 
@@ -253,7 +253,7 @@ class Undecided:
     def show(self, shares: FloatArray, bound: float) -> None:
         """Find nothing better."""
 
-    def separate(self, _shares: FloatArray, _asked: int) -> list[Part]:
+    def separate(self, _shares: FloatArray, _asked: int) -> list[Constraint]:
         """Find nothing against a set."""
         return []
 
@@ -269,7 +269,7 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
     ones, numbers = np.ones(4), np.arange(4)
     p = Perturbations(margins, np.zeros(4), -ones, ones, "linf", 1.0, numbers)
     wishes = make_wishes(4, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), wishes)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
     scenario = make_scenario(margins, p.centre, ones, numbers, features=4, method=crown_bounds)
     relaxation.extend([scenario])
     tree = ScenarioTree(relaxation, Undecided(), wishes.rounded, lambda: wishes.enough(5.0, 0.0))
@@ -311,7 +311,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         assert incumbent.cost <= 64
         found = choice.exhaust(rest(best.size - 1))
         assert found is not None
-        assert all(isinstance(part, Scenario) for part in found)
+        assert all(isinstance(constraint, Scenario) for constraint in found)
         count = settled.free.size
         subsets = candidates(np.ones(count), np.zeros(count), 0.0, 2.0, 1000)
         assert subsets is not None

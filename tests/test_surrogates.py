@@ -15,11 +15,11 @@ from milp_verix.global_search.relaxation.surrogates import (
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
-from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, grown, of_interest
+from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import CostLimit, PairedRelus, Part, Scenario, row_error
+from verix_encodings.models.scenario import Constraint, CostLimit, PairedRelus, Scenario, row_error
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
@@ -38,19 +38,22 @@ def _duals(program: Program, ends: tuple[FloatArray, FloatArray], cost: FloatArr
     return result.multipliers
 
 
-def _parts(seed: int, tmp_path: Path) -> tuple[list[Part], np.random.Generator]:
+def _constraints(seed: int, tmp_path: Path) -> tuple[list[Constraint], np.random.Generator]:
     rng = np.random.default_rng(seed)
-    parts = drawn_parts(rng, drawn_perturbations(rng, tmp_path))
-    return [CostLimit(np.ones(COUNT), float(rng.integers(3, COUNT))), *parts], rng
+    constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
+    return [CostLimit(np.ones(COUNT), float(rng.integers(3, COUNT))), *constraints], rng
 
 
 def _surrogates(
-    parts: list[Part], y: FloatArray, program: Program, ends: tuple[FloatArray, FloatArray]
+    constraints: list[Constraint],
+    y: FloatArray,
+    program: Program,
+    ends: tuple[FloatArray, FloatArray],
 ) -> Surrogates:
-    part_of_rows = grown(parts).part_of_rows
+    constraint_of_rows = grown(constraints).constraint_of_rows
     safe = SafeBound(program)
-    groups = grouped(parts, part_of_rows, safe.usable(y))[part_of_rows]
-    return surrogates_of(safe, y, groups, COUNT, row_error=row_error(parts), ends=ends)
+    groups = grouped(constraints, constraint_of_rows, safe.usable(y))[constraint_of_rows]
+    return surrogates_of(safe, y, groups, COUNT, row_error=row_error(constraints), ends=ends)
 
 
 def _refuted(surrogates: Surrogates, taken: FloatArray) -> bool:
@@ -59,39 +62,41 @@ def _refuted(surrogates: Surrogates, taken: FloatArray) -> bool:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_set_that_satisfies_all_parts_is_refuted(seed: int, tmp_path: Path) -> None:
-    parts, rng = _parts(seed, tmp_path)
-    program, sets = grown(parts).build(), of_interest(parts)
+    constraints, rng = _constraints(seed, tmp_path)
+    program, sets = grown(constraints).build(), of_interest(constraints)
     ends = program.column_lower, program.column_upper
     duals = _duals(program, ends, np.where(np.arange(program.columns) < COUNT, 1.0, 0.0))
     for y in (duals, rng.normal(size=program.rows), duals * rng.uniform(0.5, 2.0, program.rows)):
-        surrogates = _surrogates(parts, y, program, ends)
+        surrogates = _surrogates(constraints, y, program, ends)
         assert not any(_refuted(surrogates, taken) for taken in sets)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_phase_that_is_fixed_refutes_only_sets_in_the_other(seed: int, tmp_path: Path) -> None:
-    parts, rng = _parts(seed, tmp_path)
-    growing = grown(parts)
+    constraints, rng = _constraints(seed, tmp_path)
+    growing = grown(constraints)
     program, table = growing.build(), growing.phases()
     assert table.phase.size
     cost = np.where(np.arange(program.columns) < COUNT, 1.0, 0.0)
     place = int(rng.integers(table.phase.size))
-    part = parts[int(table.part[place])]
-    assert isinstance(part, Scenario)
-    source = part.network.nodes[int(table.node[place])].sources[0]
+    constraint = constraints[int(table.constraint[place])]
+    assert isinstance(constraint, Scenario)
+    source = constraint.network.nodes[int(table.node[place])].sources[0]
     for active in (0.0, 1.0):
         low, high = program.column_lower.copy(), program.column_upper.copy()
         low[table.phase[place]] = high[table.phase[place]] = active
-        surrogates = _surrogates(parts, _duals(program, (low, high), cost), program, (low, high))
-        for taken in of_interest(parts):
-            z = part.network.values(taken)[source][int(table.neuron[place])]
+        surrogates = _surrogates(
+            constraints, _duals(program, (low, high), cost), program, (low, high)
+        )
+        for taken in of_interest(constraints):
+            z = constraint.network.values(taken)[source][int(table.neuron[place])]
             if (z > 0) == bool(active):
                 assert not _refuted(surrogates, taken)
 
 
 def test_rows_that_may_be_off_ask_for_less(tmp_path: Path) -> None:
-    parts, rng = _parts(0, tmp_path)
-    program = grown(parts).build()
+    constraints, rng = _constraints(0, tmp_path)
+    program = grown(constraints).build()
     safe, ends = SafeBound(program), (program.column_lower, program.column_upper)
     y = safe.usable(rng.normal(size=program.rows))
     columns = np.arange(COUNT)
@@ -104,12 +109,12 @@ def test_rows_that_may_be_off_ask_for_less(tmp_path: Path) -> None:
 def test_multipliers_that_overflow_refute_nothing(scale: float, tmp_path: Path) -> None:
     overflows, survivors = 0, 0
     for seed in range(10):
-        parts, rng = _parts(seed, tmp_path)
-        program, sets = grown(parts).build(), of_interest(parts)
+        constraints, rng = _constraints(seed, tmp_path)
+        program, sets = grown(constraints).build(), of_interest(constraints)
         ends = program.column_lower, program.column_upper
         y = scale * rng.uniform(-1, 1, program.rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            surrogates = _surrogates(parts, y, program, ends)
+            surrogates = _surrogates(constraints, y, program, ends)
         overflows += int(np.sum(surrogates.constant == -np.inf))
         for taken in sets:
             assert np.all(surrogates.matrix @ taken + surrogates.constant <= 0)
@@ -121,15 +126,15 @@ def test_multipliers_that_overflow_refute_nothing(scale: float, tmp_path: Path) 
 def test_each_row_refutes_what_the_sum_does_not(tmp_path: Path) -> None:
     more = 0
     for seed in range(30):
-        parts, _ = _parts(seed, tmp_path)
-        program = grown(parts).build()
+        constraints, _ = _constraints(seed, tmp_path)
+        program = grown(constraints).build()
         ends = program.column_lower, program.column_upper
         cost = np.where(np.arange(program.columns) < COUNT, 1.0, 0.0)
         y = _duals(program, ends, cost)
         safe = SafeBound(program)
-        surrogates = _surrogates(parts, y, program, ends)
+        surrogates = _surrogates(constraints, y, program, ends)
         together = np.zeros(program.rows, dtype=np.intp)
-        whole = surrogates_of(safe, y, together, COUNT, row_error=row_error(parts), ends=ends)
+        whole = surrogates_of(safe, y, together, COUNT, row_error=row_error(constraints), ends=ends)
         for taken in _ALL:
             assert _refuted(surrogates, taken) or not _refuted(whole, taken)
             more += _refuted(surrogates, taken) and not _refuted(whole, taken)
@@ -154,14 +159,14 @@ def test_rows_on_what_is_free_are_those_of_all_features(seed: int) -> None:
 
 
 def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:
-    parts, _ = _parts(1, tmp_path)
-    scenarios = [n for n, part in enumerate(parts) if isinstance(part, Scenario)]
+    constraints, _ = _constraints(1, tmp_path)
+    scenarios = [n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario)]
     apart = Interval(np.array([-1.0]), np.array([1.0]))
-    parts.append(PairedRelus(scenarios[0], scenarios[2], 1, np.array([0]), apart))
-    rows = np.arange(len(parts))
-    y = np.ones(len(parts))
-    groups = grouped(parts, rows, y)
+    constraints.append(PairedRelus(scenarios[0], scenarios[2], 1, np.array([0]), apart))
+    rows = np.arange(len(constraints))
+    y = np.ones(len(constraints))
+    groups = grouped(constraints, rows, y)
     assert groups[scenarios[0]] == groups[scenarios[2]] == groups[-1]
-    assert np.unique(groups).size == len(parts) - 2
+    assert np.unique(groups).size == len(constraints) - 2
     y[-1] = 0.0
-    assert np.unique(grouped(parts, rows, y)).size == len(parts)
+    assert np.unique(grouped(constraints, rows, y)).size == len(constraints)

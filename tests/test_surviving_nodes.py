@@ -20,7 +20,7 @@ from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.perturbation_set import perturbations_of
 from milp_verix.global_search.relaxation import surviving_sets
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.node import Fixings
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Rest, ScenarioChoice
@@ -32,13 +32,13 @@ from milp_verix.tolerances import Tolerances
 from tests.digits import images, network
 from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
-from tests.scenario_parts import COUNT, drawn_parts, drawn_perturbations, of_interest
+from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, of_interest
 from tests.test_minimum import fewest
 from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Part, Scenario
+from verix_encodings.models.scenario import Constraint, Scenario
 
 _KINDS = 3
 _NEAR = 1e-6
@@ -58,18 +58,20 @@ def _costs(rng: np.random.Generator, kind: int) -> FloatArray:
 
 def _relaxation(
     seed: int, tmp_path: Path
-) -> tuple[Relaxation, list[Part], float, np.random.Generator]:
+) -> tuple[Relaxation, list[Constraint], float, np.random.Generator]:
     """Return a relaxation of scenarios, a cover and an order, and what sets may cost."""
     rng = np.random.default_rng([seed, 61])
     p = drawn_perturbations(rng, tmp_path)
-    parts = drawn_parts(rng, p)
+    constraints = drawn_constraints(rng, p)
     costs = _costs(rng, seed % _KINDS)
-    relaxation = Relaxation(LiveLp(1, Tolerances()), PartPool(p), make_wishes(COUNT, costs, (), ()))
-    relaxation.extend(parts)
+    relaxation = Relaxation(
+        LiveLp(1, Tolerances()), ConstraintPool(p), make_wishes(COUNT, costs, (), ())
+    )
+    relaxation.extend(constraints)
     enough = float(rng.uniform(0.4, 1.0) * costs.sum())
     if seed % 2:
         relaxation.tighten(enough, np.inf)
-    return relaxation, parts, enough, rng
+    return relaxation, constraints, enough, rng
 
 
 def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
@@ -96,10 +98,10 @@ def _in_node(relaxation: Relaxation, fixings: Fixings, settled: Settled, taken: 
     table = relaxation._now.table
     for column, value in zip(*fixings, strict=True):
         for place in np.flatnonzero(table.phase == column):
-            part = relaxation._parts[int(table.part[place])]
-            assert isinstance(part, Scenario)
-            source = part.network.nodes[int(table.node[place])].sources[0]
-            z = part.network.values(taken)[source][int(table.neuron[place])]
+            constraint = relaxation._constraints[int(table.constraint[place])]
+            assert isinstance(constraint, Scenario)
+            source = constraint.network.nodes[int(table.node[place])].sources[0]
+            z = constraint.network.values(taken)[source][int(table.neuron[place])]
             if (z > -_NEAR) if value == 0.0 else (z < _NEAR):
                 return False
     return True
@@ -154,8 +156,8 @@ def test_no_set_of_interest_is_missing(
         _eager(monkeypatch)
     whole, inner = _Seen(), _Seen()
     for seed in range(20):
-        relaxation, parts, enough, rng = _relaxation(seed, tmp_path)
-        sets = [s for s in of_interest(parts) if relaxation.cost(s > 0) <= enough]
+        relaxation, constraints, enough, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= enough]
         for _ in range(5):
             fixings = _node(rng, relaxation)
             settled = _settled(rng, relaxation, fixings)
@@ -185,8 +187,8 @@ def test_no_set_of_interest_is_missing(
 def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path: Path) -> None:
     seen = forced = close = 0
     for seed in range(20):
-        relaxation, parts, enough, rng = _relaxation(seed, tmp_path)
-        sets = [s for s in of_interest(parts) if relaxation.cost(s > 0) <= enough]
+        relaxation, constraints, enough, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= enough]
         for _ in range(6):
             fixings = _node(rng, relaxation)
             settled = relaxation.remaining([fixings])
@@ -243,7 +245,7 @@ def _by_rows_alone(
     """
     closed, exhaust, surviving = _Closed(), ScenarioChoice.exhaust, Relaxation.surviving
 
-    def exhausted(self: ScenarioChoice, rest: Rest) -> list[Part] | None:
+    def exhausted(self: ScenarioChoice, rest: Rest) -> list[Constraint] | None:
         found = exhaust(self, rest)
         closed.nodes += found is not None
         return found

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
 from milp_verix.problem.objective import make_wishes
@@ -13,38 +13,38 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import (
     COUNT,
-    drawn_parts,
+    drawn_constraints,
     drawn_perturbations,
     grown,
     least_cost,
     of_interest,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.scenario import CostLimit, Part, Scenario
+from verix_encodings.models.scenario import Constraint, CostLimit, Scenario
 from verix_encodings.network.network import Relu
 
 _SLACK = 1e-9
 
 
-def _assert_bounded(parts: list[Part], sets: list[FloatArray]) -> None:
-    for part in parts:
-        if isinstance(part, Scenario):
+def _assert_bounded(constraints: list[Constraint], sets: list[FloatArray]) -> None:
+    for constraint in constraints:
+        if isinstance(constraint, Scenario):
             for taken in sets:
-                values = part.network.values(taken)
-                for value, interval in zip(values, part.bounds, strict=True):
+                values = constraint.network.values(taken)
+                for value, interval in zip(values, constraint.bounds, strict=True):
                     assert np.all(value >= interval.lower - _SLACK)
                     assert np.all(value <= interval.upper + _SLACK)
 
 
-def _width(parts: list[Part]) -> float:
+def _width(constraints: list[Constraint]) -> float:
     """Return how far the arguments of ReLUs can be from each other, where both signs are."""
     return sum(
         float(np.sum((bounds.upper - bounds.lower)[(bounds.lower < 0) & (bounds.upper > 0)]))
-        for part in parts
-        if isinstance(part, Scenario)
-        for node in part.network.nodes
+        for constraint in constraints
+        if isinstance(constraint, Scenario)
+        for node in constraint.network.nodes
         if isinstance(node, Relu)
-        for bounds in [part.bounds[node.source]]
+        for bounds in [constraint.bounds[node.source]]
     )
 
 
@@ -53,22 +53,31 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
     rng = np.random.default_rng([seed, 31])
     costs = rng.integers(1, 5, COUNT).astype(float)
     budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
-    parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
-    sets = of_interest(parts)
+    constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
+    sets = of_interest(constraints)
     lp = LiveLp(1, Tolerances())
-    for core in ({0}, {0, *rng.permutation(len(parts))[:3].tolist()}, set(range(len(parts)))):
-        tight = tightened(parts, core, range(len(parts)), grown, lp, deadline=np.inf)
+    for core in (
+        {0},
+        {0, *rng.permutation(len(constraints))[:3].tolist()},
+        set(range(len(constraints))),
+    ):
+        tight = tightened(constraints, core, range(len(constraints)), grown, lp, deadline=np.inf)
         _assert_bounded(tight, sets)
-        assert _width(tight) <= _width(parts) + _SLACK
-        for before, after in zip(parts, tight, strict=True):
+        assert _width(tight) <= _width(constraints) + _SLACK
+        for before, after in zip(constraints, tight, strict=True):
             assert isinstance(before, Scenario) or after is before
-        alone = tightened(parts, core, core, grown, lp, deadline=np.inf)
+        alone = tightened(constraints, core, core, grown, lp, deadline=np.inf)
         _assert_bounded(alone, sets)
-        assert all(alone[n] is part for n, part in enumerate(parts) if n not in core)
-    assert tightened(parts, {0}, range(len(parts)), grown, lp, deadline=-np.inf)[0] is budget
-    assert _width(tightened(parts, {0}, range(len(parts)), grown, lp, deadline=-np.inf)) == _width(
-        parts
+        assert all(
+            alone[n] is constraint for n, constraint in enumerate(constraints) if n not in core
+        )
+    assert (
+        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=-np.inf)[0]
+        is budget
     )
+    assert _width(
+        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=-np.inf)
+    ) == _width(constraints)
     lp.close()
 
 
@@ -76,16 +85,21 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
 def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 32])
     budget = CostLimit(np.ones(COUNT), 4.0)
-    parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
-    first = next(n for n, part in enumerate(parts) if isinstance(part, Scenario))
-    growing = grown(parts)
+    constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
+    first = next(n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario))
+    growing = grown(constraints)
     program = growing.build()
     lp = LiveLp(1, Tolerances())
-    tight = tightened(parts, set(range(len(parts))), range(len(parts)), grown, lp, deadline=np.inf)[
-        first
-    ]
+    tight = tightened(
+        constraints,
+        set(range(len(constraints))),
+        range(len(constraints)),
+        grown,
+        lp,
+        deadline=np.inf,
+    )[first]
     lp.close()
-    before = parts[first]
+    before = constraints[first]
     assert isinstance(before, Scenario)
     assert isinstance(tight, Scenario)
     value, z = growing.arguments[first][0]
@@ -107,16 +121,16 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
 def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 33])
     p = drawn_perturbations(rng, tmp_path)
-    parts = drawn_parts(rng, p)
+    constraints = drawn_constraints(rng, p)
     wishes = make_wishes(COUNT, None, (), ())
-    pool = PartPool(p)
+    pool = ConstraintPool(p)
     relaxation = Relaxation(LiveLp(1, Tolerances()), pool, wishes)
-    relaxation.extend(parts)
+    relaxation.extend(constraints)
     enough = float(rng.integers(3, COUNT)) + 0.5
-    sets = of_interest([CostLimit(np.ones(COUNT), enough), *parts])
+    sets = of_interest([CostLimit(np.ones(COUNT), enough), *constraints])
     relaxation.tighten(enough, np.inf)
     assert not relaxation.loose(enough)
-    _assert_bounded(pool.parts, sets)
+    _assert_bounded(pool.constraints, sets)
     nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
     least = min((float(taken.sum()) for taken in sets), default=np.inf)
     assert relaxation.solve(nothing, np.inf, np.inf).bound <= least + 1e-6
@@ -129,12 +143,14 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
         rng = np.random.default_rng([seed, 31])
         costs = rng.integers(1, 5, COUNT).astype(float)
         budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
-        parts = [budget, *drawn_parts(rng, drawn_perturbations(rng, tmp_path))]
+        constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
         lp = LiveLp(1, Tolerances())
-        tight = tightened(parts, {0, 1, 2}, range(len(parts)), grown, lp, deadline=np.inf)
+        tight = tightened(
+            constraints, {0, 1, 2}, range(len(constraints)), grown, lp, deadline=np.inf
+        )
         lp.close()
-        with_sets += bool(of_interest(parts))
-        moved += bool(of_interest(parts)) and _width(tight) < 0.95 * _width(parts)
+        with_sets += bool(of_interest(constraints))
+        moved += bool(of_interest(constraints)) and _width(tight) < 0.95 * _width(constraints)
     assert with_sets >= 15
     assert moved >= 8
 
@@ -144,9 +160,13 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
     for seed in range(30):
         rng = np.random.default_rng([seed, 34])
         p = drawn_perturbations(rng, tmp_path)
-        *first, last = [part for part in drawn_parts(rng, p) if isinstance(part, Scenario)]
+        *first, last = [
+            constraint
+            for constraint in drawn_constraints(rng, p)
+            if isinstance(constraint, Scenario)
+        ]
         budget = float(rng.integers(2, COUNT))
-        pool = PartPool(p)
+        pool = ConstraintPool(p)
         relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
         relaxation.extend(first)
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -155,19 +175,21 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         relaxation.extend([last])
         relaxation.close()
         sets = of_interest([CostLimit(np.ones(COUNT), budget), *first, last])
-        _assert_bounded(pool.parts, sets)
-        before, after = before + _width([last]), after + _width(pool.parts[-1:])
+        _assert_bounded(pool.constraints, sets)
+        before, after = before + _width([last]), after + _width(pool.constraints[-1:])
     assert after < 0.9 * before
 
 
 def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
     rng = np.random.default_rng([0, 35])
     p = drawn_perturbations(rng, tmp_path)
-    *first, last = [part for part in drawn_parts(rng, p) if isinstance(part, Scenario)]
-    pool = PartPool(p)
+    *first, last = [
+        constraint for constraint in drawn_constraints(rng, p) if isinstance(constraint, Scenario)
+    ]
+    pool = ConstraintPool(p)
     relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
     relaxation.extend(first)
     relaxation.tighten(3.0, np.inf)
     relaxation.extend([last], -np.inf)
     relaxation.close()
-    assert _width(pool.parts[-1:]) == _width([last]) > 0
+    assert _width(pool.constraints[-1:]) == _width([last]) > 0

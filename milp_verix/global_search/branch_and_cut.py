@@ -231,9 +231,9 @@ class ScenarioTree:
     def _advance(self, node: _Node, bound: float, relaxed: Relaxed, deadline: float) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""
         assert relaxed.shares is not None
-        parts = self._choice.separate(relaxed.shares, node.asked)
-        if parts:
-            self._relaxation.extend(parts, deadline)
+        constraints = self._choice.separate(relaxed.shares, node.asked)
+        if constraints:
+            self._relaxation.extend(constraints, deadline)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
             heapq.heappush(self._open, again)
         elif bound >= self._enough() or relaxed.whole:

@@ -18,7 +18,7 @@ from milp_verix.global_search.separation import ScenarioChoice
 from milp_verix.problem.objective import Wishes
 from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
-from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import Constraint, Scenario, ScenarioProgram
 
 _NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
@@ -84,9 +84,9 @@ class ProgramMaster:
             return
         chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
         self._choice.show(chosen, self.bound)
-        parts = self._choice.separate(chosen, 0)
-        self.extend(parts)
-        if not parts and self._enough() >= enough:
+        constraints = self._choice.separate(chosen, 0)
+        self.extend(constraints)
+        if not constraints and self._enough() >= enough:
             # a set that survives all is a cheaper explanation, where the check can decide it
             self._give_up("nothing was found against its last set, and no proof for it", deadline)
 
@@ -123,11 +123,11 @@ class ProgramMaster:
             self.bound = max(self.bound, self._wishes.rounded(result.bound))
         return result
 
-    def extend(self, parts: list[Part]) -> None:
+    def extend(self, constraints: list[Constraint]) -> None:
         """Add scenarios and covers."""
-        for part in parts:
-            self._growing.add(part)
-            self._scenarios += isinstance(part, Scenario)
+        for constraint in constraints:
+            self._growing.add(constraint)
+            self._scenarios += isinstance(constraint, Scenario)
 
     def close(self) -> None:
         """Close the session."""

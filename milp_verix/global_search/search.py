@@ -15,7 +15,7 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.hitting_set_master import HittingSets
 from milp_verix.global_search.mip_master import ProgramMaster
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.symmetry import interchangeable
 from milp_verix.global_search.separation import ScenarioChoice
@@ -26,7 +26,7 @@ from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.solvers import Session
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.traversal.explain import explanation_of
-from verix_encodings.models.scenario import Part
+from verix_encodings.models.scenario import Constraint
 
 _RESERVED = 0.025
 _LEAST_RESERVED = 1.0
@@ -112,7 +112,7 @@ class MinimumSearch:
         self._incumbent.on_change = self._tell
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
-        self._parts: list[Part] = []
+        self._constraints: list[Constraint] = []
         self._same = interchangeable(oracle.problem, wishes)
         # what never matters adds to the cost at most
         useless = self._same.inert & ~wishes.must
@@ -163,21 +163,21 @@ class MinimumSearch:
         """
         if self._lower_bound < self._enough() and self._seconds() > 0:
             with self._stage(_BOUND):
-                self._parts = self._choice.separate(self._wishes.least, 0)
+                self._constraints = self._choice.separate(self._wishes.least, 0)
         self._mark_late()
-        return bool(self._parts) and self.stopped is None
+        return bool(self._constraints) and self.stopped is None
 
     def tree(self, lp: LiveLp) -> Master:
         """Return the master that searches the relaxation itself."""
-        relaxation = Relaxation(lp, PartPool(self._perturbations), self._needed)
+        relaxation = Relaxation(lp, ConstraintPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
-        relaxation.extend([*self._same.precedence, *self._parts, *self._choice.deciding()])
+        relaxation.extend([*self._same.precedence, *self._constraints, *self._choice.deciding()])
         return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
         master = ProgramMaster(session, self._needed, self._choice, self._enough)
-        master.extend(self._parts)
+        master.extend(self._constraints)
         return master
 
     def hitting_sets(self, session: Session) -> Master:

@@ -24,7 +24,7 @@ from milp_verix.global_search.relaxation.enclosing import unstable
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Cover, Part, Scenario, make_scenario
+from verix_encodings.models.scenario import Constraint, Cover, Scenario, make_scenario
 from verix_encodings.network.network import Affine
 
 _WORTH = 1e-3
@@ -53,10 +53,10 @@ class Choice(Protocol):
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``."""
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
+    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive."""
 
-    def exhaust(self, rest: "Rest") -> list[Part] | None:
+    def exhaust(self, rest: "Rest") -> list[Constraint] | None:
         """Refute all sets that are left; return what is new in that, None where some are not."""
 
 
@@ -126,7 +126,7 @@ class ScenarioChoice:
         if self._incumbent.seconds <= share * spent:
             self._incumbent.improve(shares, bound, self._deadline)
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
+    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive: nothing if they survive all.
 
         ``asked`` says how often the same node of a search came here before.
@@ -139,7 +139,7 @@ class ScenarioChoice:
             least = _LEAST_HARM if whole else max(self._worth * self._harm, _LEAST_HARM)
             if harm > least:
                 self._made += 1
-                return self._parts(shares, delta, whole=whole)
+                return self._constraints(shares, delta, whole=whole)
         return self._decided(shares) if whole else []
 
     @property
@@ -165,7 +165,7 @@ class ScenarioChoice:
         open_ = np.concatenate([np.zeros(1, dtype=bool), *signs])
         return scenarios if open_.mean() <= _MOST_UNSTABLE else []
 
-    def exhaust(self, rest: Rest) -> list[Part] | None:
+    def exhaust(self, rest: Rest) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few.
 
         Returns the scenarios that were not known; None where the sets are too many, one is an
@@ -196,7 +196,7 @@ class ScenarioChoice:
             sets = candidates(costs[free], penalties, *bounds, most)
         return rest.surviving(_MOST_BEGINNINGS) if sets is None else sets
 
-    def _refute(self, rest: Rest, sets: CandidateSets) -> list[Part] | None:
+    def _refute(self, rest: Rest, sets: CandidateSets) -> list[Constraint] | None:
         """Return what is new in refuting all of ``sets``; None where some are not refuted."""
         try:
             left = Completions(self._perturbations, rest.settled, sets, self._refuting_margins)
@@ -205,7 +205,7 @@ class ScenarioChoice:
             return None
         worst_first = np.argsort(-self._adversary.harm(rest.shares), kind="stable")
         left.refute_all(self._adversary.newest[:, worst_first], self._deadline)
-        found: list[Part] = []
+        found: list[Constraint] = []
         while len(left.sets):
             if time.monotonic() >= self._deadline:
                 return None
@@ -250,15 +250,17 @@ class ScenarioChoice:
             method=partial(crown_bounds, late=until.passed),
         )
 
-    def _decided(self, shares: FloatArray) -> list[Part]:
+    def _decided(self, shares: FloatArray) -> list[Constraint]:
         """Check a whole set: it is an explanation, or there is a scenario against it."""
         verdict = self._incumbent.decide(shares > 0.5, self._deadline)
         if verdict.witness is None:
             return []
         deltas, values = self._adversary.attacked(shares)
-        return self._parts(shares, deltas[:, int(np.argmax(values))], whole=True)
+        return self._constraints(shares, deltas[:, int(np.argmax(values))], whole=True)
 
-    def _parts(self, shares: FloatArray, delta: FloatArray, *, whole: bool) -> list[Part]:
+    def _constraints(
+        self, shares: FloatArray, delta: FloatArray, *, whole: bool
+    ) -> list[Constraint]:
         """Return the scenario of ``delta``, and a cover against a whole set that comes again."""
         self._adversary.know(delta)
         if whole:
@@ -293,10 +295,10 @@ class SettledChoice:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
         self._outer.show(self._settled.all_shares(shares), self._bound())
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Part]:
+    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive."""
         return self._outer.separate(self._settled.all_shares(shares), asked)
 
-    def exhaust(self, rest: Rest) -> list[Part] | None:
+    def exhaust(self, rest: Rest) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few."""
         return self._outer.exhaust(rest.within(self._settled, self._spent))

@@ -18,10 +18,10 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
 from verix_encodings.models.scenario import (
+    Constraint,
     CostLimit,
     Cover,
     PairedRelus,
-    Part,
     PhaseTable,
     Precedence,
     Scenario,
@@ -65,11 +65,11 @@ class SettledPhase:
 
 
 def settled_phases(
-    table: PhaseTable, parts: Sequence[Part], columns: IntArray, values: FloatArray
+    table: PhaseTable, constraints: Sequence[Constraint], columns: IntArray, values: FloatArray
 ) -> dict[int, list[SettledPhase]]:
-    """Return the phases of ``table`` among the ``columns`` fixed, by the number of the part.
+    """Return the phases of ``table`` among the ``columns`` fixed, by the number of the constraint.
 
-    ``values`` are 0 or 1; ``parts`` are those of the program that the table is of.
+    ``values`` are 0 or 1; ``constraints`` are those of the program that the table is of.
     """
     found: dict[int, list[SettledPhase]] = {}
     place_of = {column: place for place, column in enumerate(table.phase.tolist())}
@@ -77,70 +77,74 @@ def settled_phases(
         place = place_of.get(column)
         if place is None:
             continue
-        part = int(table.part[place])
-        scenario = parts[part]
+        constraint = int(table.constraint[place])
+        scenario = constraints[constraint]
         assert isinstance(scenario, Scenario)
         source = scenario.network.nodes[int(table.node[place])].sources[0]
         phase = SettledPhase(source, int(table.neuron[place]), bool(value))
-        found.setdefault(part, []).append(phase)
+        found.setdefault(constraint, []).append(phase)
     return found
 
 
 def reduced(
-    part: Part, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
-) -> list[Part] | None:
-    """Return what ``part`` asks of the free features, if anything; None for the impossible."""
-    if isinstance(part, Scenario):
-        scenario = _reduced_scenario(part, settled, phases, method)
+    constraint: Constraint, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+) -> list[Constraint] | None:
+    """Return ``constraint`` for the free features: [] if it is idle, None if it is infeasible."""
+    if isinstance(constraint, Scenario):
+        scenario = _reduced_scenario(constraint, settled, phases, method)
         if scenario is None:
             return None
         # no choice of the free features lets a margin reach zero
-        idle = not (phases or part.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
+        idle = not (phases or constraint.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
         return [] if idle else [scenario]
-    if isinstance(part, Cover):
-        return _reduced_cover(part, settled)
-    if isinstance(part, Precedence):
-        before, after = settled.position[part.before], settled.position[part.after]
+    if isinstance(constraint, Cover):
+        return _reduced_cover(constraint, settled)
+    if isinstance(constraint, Precedence):
+        before, after = settled.position[constraint.before], settled.position[constraint.after]
         both = (before >= 0) & (after >= 0)
         return [Precedence(before[both], after[both])]
-    if isinstance(part, PairedRelus):
-        # features have no part in it, and what it is about may be gone: see kept_twins
+    if isinstance(constraint, PairedRelus):
+        # features do not occur in it, and its scenarios may be gone: see kept_pairs
         return []
-    spent = float(part.costs[settled.inside].sum())
-    return [CostLimit(part.costs[settled.free], part.limit - spent)]
+    spent = float(constraint.costs[settled.inside].sum())
+    return [CostLimit(constraint.costs[settled.free], constraint.limit - spent)]
 
 
-def kept_pairs(parts: Sequence[Part], place: Mapping[int, int]) -> list[PairedRelus]:
+def kept_pairs(constraints: Sequence[Constraint], place: Mapping[int, int]) -> list[PairedRelus]:
     """Return the paired ReLUs of which both scenarios are left, with the new numbers of these.
 
-    ``place`` has the new number of each part that is left. Their ranges hold still.
+    ``place`` has the new number of each constraint that is left. Their ranges hold still.
     """
     return [
-        replace(part, of=place[part.of], beside=place[part.beside])
-        for part in parts
-        if isinstance(part, PairedRelus) and part.of in place and part.beside in place
+        replace(constraint, of=place[constraint.of], beside=place[constraint.beside])
+        for constraint in constraints
+        if isinstance(constraint, PairedRelus)
+        and constraint.of in place
+        and constraint.beside in place
     ]
 
 
-def _reduced_cover(part: Cover, settled: Settled) -> list[Part] | None:
-    if settled.inside[part.features].any():
+def _reduced_cover(constraint: Cover, settled: Settled) -> list[Constraint] | None:
+    if settled.inside[constraint.features].any():
         return []
-    left = settled.position[part.features]
+    left = settled.position[constraint.features]
     return [Cover(left[left >= 0])] if np.any(left >= 0) else None
 
 
 def _reduced_scenario(
-    part: Scenario, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+    constraint: Scenario, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
 ) -> Scenario | None:
     count = settled.free.size
-    network = part.network.among(settled.free, settled.inside.astype(np.float64))
+    network = constraint.network.among(settled.free, settled.inside.astype(np.float64))
     found = method(network, Interval(np.zeros(count), np.ones(count)))
     # an affine first node stays one, so that values keep their numbers
-    bounds = _common(found, part.bounds, phases, part.error)
+    bounds = _common(found, constraint.bounds, phases, constraint.error)
     if bounds is None:
         return None
     inactive = [(p.value, np.array([p.neuron])) for p in phases if not p.active]
-    return replace(part, network=network, bounds=bounds, inactive=(*part.inactive, *inactive))
+    return replace(
+        constraint, network=network, bounds=bounds, inactive=(*constraint.inactive, *inactive)
+    )
 
 
 def _common(

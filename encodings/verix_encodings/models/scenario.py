@@ -4,11 +4,11 @@
                                         Σ_{f ∈ C_l} A_f ≥ 1           for every cover l
                                         A_f ∈ {0, 1}
 
-``A_f = 1`` fixes feature ``f``, so that a perturbation ``δ`` in the ball loses its part there, and
-what is left is in the ball still. A set of features that explains the prediction survives every
-perturbation, these among them: the optimum is a lower bound on the cost of every explanation. A
-cover is a set of features whose change can change the prediction, with all others fixed: every
-explanation holds one of them.
+``A_f = 1`` fixes feature ``f``, so that a perturbation ``δ`` in the ball loses its entries
+there, and what is left is in the ball still. A set of features that explains the prediction
+survives every perturbation, these among them: the optimum is a lower bound on the cost of every
+explanation. A cover is a set of features whose change can change the prediction, with all others
+fixed: every explanation holds one of them.
 
 A scenario is a network of its own, from ``A`` to the margins: its first affine layer is
 ``W (x + δ_k) − W diag(δ_k) A``, so that it costs columns for its neurons, and none for the inputs.
@@ -76,7 +76,7 @@ class CostLimit:
 class Precedence:
     """``A_f ≥ A_g`` for each pair of a feature ``f`` in ``before`` and the one in ``after``.
 
-    That is no constraint on explanations, but on which of equal ones are of interest.
+    No explanation is excluded by it for good: it chooses one of sets that are equal by symmetry.
     """
 
     before: IntArray
@@ -87,9 +87,9 @@ class Precedence:
 class PairedRelus:
     """The ReLU ``a = max(z, 0)`` of the scenario ``of``, beside that of ``beside``, ``max(z', 0)``.
 
-    Scenarios are given by their numbers among the parts, both before this one; ``node`` is that of
-    the ReLU in either network. ``z − z'`` is in ``apart`` for each of the ``neurons``, as far as
-    that is of interest.
+    Scenarios are given by their numbers among the constraints, both before this one; ``node`` is
+    that of the ReLU in either network. ``z − z'`` is in ``apart`` for each of the ``neurons``, as
+    far as that is of interest.
     """
 
     of: int
@@ -99,12 +99,15 @@ class PairedRelus:
     apart: Interval
 
 
-Part: TypeAlias = Scenario | Cover | CostLimit | Precedence | PairedRelus
+Constraint: TypeAlias = Scenario | Cover | CostLimit | Precedence | PairedRelus
 
 
-def row_error(parts: Iterable[Part]) -> float:
-    """Return what bounds the rounding in any row of a program of ``parts``."""
-    return max((part.error for part in parts if isinstance(part, Scenario)), default=0.0)
+def row_error(constraints: Iterable[Constraint]) -> float:
+    """Return what bounds the rounding in any row of a program of ``constraints``."""
+    return max(
+        (constraint.error for constraint in constraints if isinstance(constraint, Scenario)),
+        default=0.0,
+    )
 
 
 def network_of_shares(
@@ -139,7 +142,7 @@ def make_scenario(
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
     # where nothing is folded there is one value more, the input
     first = 1 + len(network.nodes) - len(margins.nodes)
-    # what is folded is formed from x + δ and from parts of δ, each as large as the box
+    # what is folded is formed from x + δ and from pieces of δ, each as large as the box
     error = 8.0 * encoding_error(margins, (box, *bounds[first:]))
     return Scenario(delta, network, bounds, error)
 
@@ -147,12 +150,12 @@ def make_scenario(
 class PhaseTable(NamedTuple):
     """The phases of ReLUs in a program of scenarios: columns, and where they belong.
 
-    ``part`` is the number of the scenario among the parts, ``node`` that of the ReLU in its
-    network, ``neuron`` that in the layer; ``argument`` and ``activation`` are columns, too.
+    ``constraint`` is the number of the scenario among the constraints, ``node`` that of the ReLU in
+    its network, ``neuron`` that in the layer; ``argument`` and ``activation`` are columns, too.
     """
 
     phase: IntArray
-    part: IntArray
+    constraint: IntArray
     node: IntArray
     neuron: IntArray
     argument: IntArray
@@ -160,20 +163,20 @@ class PhaseTable(NamedTuple):
 
 
 class ScenarioProgram:
-    """The program of the parts added so far, and its columns ``A``, one for each feature.
+    """The program of the constraints added so far, and its columns ``A``, one for each feature.
 
     ``lower`` and ``upper`` bound ``A``, shape (features,): features that must or must not be
     explained. A program extends those before it: columns and rows are only added. ``arguments``
-    has, for each part, the values that ReLUs take as expressions: pairs of the number of a value
-    in the network, and it.
+    has, for each constraint, the values that ReLUs take as expressions: pairs of the number of a
+    value in the network, and it.
     """
 
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
         self._builder = ProgramBuilder()
-        self._parts: list[Part] = []
+        self._constraints: list[Constraint] = []
         self.arguments: list[list[tuple[int, Expressions]]] = []
         self._rows: list[int] = []
-        # what there is of parts that a table was asked of
+        # what there is of constraints that a table was asked of
         self._phases: list[list[list[IntArray]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
@@ -181,50 +184,54 @@ class ScenarioProgram:
         self._shares = Expressions(self.columns, every, np.zeros(lower.size))
 
     @property
-    def part_of_rows(self) -> IntArray:
-        """The number of the part of each row."""
-        return np.repeat(np.arange(len(self._parts)), np.diff([0, *self._rows]))
+    def constraint_of_rows(self) -> IntArray:
+        """The number of the constraint of each row."""
+        return np.repeat(np.arange(len(self._constraints)), np.diff([0, *self._rows]))
 
-    def add(self, part: Part) -> None:
+    def add(self, constraint: Constraint) -> None:
         """Add a scenario, a cover, a budget, an order or paired ReLUs."""
-        self._add(part)
+        self._add(constraint)
         self._rows.append(self._builder.rows)
 
-    def followed_by(self, part: Part) -> "ScenarioProgram":
-        """Return a program of these parts and of ``part``; this one stays as it is."""
+    def followed_by(self, constraint: Constraint) -> "ScenarioProgram":
+        """Return a program of these constraints and of ``constraint``; this one stays as it is."""
         further = copy(self)
         further._builder = self._builder.copy()
-        further._parts, further._rows = [*self._parts], [*self._rows]
+        further._constraints, further._rows = [*self._constraints], [*self._rows]
         further.arguments, further._phases = [*self.arguments], [*self._phases]
-        further.add(part)
+        further.add(constraint)
         return further
 
-    def _add(self, part: Part) -> None:
-        number, builder, chosen = len(self._parts), self._builder, self.columns
-        self._parts.append(part)
+    def _add(self, constraint: Constraint) -> None:
+        number, builder, chosen = len(self._constraints), self._builder, self.columns
+        self._constraints.append(constraint)
         taken: list[tuple[int, Expressions]] = []
         self.arguments.append(taken)
-        if isinstance(part, CostLimit):
-            row = [(sp.csr_array(part.costs[None, :]), chosen)]
-            builder.add_rows("budget", np.array([number]), row, -np.inf, part.limit)
+        if isinstance(constraint, CostLimit):
+            row = [(sp.csr_array(constraint.costs[None, :]), chosen)]
+            builder.add_rows("budget", np.array([number]), row, -np.inf, constraint.limit)
             return
-        if isinstance(part, Cover):
-            ones = sp.csr_array(np.ones((1, part.features.size)))
-            terms = [(ones, chosen[part.features])]
+        if isinstance(constraint, Cover):
+            ones = sp.csr_array(np.ones((1, constraint.features.size)))
+            terms = [(ones, chosen[constraint.features])]
             builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
             return
-        if isinstance(part, Precedence):
-            ones = sp.eye_array(part.before.size, format="csr")
-            terms = [(ones, chosen[part.before]), (-ones, chosen[part.after])]
-            builder.add_rows(f"order_{number}", np.arange(part.before.size), terms, 0.0, np.inf)
+        if isinstance(constraint, Precedence):
+            ones = sp.eye_array(constraint.before.size, format="csr")
+            terms = [(ones, chosen[constraint.before]), (-ones, chosen[constraint.after])]
+            builder.add_rows(
+                f"order_{number}", np.arange(constraint.before.size), terms, 0.0, np.inf
+            )
             return
-        if isinstance(part, PairedRelus):
-            both = [f"{scenario}_{part.node}" for scenario in (part.of, part.beside)]
-            one, other = (relu_columns(builder, label, part.neurons) for label in both)
-            couple(builder, str(number), part.neurons, (one, other), part.apart)
+        if isinstance(constraint, PairedRelus):
+            both = [
+                f"{scenario}_{constraint.node}" for scenario in (constraint.of, constraint.beside)
+            ]
+            one, other = (relu_columns(builder, label, constraint.neurons) for label in both)
+            couple(builder, str(number), constraint.neurons, (one, other), constraint.apart)
             return
-        network = part.network
-        sources = iter(part.arguments)
+        network = constraint.network
+        sources = iter(constraint.arguments)
 
         def relu(
             builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
@@ -234,18 +241,18 @@ class ScenarioProgram:
 
         prefix = f"{number}_"
         output = encode_values(
-            builder, network, part.bounds, self._shares, relu=relu, prefix=prefix
+            builder, network, constraint.bounds, self._shares, relu=relu, prefix=prefix
         )
         # such a neuron has no column, and nothing else would say what is asked of it
         arguments = dict(taken)
-        for value, neurons in part.inactive:
+        for value, neurons in constraint.inactive:
             z = arguments[value]
             row = [(z.matrix[neurons, :], z.columns)]
             builder.add_rows(
                 f"inactive_{prefix}{value}", neurons, row, -np.inf, -z.constant[neurons]
             )
         # where no choice of features lets a margin reach zero there is nothing to ask
-        open_ = np.flatnonzero(part.bounds[-1].upper > 0)
+        open_ = np.flatnonzero(constraint.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
         terms = [(output.matrix[open_, :], output.columns)]
         builder.add_rows(f"safe_{number}", open_, terms, -np.inf, limits)
@@ -256,16 +263,18 @@ class ScenarioProgram:
 
     def phases(self) -> PhaseTable:
         """Return the phases of the ReLUs, in the order of their columns."""
-        for number in range(len(self._phases), len(self._parts)):
+        for number in range(len(self._phases), len(self._constraints)):
             self._phases.append(self._phases_of(number))
         nothing = [np.zeros(0, dtype=np.intp)] * 6
-        found = [phases for part in self._phases for phases in part]
+        found = [phases for constraint in self._phases for phases in constraint]
         return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))
 
     def _phases_of(self, number: int) -> list[list[IntArray]]:
-        """Return what a table has of the part ``number``: a list for each ReLU."""
-        part, found = self._parts[number], []
-        for index, node in enumerate(part.network.nodes if isinstance(part, Scenario) else ()):
+        """Return what a table has of the constraint ``number``: a list for each ReLU."""
+        constraint, found = self._constraints[number], []
+        for index, node in enumerate(
+            constraint.network.nodes if isinstance(constraint, Scenario) else ()
+        ):
             if isinstance(node, Relu):
                 label = f"{number}_{index}"
                 neurons, _ = self._builder.column_blocks[f"d_{label}"]

@@ -10,34 +10,34 @@ import numpy as np
 
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import SLACK, Cover, Part, Scenario
+from verix_encodings.models.scenario import SLACK, Constraint, Cover, Scenario
 from verix_encodings.network.batch import batch_values
 
 VIOLATED = 10 * SLACK
 """From which margin on a scenario counts as violated."""
 
 
-class PartPool:
-    """``parts``, by number, and the perturbation of each scenario.
+class ConstraintPool:
+    """``constraints``, by number, and the perturbation of each scenario.
 
     ``scenarios`` are the numbers of those; ``deltas`` has a column for each of them, shape (d, N).
     """
 
     def __init__(self, perturbations: Perturbations) -> None:
         self.perturbations = perturbations
-        self.parts: list[Part] = []
+        self.constraints: list[Constraint] = []
         self.scenarios: IntArray = np.zeros(0, dtype=np.intp)
         self.deltas = np.zeros((perturbations.centre.size, 0))
 
-    def add(self, parts: Iterable[Part]) -> list[int]:
-        """Add ``parts``; return their numbers."""
+    def add(self, constraints: Iterable[Constraint]) -> list[int]:
+        """Add ``constraints``; return their numbers."""
         numbers = []
-        for part in parts:
-            numbers.append(len(self.parts))
-            if isinstance(part, Scenario):
-                self.scenarios = np.append(self.scenarios, len(self.parts))
-                self.deltas = np.concatenate([self.deltas, part.delta[:, None]], axis=1)
-            self.parts.append(part)
+        for constraint in constraints:
+            numbers.append(len(self.constraints))
+            if isinstance(constraint, Scenario):
+                self.scenarios = np.append(self.scenarios, len(self.constraints))
+                self.deltas = np.concatenate([self.deltas, constraint.delta[:, None]], axis=1)
+            self.constraints.append(constraint)
         return numbers
 
     def reached(self, shares: FloatArray) -> list[FloatArray]:
@@ -47,14 +47,14 @@ class PartPool:
         return batch_values(p.margins, inputs)
 
     def missing(self, shares: FloatArray, worst: FloatArray, held: Set[int]) -> int | None:
-        """Return the part that ``shares`` violate most of those that are not ``held``, if any.
+        """Return the constraint not ``held`` that ``shares`` violate most, if any.
 
         ``worst`` are the largest margins under each perturbation, shape (N,).
         """
         violated = {
-            number: 1.0 - float(shares[part.features].sum())
-            for number, part in enumerate(self.parts)
-            if isinstance(part, Cover)
+            number: 1.0 - float(shares[constraint.features].sum())
+            for number, constraint in enumerate(self.constraints)
+            if isinstance(constraint, Cover)
         }
         violated.update(zip(self.scenarios.tolist(), worst.tolist(), strict=True))
         most = max(violated.keys() - held, key=violated.__getitem__, default=None)

@@ -1,9 +1,10 @@
 """Paired ReLUs for scenarios that are alike: over which range their ReLUs' arguments can differ.
 
-A program of some of the parts is a relaxation of that of all, so that what a difference can be over
-it is a range for all. Each scenario is coupled with the one that is most like it, over a small
-program of a core of parts and both of them, layer by layer: paired ReLUs of one are in it when the
-next is bounded. Kept are those alone that leave less room than the bounds of the neuron itself.
+A program of some of the constraints is a relaxation of that of all, so that what a difference can
+be over it is a range for all. Each scenario is coupled with the one that is most like it, over a
+small program of a core of constraints and both of them, layer by layer: paired ReLUs of one are in
+it when the next is bounded. Kept are those alone that leave less room than the bounds of the neuron
+itself.
 """
 
 import time
@@ -19,7 +20,13 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu_phases import phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import PairedRelus, Part, Scenario, ScenarioProgram, row_error
+from verix_encodings.models.scenario import (
+    Constraint,
+    PairedRelus,
+    Scenario,
+    ScenarioProgram,
+    row_error,
+)
 from verix_encodings.network.network import Affine, Relu
 from verix_encodings.program.program import Expressions
 from verix_encodings.proofs.safe_bound import SafeBound
@@ -29,28 +36,32 @@ _USEFUL = 0.7
 
 
 def coupled(
-    parts: Sequence[Part],
+    constraints: Sequence[Constraint],
     core: Collection[int],
     pairs: Iterable[tuple[int, int]],
-    grown: Callable[[Sequence[Part]], ScenarioProgram],
+    grown: Callable[[Sequence[Constraint]], ScenarioProgram],
     lp: LiveLp,
     *,
     deadline: float,
 ) -> list[PairedRelus]:
-    """Return paired ReLUs of ``pairs`` of scenarios that hold wherever all ``parts`` are satisfied.
+    """Return paired ReLUs of ``pairs`` of scenarios that hold wherever all ``constraints`` do.
 
-    ``core`` are the numbers of the parts that every range may rest on. ``grown`` makes a program,
-    which is loaded into ``lp``. What there is no time for until ``deadline`` is left out.
+    ``core`` are the numbers of the constraints that every range may rest on. ``grown`` makes a
+    program, which is loaded into ``lp``. What there is no time for until ``deadline`` is left out.
     """
-    scenarios = {n: part for n, part in enumerate(parts) if isinstance(part, Scenario)}
-    # a larger error than that of a program's own parts is one, too
-    error = row_error(parts)
+    scenarios = {
+        n: constraint
+        for n, constraint in enumerate(constraints)
+        if isinstance(constraint, Scenario)
+    }
+    # a larger error than that of a program's own constraints is one, too
+    error = row_error(constraints)
     found: list[PairedRelus] = []
     for pair in pairs:
         if time.monotonic() >= deadline:
             break
         numbers = [*sorted(set(core) - set(pair)), *pair]
-        growing = grown([parts[n] for n in numbers])
+        growing = grown([constraints[n] for n in numbers])
         both = scenarios[pair[0]], scenarios[pair[1]]
         places = len(numbers) - 2, len(numbers) - 1
         for node in range(len(both[0].network.nodes)):
@@ -60,9 +71,13 @@ def coupled(
     return found
 
 
-def alike(parts: Sequence[Part]) -> list[tuple[int, int]]:
+def alike(constraints: Sequence[Constraint]) -> list[tuple[int, int]]:
     """Return the numbers of each scenario and of those that are nearest to it, ascending."""
-    scenarios = {n: part for n, part in enumerate(parts) if isinstance(part, Scenario)}
+    scenarios = {
+        n: constraint
+        for n, constraint in enumerate(constraints)
+        if isinstance(constraint, Scenario)
+    }
     nearest: dict[int, list[tuple[float, int]]] = {n: [] for n in scenarios}
     for s, t in combinations(scenarios, 2):
         distance = _distance(scenarios[s], scenarios[t])

@@ -1,4 +1,4 @@
-"""A program of parts as a live LP holds it, and what row duals prove over its relaxation.
+"""A program of constraints as a live LP holds it, and what row duals prove over its relaxation.
 
 A bound is evaluated from row duals alone (:mod:`verix_encodings.proofs.safe_bound`), and so is
 infeasibility, from a dual ray: neither rests on the solver.
@@ -14,23 +14,23 @@ from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import Part, PhaseTable, ScenarioProgram, row_error
+from verix_encodings.models.scenario import Constraint, PhaseTable, ScenarioProgram, row_error
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedProgram:
-    """A ``program`` of parts, whose first columns are ``features``; all columns have a ``cost``.
+    """A ``program`` of constraints, whose first columns are ``features``, and a ``cost`` a column.
 
-    ``part_of_rows`` is the number of the part of each row, and ``error`` bounds the rounding in
-    any.
+    ``constraint_of_rows`` is the number of the constraint of each row, and ``error`` bounds the
+    rounding in any.
     """
 
     program: Program
     features: int
     cost: FloatArray
-    part_of_rows: IntArray
+    constraint_of_rows: IntArray
     table: PhaseTable
     choice: PhaseChoice
     safe: SafeBound
@@ -68,9 +68,9 @@ class RelaxedProgram:
 
 
 def relaxed_program(
-    growing: ScenarioProgram, parts: Sequence[Part], costs: FloatArray
+    growing: ScenarioProgram, constraints: Sequence[Constraint], costs: FloatArray
 ) -> RelaxedProgram:
-    """Return the program ``growing`` of ``parts``, with the ``costs`` of the features."""
+    """Return the program ``growing`` of ``constraints``, with the ``costs`` of the features."""
     program, columns, table = growing.build(), growing.columns, growing.phases()
     cost = np.zeros(program.columns)
     cost[columns] = costs
@@ -78,9 +78,9 @@ def relaxed_program(
         program,
         columns.size,
         cost,
-        growing.part_of_rows,
+        growing.constraint_of_rows,
         table,
         PhaseChoice(program, columns, table),
         SafeBound(program),
-        row_error(parts),
+        row_error(constraints),
     )

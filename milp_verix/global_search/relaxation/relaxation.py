@@ -1,7 +1,7 @@
 """The linear relaxation of a scenario program on one live LP: bounds with proof, and what is open.
 
-It grows by parts that an optimum violates, and is tightened for cheaper sets; what is proven is
-proven by row duals (:mod:`milp_verix.global_search.relaxation.lp`).
+It grows by constraints that an optimum violates, and is tightened for cheaper sets; what is proven
+is proven by row duals (:mod:`milp_verix.global_search.relaxation.lp`).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.global_search.relaxation.active_constraints import bearing, grouped, left_of
-from milp_verix.global_search.relaxation.constraint_pool import PartPool
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.coupling import alike, coupled
 from milp_verix.global_search.relaxation.lp import relaxed_program
 from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
@@ -29,7 +29,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.restricted import Settled, reduced, settled_phases
-from verix_encodings.models.scenario import CostLimit, Part, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import Constraint, CostLimit, Scenario, ScenarioProgram
 from verix_encodings.program.program import Program
 
 _WHOLE = 1e-7
@@ -50,10 +50,10 @@ class Relaxation:
     def __init__(
         self,
         lp: LiveLp,
-        pool: PartPool,
+        pool: ConstraintPool,
         wishes: Wishes,
         settled: Settled | None = None,
-        parts: Sequence[tuple[int, Part]] = (),
+        constraints: Sequence[tuple[int, Constraint]] = (),
     ) -> None:
         self._lp = lp
         self._pool = pool
@@ -65,12 +65,12 @@ class Relaxation:
         self._impossible = False
         self._last: LpResult | None = None
         self._coupled: set[tuple[int, int]] = set()
-        self._parts: list[Part] = [CostLimit(self._costs, float(self._costs.sum()))]
-        # the number of each part in the pool, -1 for what is not of it
+        self._constraints: list[Constraint] = [CostLimit(self._costs, float(self._costs.sum()))]
+        # the number of each constraint in the pool, -1 for what is not of it
         self._numbers = [-1]
-        self._held = {number for number, _ in parts}
-        self._take(parts)
-        self._growing = self._grown(self._parts)
+        self._held = {number for number, _ in constraints}
+        self._take(constraints)
+        self._growing = self._grown(self._constraints)
         self._renew(self._lp.extend)
 
     @property
@@ -83,70 +83,72 @@ class Relaxation:
         """Number of linear programs solved, those for tightening included."""
         return self._lp.count
 
-    def extend(self, parts: Sequence[Part], deadline: float = np.inf) -> None:
-        """Add ``parts`` to the pool, and hold them, as tight as there is time for."""
-        self._hold(self._pool.add(parts), deadline)
+    def extend(self, constraints: Sequence[Constraint], deadline: float = np.inf) -> None:
+        """Add ``constraints`` to the pool, and hold them, as tight as there is time for."""
+        self._hold(self._pool.add(constraints), deadline)
 
-    def know(self, parts: Sequence[Part]) -> None:
-        """Add ``parts`` to the pool."""
-        self._pool.add(parts)
+    def know(self, constraints: Sequence[Constraint]) -> None:
+        """Add ``constraints`` to the pool."""
+        self._pool.add(constraints)
 
     def _hold(self, numbers: Sequence[int], deadline: float) -> None:
-        before = len(self._parts)
+        before = len(self._constraints)
         for number in numbers:
-            part = self._pool.parts[number]
-            left: list[Part] | None = [part]
+            constraint = self._pool.constraints[number]
+            left: list[Constraint] | None = [constraint]
             if self._settled is not None:
-                left = reduced(part, self._settled, (), crown_bounds)
+                left = reduced(constraint, self._settled, (), crown_bounds)
             self._impossible |= left is None
             # it is held, too, where it asks nothing of what is free
             self._held.add(number)
             self._take([(number, mine) for mine in left or []])
         if self._settled is None and np.isfinite(self.tightened_for):
             self._tighten_from(before, deadline)
-        for part in self._parts[before:]:
-            self._growing.add(part)
+        for constraint in self._constraints[before:]:
+            self._growing.add(constraint)
         self._renew(self._lp.extend)
 
     def _tighten_from(self, first: int, deadline: float) -> None:
         """Bound what is new over the sets that all other bounds are about, and couple it."""
-        parts, core = self._of_interest(self.tightened_for)
+        constraints, core = self._of_interest(self.tightened_for)
         lp = self._lp.another()
-        which = range(first, len(parts))
-        tight = tightened(parts, core, which, self._grown, lp, deadline=deadline)
-        self._parts[first:] = tight[first:]
+        which = range(first, len(constraints))
+        tight = tightened(constraints, core, which, self._grown, lp, deadline=deadline)
+        self._constraints[first:] = tight[first:]
         self._tell_pool(first)
         self._couple(self.tightened_for, lp, deadline)
         lp.close()
 
     def _couple(self, enough: float, lp: LiveLp, deadline: float) -> None:
         """Couple scenarios that are alike, where that has not been done."""
-        pairs = [pair for pair in alike(self._parts) if pair not in self._coupled]
+        pairs = [pair for pair in alike(self._constraints) if pair not in self._coupled]
         asked = self._of_interest(enough)
         paired = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
         self._coupled.update(pairs)
-        self._take([(-1, part) for part in paired])
+        self._take([(-1, constraint) for constraint in paired])
 
     def _tell_pool(self, first: int) -> None:
-        """Replace parts in the pool by what they are here, from the part ``first`` on."""
-        for number, part in zip(self._numbers[first:], self._parts[first:], strict=True):
+        """Replace constraints in the pool by those held here, from the number ``first`` on."""
+        for number, constraint in zip(
+            self._numbers[first:], self._constraints[first:], strict=True
+        ):
             if number >= 0:
-                self._pool.parts[number] = part
+                self._pool.constraints[number] = constraint
 
-    def _take(self, parts: Sequence[tuple[int, Part]]) -> None:
-        for number, part in parts:
+    def _take(self, constraints: Sequence[tuple[int, Constraint]]) -> None:
+        for number, constraint in constraints:
             self._numbers.append(number)
-            self._parts.append(part)
+            self._constraints.append(constraint)
 
-    def _grown(self, parts: Sequence[Part]) -> ScenarioProgram:
+    def _grown(self, constraints: Sequence[Constraint]) -> ScenarioProgram:
         growing = ScenarioProgram(self._wishes.least, self._wishes.most)
-        for part in parts:
-            growing.add(part)
+        for constraint in constraints:
+            growing.add(constraint)
         return growing
 
     @property
     def _scenarios(self) -> int:
-        return sum(isinstance(part, Scenario) for part in self._parts)
+        return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
 
     def loose(self, enough: float) -> bool:
         """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
@@ -167,9 +169,11 @@ class Relaxation:
                 break
             before = optimum
             # what was tightened needs no budget
-            parts, core = self._of_interest(enough)
-            which = range(len(parts)) if whole else core
-            self._parts[1:] = tightened(parts, core, which, self._grown, lp, deadline=deadline)[1:]
+            constraints, core = self._of_interest(enough)
+            which = range(len(constraints)) if whole else core
+            self._constraints[1:] = tightened(
+                constraints, core, which, self._grown, lp, deadline=deadline
+            )[1:]
             self._reload()
         if whole and -np.inf < self._optimum(deadline) < enough:
             # what was proven for dearer sets holds for these, too
@@ -179,13 +183,13 @@ class Relaxation:
         if whole:
             self._tell_pool(0)
 
-    def _of_interest(self, enough: float) -> tuple[list[Part], set[int]]:
-        """Return all parts for sets that cost ``enough`` at most, and those that bear on most."""
-        parts = [CostLimit(self._costs, enough), *self._parts[1:]]
-        return parts, {0, *self._needed((_NONE, _NOTHING))}
+    def _of_interest(self, enough: float) -> tuple[list[Constraint], set[int]]:
+        """Return all constraints for sets that cost ``enough`` at most, and the active ones."""
+        constraints = [CostLimit(self._costs, enough), *self._constraints[1:]]
+        return constraints, {0, *self._needed((_NONE, _NOTHING))}
 
     def _reload(self) -> None:
-        self._growing = self._grown(self._parts)
+        self._growing = self._grown(self._constraints)
         self._renew(self._lp.load)
 
     def _optimum(self, deadline: float) -> float:
@@ -201,9 +205,9 @@ class Relaxation:
     def _renew(self, change: Callable[[Program], None]) -> None:
         # its duals are about other rows
         self._last = None
-        self._now = relaxed_program(self._growing, self._parts, self._costs)
+        self._now = relaxed_program(self._growing, self._constraints, self._costs)
         # the number in the pool of the scenario of each phase
-        self._scenario_of_phases = np.array(self._numbers)[self._now.table.part]
+        self._scenario_of_phases = np.array(self._numbers)[self._now.table.constraint]
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
 
@@ -220,19 +224,19 @@ class Relaxation:
         return self._wishes.cost(chosen)
 
     def _needed(self, fixings: Fixings) -> set[int]:
-        """Return the numbers of the parts that bear on the optimum found last, or on a phase."""
+        """Return the numbers of the constraints active at the last optimum, or on a phase."""
         duals = None if self._last is None else self._last.multipliers
         table = self._now.table
-        fixed = table.part[np.isin(table.phase, fixings[0])]
-        return bearing(self._parts, self._now.part_of_rows, duals, fixed)
+        fixed = table.constraint[np.isin(table.phase, fixings[0])]
+        return bearing(self._constraints, self._now.constraint_of_rows, duals, fixed)
 
     def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
         """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
 
         It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
-        phases = settled_phases(self._now.table, self._parts, *fixings)
-        left = left_of(self._parts, self._numbers, self._needed(fixings), settled, phases)
+        phases = settled_phases(self._now.table, self._constraints, *fixings)
+        left = left_of(self._constraints, self._numbers, self._needed(fixings), settled, phases)
         if left is None:
             return None
         none = np.zeros(settled.free.size, dtype=bool)
@@ -260,7 +264,7 @@ class Relaxation:
         if self._last is None or self._last.multipliers is None:
             return no_surrogates(features)
         y = now.safe.usable(self._last.multipliers)
-        groups = grouped(self._parts, now.part_of_rows, y)[now.part_of_rows]
+        groups = grouped(self._constraints, now.constraint_of_rows, y)[now.constraint_of_rows]
         return surrogates_of(
             now.safe, y, groups, features, row_error=now.error, ends=now.ends(fixings)
         )
@@ -274,8 +278,8 @@ class Relaxation:
         ``enough`` is the bound from which on nobody asks for more.
         """
         # where everything is free everything is held, and tightened from time to time
-        if self._settled is None and len(self._held) < len(self._pool.parts):
-            missed = [n for n in range(len(self._pool.parts)) if n not in self._held]
+        if self._settled is None and len(self._held) < len(self._pool.constraints):
+            missed = [n for n in range(len(self._pool.constraints)) if n not in self._held]
             self._hold(missed, deadline)
         while not self._impossible:
             relaxed, missing = self._solved(fixings, enough, deadline)
@@ -287,7 +291,7 @@ class Relaxation:
     def _solved(
         self, fixings: Fixings, enough: float, deadline: float
     ) -> tuple[Relaxed, int | None]:
-        """Return the relaxation by the parts held, and one not held that it violates, if any."""
+        """Solve the relaxation of the constraints held; return a violated one not held, if any."""
         columns, now = fixings[0], self._now
         ends = now.ends(fixings)
         self._lp.set_bounds(*ends)

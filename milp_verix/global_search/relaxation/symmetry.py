@@ -48,7 +48,7 @@ class Interchangeable:
 
     @property
     def precedence(self) -> list[Precedence]:
-        """The order of the features in each class, as a part of a scenario program."""
+        """The order of the features in each class, as constraints of a scenario program."""
         return [Precedence(members[:-1], members[1:]) for members in self.classes]
 
 

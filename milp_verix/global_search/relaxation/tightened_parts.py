@@ -1,8 +1,8 @@
 """Tighter bounds for scenarios: over those alone that bear on the optimum, one after another.
 
-A program of some of the parts is a relaxation of that of all, so that what its neurons can take is
-a bound for all. Each scenario is bounded over a small program, of a core of parts and itself, in
-which those before it, and its own layers, have their new bounds already.
+A program of some of the constraints is a relaxation of that of all, so that what its neurons can
+take is a bound for all. Each scenario is bounded over a small program, of a core of constraints and
+itself, in which those before it, and its own layers, have their new bounds already.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,41 +10,41 @@ from dataclasses import replace
 
 from milp_verix.global_search.relaxation.enclosing import enclosed, unstable
 from milp_verix.solvers.phase.warm_lp import LiveLp
-from verix_encodings.models.scenario import Part, Scenario, ScenarioProgram, row_error
+from verix_encodings.models.scenario import Constraint, Scenario, ScenarioProgram, row_error
 from verix_encodings.proofs.safe_bound import SafeBound
 
 
 def tightened(
-    parts: Sequence[Part],
+    constraints: Sequence[Constraint],
     core: Collection[int],
     which: Iterable[int],
-    grown: Callable[[Sequence[Part]], ScenarioProgram],
+    grown: Callable[[Sequence[Constraint]], ScenarioProgram],
     lp: LiveLp,
     *,
     deadline: float,
-) -> list[Part]:
-    """Return ``parts`` with bounds that hold wherever all of them are satisfied.
+) -> list[Constraint]:
+    """Return ``constraints`` with bounds that hold wherever all of them are satisfied.
 
-    ``which`` are the numbers of those to tighten, and ``core`` of the parts that every bound may
-    rest on: what is both comes first. ``grown`` makes a program, which is loaded into ``lp``. What
-    there is no time for until ``deadline`` stays as it is.
+    ``which`` are the numbers of those to tighten, and ``core`` of the constraints that every bound
+    may rest on: what is both comes first. ``grown`` makes a program, which is loaded into ``lp``.
+    What there is no time for until ``deadline`` stays as it is.
     """
-    # a larger error than that of a program's own parts is one, too
-    error = row_error(parts)
-    tight, first = list(parts), sorted(core)
+    # a larger error than that of a program's own constraints is one, too
+    error = row_error(constraints)
+    tight, first = list(constraints), sorted(core)
     whole: ScenarioProgram | None = None
     for number in sorted(which, key=lambda number: number not in core):
-        part = tight[number]
-        if not isinstance(part, Scenario) or not _open(part):
+        constraint = tight[number]
+        if not isinstance(constraint, Scenario) or not _open(constraint):
             continue
         if number in core:
             base = grown([tight[other] for other in first if other != number])
         else:
             base = whole = whole or grown([tight[other] for other in first])
-        for value in _open(part):
-            program = base.followed_by(part)
-            part = _bounded(part, value, program, lp, error=error, deadline=deadline)
-        tight[number] = part
+        for value in _open(constraint):
+            program = base.followed_by(constraint)
+            constraint = _bounded(constraint, value, program, lp, error=error, deadline=deadline)
+        tight[number] = constraint
     return tight
 
 
@@ -62,7 +62,7 @@ def _bounded(
     error: float,
     deadline: float,
 ) -> Scenario:
-    """Return ``scenario`` with bounds for ``value`` over ``growing``, whose last part it is."""
+    """Return ``scenario`` with bounds for ``value`` over ``growing``, which ends with it."""
     program, z = growing.build(), dict(growing.arguments[-1])[value]
     lp.load(program)
     known, safe = scenario.bounds[value], SafeBound(program)
