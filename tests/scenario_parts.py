@@ -13,15 +13,8 @@ from tests.networks import dense_network, random_layers
 from tests.onnx_models import FLOAT
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.models.scenario import (
-    Constraint,
-    Cover,
-    PairedRelus,
-    Precedence,
-    Scenario,
-    ScenarioProgram,
-    make_scenario,
-)
+from verix_encodings.models.constraints import Constraint, Cover, PairedRelus, Precedence, Scenario
+from verix_encodings.models.scenario import ScenarioProgram, make_scenario
 from verix_encodings.program.program import Program
 
 COUNT = 7

@@ -9,14 +9,8 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from tests.scenario_parts import COUNT, drawn_perturbations
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.scenario import (
-    Constraint,
-    CostLimit,
-    Cover,
-    PairedRelus,
-    Scenario,
-    make_scenario,
-)
+from verix_encodings.models.constraints import Constraint, CostLimit, Cover, PairedRelus, Scenario
+from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Relu
 from verix_encodings.program.program import Program
 

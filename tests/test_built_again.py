@@ -10,13 +10,8 @@ import scipy.sparse as sp
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import (
-    Constraint,
-    CostLimit,
-    PairedRelus,
-    Scenario,
-    ScenarioProgram,
-)
+from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
+from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program, ProgramBuilder
 
 

@@ -45,14 +45,9 @@ from tests.test_minimum import fewest
 from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
 from verix_encodings.models.restricted import Settled, SettledPhase
-from verix_encodings.models.scenario import (
-    Constraint,
-    CostLimit,
-    PairedRelus,
-    Scenario,
-    make_scenario,
-)
+from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Relu
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)

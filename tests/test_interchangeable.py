@@ -20,7 +20,8 @@ from tests.networks import Layer, dense_network, random_layers, residual
 from tests.norm_oracle import worst_margin
 from tests.onnx_models import FLOAT, build, loaded, node
 from tests.test_norms import NORMS
-from verix_encodings.models.scenario import Constraint, Precedence, Scenario, ScenarioProgram
+from verix_encodings.models.constraints import Constraint, Precedence, Scenario
+from verix_encodings.models.scenario import ScenarioProgram
 
 search_module = importlib.import_module("milp_verix.global_search.search")
 

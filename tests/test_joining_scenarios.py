@@ -11,7 +11,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, of_interest
 from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
-from verix_encodings.models.scenario import CostLimit, PairedRelus, Scenario
+from verix_encodings.models.constraints import CostLimit, PairedRelus, Scenario
 
 
 def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, ConstraintPool
 from verix_encodings import crown_bounds
-from verix_encodings.models.scenario import Cover, Scenario, make_scenario
+from verix_encodings.models.constraints import Cover, Scenario
+from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Affine, Network
 
 

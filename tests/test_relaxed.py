@@ -11,7 +11,7 @@ from milp_verix.global_search.relaxation.node import forced_features
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
-from verix_encodings.models.scenario import row_error
+from verix_encodings.models.constraints import row_error
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -16,7 +16,8 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.test_settled import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
-from verix_encodings.models.scenario import Constraint, make_scenario
+from verix_encodings.models.constraints import Constraint
+from verix_encodings.models.scenario import make_scenario
 
 _COUNT = 8
 

@@ -35,15 +35,9 @@ from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.models.constraints import Constraint, CostLimit, Cover, Precedence, Scenario
 from verix_encodings.models.restricted import Settled, SettledPhase, reduced
-from verix_encodings.models.scenario import (
-    Constraint,
-    CostLimit,
-    Cover,
-    Precedence,
-    Scenario,
-    make_scenario,
-)
+from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Affine, Network, Relu
 
 _KINDS = 3

@@ -18,8 +18,14 @@ from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.constraints import (
+    Constraint,
+    CostLimit,
+    PairedRelus,
+    Scenario,
+    row_error,
+)
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Constraint, CostLimit, PairedRelus, Scenario, row_error
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 

@@ -37,8 +37,8 @@ from tests.test_minimum import fewest
 from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings.arrays import FloatArray
+from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Constraint, Scenario
 
 _KINDS = 3
 _NEAR = 1e-6

@@ -20,7 +20,7 @@ from tests.scenario_parts import (
     of_interest,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.models.scenario import Constraint, CostLimit, Scenario
+from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
 from verix_encodings.network.network import Relu
 
 _SLACK = 1e-9

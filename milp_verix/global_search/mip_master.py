@@ -18,7 +18,8 @@ from milp_verix.global_search.separation import ScenarioChoice
 from milp_verix.problem.objective import Wishes
 from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
-from verix_encodings.models.scenario import Constraint, Scenario, ScenarioProgram
+from verix_encodings.models.constraints import Constraint, Scenario
+from verix_encodings.models.scenario import ScenarioProgram
 
 _NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)

@@ -26,7 +26,7 @@ from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.solvers import Session
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.traversal.explain import explanation_of
-from verix_encodings.models.scenario import Constraint
+from verix_encodings.models.constraints import Constraint
 
 _RESERVED = 0.025
 _LEAST_RESERVED = 1.0

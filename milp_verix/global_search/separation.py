@@ -23,8 +23,9 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.global_search.relaxation.enclosing import unstable
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.restricted import Settled
-from verix_encodings.models.scenario import Constraint, Cover, Scenario, make_scenario
+from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Affine
 
 _WORTH = 1e-3

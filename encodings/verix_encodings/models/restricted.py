@@ -17,15 +17,15 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
-from verix_encodings.models.scenario import (
+from verix_encodings.models.constraints import (
     Constraint,
     CostLimit,
     Cover,
     PairedRelus,
-    PhaseTable,
     Precedence,
     Scenario,
 )
+from verix_encodings.models.scenario import PhaseTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,10 +15,8 @@ A scenario is a network of its own, from ``A`` to the margins: its first affine 
 Its neurons are bounded over ``0 ≤ A ≤ 1``.
 """
 
-from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +24,15 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.paired_relu import couple, relu_columns
 from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
+from verix_encodings.bounds.interval import BoundMethod, Interval
+from verix_encodings.models.constraints import (
+    Constraint,
+    CostLimit,
+    Cover,
+    PairedRelus,
+    Precedence,
+    Scenario,
+)
 from verix_encodings.models.encode import encode_values
 from verix_encodings.network.network import Network, Relu
 from verix_encodings.program.program import Expressions, Program, ProgramBuilder
@@ -34,80 +40,6 @@ from verix_encodings.proofs.safe_bound import encoding_error
 
 SLACK = 1e-7
 """How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scenario:
-    """The margins under the perturbation ``delta``: ``network`` maps shares ``A`` to them.
-
-    ``bounds`` hold for its values where ``0 ≤ A ≤ 1``, as far as that is of interest; ``error``
-    bounds the rounding in any row that encodes it. ``inactive`` are neurons asked to have no
-    positive argument: pairs of the number of a value, and of which of its entries.
-    """
-
-    delta: FloatArray
-    network: Network
-    bounds: Bounds
-    error: float
-    inactive: tuple[tuple[int, IntArray], ...] = ()
-
-    @property
-    def arguments(self) -> tuple[int, ...]:
-        """The numbers of the values that ReLUs take, in their order."""
-        return tuple(node.source for node in self.network.nodes if isinstance(node, Relu))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cover:
-    """Features of which every explanation holds one."""
-
-    features: IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CostLimit:
-    """Only sets that cost ``limit`` at most are of interest."""
-
-    costs: FloatArray
-    limit: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Precedence:
-    """``A_f ≥ A_g`` for each pair of a feature ``f`` in ``before`` and the one in ``after``.
-
-    No explanation is excluded by it for good: it chooses one of sets that are equal by symmetry.
-    """
-
-    before: IntArray
-    after: IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedRelus:
-    """The ReLU ``a = max(z, 0)`` of the scenario ``of``, beside that of ``beside``, ``max(z', 0)``.
-
-    Scenarios are given by their numbers among the constraints, both before this one; ``node`` is
-    that of the ReLU in either network. ``z − z'`` is in ``apart`` for each of the ``neurons``, as
-    far as that is of interest.
-    """
-
-    of: int
-    beside: int
-    node: int
-    neurons: IntArray
-    apart: Interval
-
-
-Constraint: TypeAlias = Scenario | Cover | CostLimit | Precedence | PairedRelus
-
-
-def row_error(constraints: Iterable[Constraint]) -> float:
-    """Return what bounds the rounding in any row of a program of ``constraints``."""
-    return max(
-        (constraint.error for constraint in constraints if isinstance(constraint, Scenario)),
-        default=0.0,
-    )
 
 
 def network_of_shares(

@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.crown import crown_bounds
+from verix_encodings.models.constraints import Constraint, PairedRelus, Precedence, Scenario
 from verix_encodings.models.restricted import Settled, SettledPhase, kept_pairs, reduced
-from verix_encodings.models.scenario import Constraint, PairedRelus, Precedence, Scenario
 
 _BEARS = 1e-7
 

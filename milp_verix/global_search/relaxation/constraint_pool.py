@@ -10,7 +10,8 @@ import numpy as np
 
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import SLACK, Constraint, Cover, Scenario
+from verix_encodings.models.constraints import Constraint, Cover, Scenario
+from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
 
 VIOLATED = 10 * SLACK

@@ -20,13 +20,8 @@ from milp_verix.solvers.phase.warm_lp import LiveLp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu_phases import phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.scenario import (
-    Constraint,
-    PairedRelus,
-    Scenario,
-    ScenarioProgram,
-    row_error,
-)
+from verix_encodings.models.constraints import Constraint, PairedRelus, Scenario, row_error
+from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.network.network import Affine, Relu
 from verix_encodings.program.program import Expressions
 from verix_encodings.proofs.safe_bound import SafeBound

@@ -14,7 +14,8 @@ from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import Constraint, PhaseTable, ScenarioProgram, row_error
+from verix_encodings.models.constraints import Constraint, row_error
+from verix_encodings.models.scenario import PhaseTable, ScenarioProgram
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, ConstraintPool
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.scenario import PhaseTable, Scenario
+from verix_encodings.models.constraints import Scenario
+from verix_encodings.models.scenario import PhaseTable
 from verix_encodings.network.batch import batch_slopes
 
 

@@ -28,8 +28,9 @@ from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.crown import crown_bounds
+from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
 from verix_encodings.models.restricted import Settled, reduced, settled_phases
-from verix_encodings.models.scenario import Constraint, CostLimit, Scenario, ScenarioProgram
+from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
 
 _WHOLE = 1e-7

@@ -32,7 +32,8 @@ from milp_verix.problem.objective import Wishes
 from milp_verix.problem.problem import Problem
 from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, IntArray
-from verix_encodings.models.scenario import SLACK, Precedence
+from verix_encodings.models.constraints import Precedence
+from verix_encodings.models.scenario import SLACK
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 

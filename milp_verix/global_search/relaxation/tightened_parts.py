@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from milp_verix.global_search.relaxation.enclosing import enclosed, unstable
 from milp_verix.solvers.phase.warm_lp import LiveLp
-from verix_encodings.models.scenario import Constraint, Scenario, ScenarioProgram, row_error
+from verix_encodings.models.constraints import Constraint, Scenario, row_error
+from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.proofs.safe_bound import SafeBound
 
 
