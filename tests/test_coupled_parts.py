@@ -28,7 +28,7 @@ from milp_verix.global_search.relaxation.coupling import alike, coupled
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
@@ -169,22 +169,22 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
     tighter = 0
     for seed in range(30):
         constraints, _, p = drawn_similar(seed, tmp_path)
-        enough = float(COUNT) + 0.5
+        cutoff = float(COUNT) + 0.5
         costs = [float(taken.sum()) for taken in of_interest(constraints[1:])]
         bounds = []
         for alone in (True, False):
             with monkeypatch.context() as patch:
                 if alone:
                     patch.setattr(scenario_relaxation, "coupled", lambda *_, **__: [])
-                wishes = make_wishes(COUNT, None, (), ())
-                relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+                objective = make_objective(COUNT, None, (), ())
+                relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
                 relaxation.extend(constraints[1:])
-                relaxation.tighten(enough, np.inf)
+                relaxation.tighten(cutoff, np.inf)
                 # columns of phases come before those that paired ReLUs would add: there are none
                 phases = relaxation._growing.phases().phase.tolist()
                 bounds.append([_bound(relaxation), *(_bound(relaxation, d) for d in phases)])
                 # the second time, paired ReLUs of the first stay
-                relaxation.tighten(enough, np.inf)
+                relaxation.tighten(cutoff, np.inf)
             assert _bound(relaxation) <= min(costs, default=np.inf) + 1e-6
             relaxation.close()
         without, with_paired = (np.array(found) for found in bounds)
@@ -352,8 +352,8 @@ def test_the_minimum_is_that_of_brute_force(
 
 def test_no_time_is_no_twins(tmp_path: Path) -> None:
     constraints, _, p = drawn_similar(3, tmp_path)
-    wishes = make_wishes(COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+    objective = make_objective(COUNT, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
     relaxation.extend(constraints[1:])
     relaxation.tighten(COUNT + 0.5, np.inf)
     bound = _bound(relaxation)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix import Answer, check, contrastive, explain, minimum
 from milp_verix.global_search.relaxation.symmetry import interchangeable
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from tests.onnx_models import FLOAT, build, loaded, node, saved
 from verix_encodings import Interval, Network, crown_bounds, interval_bounds, slope_bounds
@@ -73,7 +73,7 @@ def test_columns_that_are_equal_by_rounding_alone_are_not_interchangeable(tmp_pa
     nodes = [node("Gemm", ["x", "A"], ["a"]), node("Gemm", ["a", "B"], ["y"])]
     model = build(nodes, inputs={"x": (1, 3)}, constants=constants, elem=FLOAT)
     problem = make_problem(loaded(model, tmp_path), [0.5, 0.5, 0.5], epsilon=0.1)
-    same = interchangeable(problem, make_wishes(3, None, (), ()))
+    same = interchangeable(problem, make_objective(3, None, (), ()))
     assert not same.classes
     assert not same.inert.any()
 

@@ -13,7 +13,7 @@ from milp_verix import InputError, minimum
 from milp_verix.global_search import separation as scenario_choice
 from milp_verix.global_search.branch_and_cut import ScenarioTree
 from milp_verix.global_search.relaxation.symmetry import Interchangeable, interchangeable
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import Problem, make_problem
 from tests.brute_force import BruteForce
 from tests.networks import Layer, dense_network, random_layers, residual
@@ -37,10 +37,10 @@ def doubled(seed: int, sizes: tuple[int, ...] = (3, 4, 3)) -> tuple[tuple[Layer,
     return ((wide[:, copies], bias), *rest), np.append(x, np.float32(0.5))[copies]
 
 
-def found_in(problem: Problem, **wishes: Any) -> tuple[list[list[int]], list[int]]:
+def found_in(problem: Problem, **objective: Any) -> tuple[list[list[int]], list[int]]:
     """Return the classes and the inert features."""
-    given = {"costs": None, "must": (), "must_not": (), **wishes}
-    found = interchangeable(problem, make_wishes(problem.features.count, **given))
+    given = {"costs": None, "must": (), "must_not": (), **objective}
+    found = interchangeable(problem, make_objective(problem.features.count, **given))
     return [members.tolist() for members in found.classes], np.flatnonzero(found.inert).tolist()
 
 
@@ -136,8 +136,8 @@ def test_the_cheapest_is_that_of_brute_force(
     must, must_not = set(drawn[: seed % 4 // 2]), set(drawn[2 : 2 + seed % 2])
     network = dense_network(layers, tmp_path)
     options: dict[str, Any] = {"epsilon": epsilon, "norm": norm, "features": groups}
-    wishes: dict[str, Any] = {"costs": costs, "must": sorted(must), "must_not": sorted(must_not)}
-    classes, inert = found_in(make_problem(network, x, **options), **wishes)
+    objective: dict[str, Any] = {"costs": costs, "must": sorted(must), "must_not": sorted(must_not)}
+    classes, inert = found_in(make_problem(network, x, **options), **objective)
 
     def ordered(explained: set[int]) -> bool:
         taken = np.isin(np.arange(count), list(explained))
@@ -160,9 +160,9 @@ def test_the_cheapest_is_that_of_brute_force(
     monkeypatch.setattr(ScenarioProgram, "add", recorded)
     if least is None:
         with pytest.raises(InputError, match="no explanation leaves out all of must_not"):
-            minimum(network, x, **options, **wishes)
+            minimum(network, x, **options, **objective)
         return
-    found = minimum(network, x, **options, **wishes)
+    found = minimum(network, x, **options, **objective)
     assert found.proven
     assert found.cost == costs[list(least)].sum()
     assert must <= set(found.explanation)
@@ -187,7 +187,7 @@ def test_there_is_something_to_order(tmp_path: Path) -> None:
 def test_the_rows_ask_for_the_order_and_for_nothing_else(tmp_path: Path) -> None:
     layers, x = doubled(0)
     problem = make_problem(dense_network(layers, tmp_path), x, epsilon=0.1)
-    same = interchangeable(problem, make_wishes(x.size, None, (), ()))
+    same = interchangeable(problem, make_objective(x.size, None, (), ()))
     numbers = np.arange(x.size)
     growing = ScenarioProgram(np.zeros(x.size), np.ones(x.size))
     for constraint in same.precedence:

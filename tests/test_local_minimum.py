@@ -16,7 +16,7 @@ from milp_verix.global_search.pricing.exact_pricing import WorstCase
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
 from milp_verix.global_search.separation import ScenarioChoice
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from tests.digits import images, network
 from verix_encodings import Affine, Network, Relu
@@ -45,7 +45,7 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     rng = np.random.default_rng([seed, 83])
     p = _linear(rng)
     costs = rng.integers(1, 4, _COUNT).astype(float)
-    wishes = make_wishes(_COUNT, costs, must=[2], must_not=[])
+    objective = make_objective(_COUNT, costs, must=[2], must_not=[])
     node = p.margins.nodes[0]
     assert isinstance(node, Affine)
     slopes = dense(node.terms[0][1])
@@ -59,7 +59,7 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_LITTLE", 0.0)
     shares = local_minimum(
         p,
-        wishes,
+        objective,
         np.ones(_COUNT),
         lambda: adversary.newest,
         lambda shares: adversary.learn(shares, np.inf),
@@ -72,9 +72,9 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("index", [1, 15, 16, 17])
 def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     problem = make_problem(network(), images()[index], epsilon=0.2)
-    p, wishes = perturbations_of(problem), make_wishes(64, None, must=[3], must_not=[])
+    p, objective = perturbations_of(problem), make_objective(64, None, must=[3], must_not=[])
     with Oracle(problem, "phase") as oracle:
-        incumbent = Incumbent(oracle, p, wishes, 60.0)
+        incumbent = Incumbent(oracle, p, objective, 60.0)
         incumbent.explain(np.inf)
     adversary, harms = incumbent.adversary, []
 
@@ -85,22 +85,22 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
         return harms[-1]
 
     start = incumbent.chosen.astype(np.float64)
-    shares = local_minimum(p, wishes, start, lambda: adversary.newest, attack)
+    shares = local_minimum(p, objective, start, lambda: adversary.newest, attack)
     assert shares is not None
-    assert np.all((shares >= wishes.least) & (shares <= wishes.most))
+    assert np.all((shares >= objective.least) & (shares <= objective.most))
     assert shares.sum() <= incumbent.cost
     assert harms[-1] <= 0.02 * max(harms)
 
 
 def test_steps_get_past_where_margins_bend(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = make_problem(network(), images()[12], epsilon=0.2)
-    p, wishes = perturbations_of(problem), make_wishes(64, None, must=[], must_not=[])
+    p, objective = perturbations_of(problem), make_objective(64, None, must=[], must_not=[])
 
     def reached(kinks: int) -> tuple[float, float]:
         """Return the cost of the first explanation, and of the local minimum near it."""
         monkeypatch.setattr(module, "_KINKS", kinks)
         with Oracle(problem, "phase") as oracle:
-            incumbent = Incumbent(oracle, p, wishes, 60.0)
+            incumbent = Incumbent(oracle, p, objective, 60.0)
             incumbent.explain(np.inf)
         adversary, survived = incumbent.adversary, incumbent.adversary.newest
 
@@ -110,7 +110,7 @@ def test_steps_get_past_where_margins_bend(monkeypatch: pytest.MonkeyPatch) -> N
             return adversary.learn(shares, np.inf)
 
         start = incumbent.chosen.astype(np.float64)
-        shares = local_minimum(p, wishes, start, lambda: adversary.newest, attack)
+        shares = local_minimum(p, objective, start, lambda: adversary.newest, attack)
         assert shares is not None
         assert largest_margin(p, survived, shares) <= _NEAR
         return float(start.sum()), float(shares.sum())
@@ -124,18 +124,18 @@ def test_there_is_none_where_no_shares_survive() -> None:
     p = perturbations_of(make_problem(network(), images()[15], epsilon=0.2))
     adversary = _adversary(p)
     adversary.learn(np.zeros(64), np.inf)
-    wishes = make_wishes(64, None, must=[], must_not=range(64))
-    assert local_minimum(p, wishes, np.ones(64), lambda: adversary.newest, lambda _: 0.0) is None
+    objective = make_objective(64, None, must=[], must_not=range(64))
+    assert local_minimum(p, objective, np.ones(64), lambda: adversary.newest, lambda _: 0.0) is None
 
 
 def test_descents_find_cheaper_explanations() -> None:
     cheaper = 0
     for index in range(20):
         problem = make_problem(network(), images()[index], epsilon=0.2)
-        wishes = make_wishes(64, None, must=[], must_not=[])
+        objective = make_objective(64, None, must=[], must_not=[])
         with Oracle(problem, "phase") as oracle, Oracle(problem, "highs", reuse=False) as other:
             p = perturbations_of(problem)
-            incumbent = Incumbent(oracle, p, wishes, 60.0)
+            incumbent = Incumbent(oracle, p, objective, 60.0)
             incumbent.explain(np.inf)
             before = incumbent.cost
             incumbent.descend(np.inf)
@@ -154,7 +154,7 @@ def test_a_search_begins_with_what_a_local_minimum_rests_on(
         problem = make_problem(network(), images()[index], epsilon=0.2)
         with Oracle(problem, "phase") as oracle:
             p = perturbations_of(problem)
-            incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+            incumbent = Incumbent(oracle, p, make_objective(64, None, must=[], must_not=[]), 60.0)
             choice = ScenarioChoice(p, incumbent, np.inf)
             assert choice.deciding() == []
             incumbent.explain(np.inf)
@@ -200,7 +200,7 @@ def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> N
     problem = make_problem(network(), images()[1], epsilon=0.2)
     with Oracle(problem, "phase") as oracle:
         p = perturbations_of(problem)
-        incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+        incumbent = Incumbent(oracle, p, make_objective(64, None, must=[], must_not=[]), 60.0)
         choice = ScenarioChoice(p, incumbent, np.inf)
     asked: list[int] = []
     monkeypatch.setattr(incumbent, "improve", lambda *_: asked.append(incumbent.failures))
@@ -232,7 +232,7 @@ def test_a_descent_without_time_changes_nothing() -> None:
     problem = make_problem(network(), images()[15], epsilon=0.2)
     with Oracle(problem, "phase") as oracle:
         p = perturbations_of(problem)
-        incumbent = Incumbent(oracle, p, make_wishes(64, None, must=[], must_not=[]), 60.0)
+        incumbent = Incumbent(oracle, p, make_objective(64, None, must=[], must_not=[]), 60.0)
         incumbent.explain(np.inf)
         chosen, known = incumbent.chosen.copy(), incumbent.adversary.pool.shape
         incumbent.descend(-np.inf)

@@ -10,7 +10,7 @@ import pytest
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from tests.digits import IMAGES, MODEL, images, network
 from tests.test_cli import run
 from tests.tiny_cases import Case, case
@@ -115,8 +115,8 @@ def test_a_free_feature_costs_nothing_to_explain() -> None:
 def test_bounds_on_whole_costs_are_rounded_up_but_not_beyond_rounding(
     bound: float, least: float
 ) -> None:
-    assert make_wishes(2, [1.0, 2.0], (), ()).rounded(bound) == least
-    assert make_wishes(2, [1.0, 0.5], (), ()).rounded(bound) == max(bound, 0.0)
+    assert make_objective(2, [1.0, 2.0], (), ()).attainable(bound) == least
+    assert make_objective(2, [1.0, 0.5], (), ()).attainable(bound) == max(bound, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.round_and_swap import polished
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import Wishes, make_wishes
+from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import make_problem
 from tests.digits import images, network
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -39,25 +39,25 @@ def survives(perturbations: Perturbations, chosen: BoolArray, deltas: FloatArray
     return bool(np.max(reached) <= 0)
 
 
-def wishes_of(seed: int) -> Wishes:
+def objective_of(seed: int) -> Objective:
     rng = np.random.default_rng(seed)
     costs = rng.integers(1, 4, size=64) if seed % 2 else np.ones(64)
-    return make_wishes(64, costs, must=[3, 20], must_not=[40, 41])
+    return make_objective(64, costs, must=[3, 20], must_not=[40, 41])
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_proposal_costs_no_more_than_allowed_and_survives_what_is_known(seed: int) -> None:
-    perturbations, wishes = posed(15 + seed % 3), wishes_of(seed)
+    perturbations, objective = posed(15 + seed % 3), objective_of(seed)
     deltas = known(perturbations, seed)
     found = 0
     for budget in (8.0, 16.0, 32.0, 64.0):
-        chosen = polished(perturbations, wishes, deltas, np.full(64, 0.3), budget)
+        chosen = polished(perturbations, objective, deltas, np.full(64, 0.3), budget)
         if chosen is None:
             continue
         found += 1
-        assert wishes.cost(chosen) <= budget + 1e-9
-        assert chosen[wishes.must].all()
-        assert not chosen[wishes.must_not].any()
+        assert objective.cost(chosen) <= budget + 1e-9
+        assert chosen[objective.must].all()
+        assert not chosen[objective.must_not].any()
         assert survives(perturbations, chosen, deltas)
     assert found
 
@@ -69,19 +69,21 @@ def test_the_cheapest_proposal_is_nearly_that_of_brute_force(seed: int) -> None:
     free = rng.choice(64, size=_FEATURES, replace=False)
     must = [f for f in range(0, 64, 2) if f not in free]
     must_not = [f for f in range(1, 64, 2) if f not in free]
-    wishes = make_wishes(64, None, must, must_not)
+    objective = make_objective(64, None, must, must_not)
     deltas = known(perturbations, seed)
-    base = wishes.must
+    base = objective.must
     cheapest = np.inf
     for choice in product([False, True], repeat=_FEATURES):
         chosen = base.copy()
         chosen[free] = choice
-        if wishes.cost(chosen) < cheapest and survives(perturbations, chosen, deltas):
-            cheapest = wishes.cost(chosen)
+        if objective.cost(chosen) < cheapest and survives(perturbations, chosen, deltas):
+            cheapest = objective.cost(chosen)
     start = np.full(64, 0.5)
     most = float(base.sum() + _FEATURES)
     budgets = np.arange(base.sum(), most + 1.0)
-    proposed = [b for b in budgets if polished(perturbations, wishes, deltas, start, b) is not None]
+    proposed = [
+        b for b in budgets if polished(perturbations, objective, deltas, start, b) is not None
+    ]
     if np.isinf(cheapest):
         assert not proposed
         return
@@ -91,9 +93,9 @@ def test_the_cheapest_proposal_is_nearly_that_of_brute_force(seed: int) -> None:
 def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
     problem = make_problem(network(), images()[15], epsilon=0.2)
     perturbations = perturbations_of(problem)
-    wishes = make_wishes(64, None, [], [])
+    objective = make_objective(64, None, [], [])
     with Oracle(problem, "highs") as oracle:
-        incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
+        incumbent = Incumbent(oracle, perturbations, objective, 60.0)
         chosen = np.zeros(64, dtype=bool)
         verdict = incumbent.decide(chosen, np.inf)
     assert verdict.witness is not None
@@ -112,7 +114,7 @@ def test_budgets_halve_what_is_left_until_the_dearest_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem = make_problem(network(), images()[3], epsilon=0.1)
-    perturbations, wishes = perturbations_of(problem), make_wishes(64, None, [], [])
+    perturbations, objective = perturbations_of(problem), make_objective(64, None, [], [])
     cheapest = 13
     asked: list[float] = []
 
@@ -124,7 +126,7 @@ def test_budgets_halve_what_is_left_until_the_dearest_fails(
 
     monkeypatch.setattr(Incumbent, "_chase", chase)
     with Oracle(problem, "highs") as oracle:
-        incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
+        incumbent = Incumbent(oracle, perturbations, objective, 60.0)
         incumbent.take(np.arange(64) < 20)
         for _ in range(10):
             incumbent.improve(np.zeros(64), 1.0, np.inf)

@@ -11,7 +11,7 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Choice, Rest
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.test_settled import Undecided
@@ -29,15 +29,15 @@ class Refuting(Undecided):
         return []
 
 
-def _tree(enough: Callable[[], float], choice: Choice | None = None) -> ScenarioTree:
+def _tree(cutoff: Callable[[], float], choice: Choice | None = None) -> ScenarioTree:
     rng = np.random.default_rng(3)
     first = Affine(((0, rng.normal(size=(5, _COUNT))),), np.zeros(5))
     margin = Affine(((2, np.array([[1.0, -1.0, 1.0, -1.0, 1.0]])),), np.array([-1.0]))
     margins = Network((_COUNT,), (first, Relu(1), margin))
     ones, numbers = np.ones(_COUNT), np.arange(_COUNT)
     p = Perturbations(margins, np.zeros(_COUNT), -ones, ones, "linf", 1.0, numbers)
-    wishes = make_wishes(_COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+    objective = make_objective(_COUNT, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
     ends = np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
     relaxation.extend(
         [
@@ -45,7 +45,7 @@ def _tree(enough: Callable[[], float], choice: Choice | None = None) -> Scenario
             for delta in ends
         ]
     )
-    return ScenarioTree(relaxation, choice or Undecided(), wishes.rounded, enough, 1)
+    return ScenarioTree(relaxation, choice or Undecided(), objective.attainable, cutoff, 1)
 
 
 def _steps(tree: ScenarioTree) -> list[float]:
@@ -67,12 +67,12 @@ def test_what_is_left_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 <= left[-1] < 0.1
 
 
-@pytest.mark.parametrize("enough", [3.5, 4.0, 4.5])
-def test_sets_that_are_refuted_up_to_a_cost_prove_no_more_than_it(enough: float) -> None:
-    tree = _tree(lambda: enough, Refuting())
+@pytest.mark.parametrize("cutoff", [3.5, 4.0, 4.5])
+def test_sets_that_are_refuted_up_to_a_cost_prove_no_more_than_it(cutoff: float) -> None:
+    tree = _tree(lambda: cutoff, Refuting())
     _steps(tree)
     # whole costs: what is not below 3.5 is 4
-    assert tree.bound == np.ceil(enough)
+    assert tree.bound == np.ceil(cutoff)
 
 
 @pytest.mark.parametrize(("share", "again"), [(0.4, False), (0.6, True)])
@@ -81,9 +81,9 @@ def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
 ) -> None:
     best, tightened, tighten = [7.0], [], Relaxation.tighten
 
-    def counted(relaxation: Relaxation, enough: float, deadline: float) -> None:
-        tightened.append(enough)
-        tighten(relaxation, enough, deadline)
+    def counted(relaxation: Relaxation, cutoff: float, deadline: float) -> None:
+        tightened.append(cutoff)
+        tighten(relaxation, cutoff, deadline)
 
     monkeypatch.setattr(Relaxation, "loose", lambda *_: True)
     monkeypatch.setattr(Relaxation, "tighten", counted)

@@ -23,7 +23,7 @@ from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Rest, ScenarioChoice
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
@@ -262,11 +262,13 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
     margins = Network((4,), (summed, Relu(1), margin))
     ones, numbers = np.ones(4), np.arange(4)
     p = Perturbations(margins, np.zeros(4), -ones, ones, "linf", 1.0, numbers)
-    wishes = make_wishes(4, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), wishes)
+    objective = make_objective(4, None, (), ())
+    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
     scenario = make_scenario(margins, p.centre, ones, numbers, features=4, method=crown_bounds)
     relaxation.extend([scenario])
-    tree = ScenarioTree(relaxation, Undecided(), wishes.rounded, lambda: wishes.enough(5.0, 0.0))
+    tree = ScenarioTree(
+        relaxation, Undecided(), objective.attainable, lambda: objective.cutoff(5.0, 0.0)
+    )
     for _ in range(200):
         if tree.done:
             break
@@ -290,10 +292,10 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
     shares = np.zeros(64)
     shares[explanation] = 1.0
     problem = make_problem(net, x, epsilon=0.1)
-    wishes = make_wishes(64, None, (), ())
+    objective = make_objective(64, None, (), ())
     with Oracle(problem, "phase") as oracle:
         perturbations = perturbations_of(problem)
-        incumbent = Incumbent(oracle, perturbations, wishes, 60.0)
+        incumbent = Incumbent(oracle, perturbations, objective, 60.0)
         choice = ScenarioChoice(perturbations, incumbent, np.inf)
 
         def rest(size: int) -> Rest:

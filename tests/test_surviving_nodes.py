@@ -25,7 +25,7 @@ from milp_verix.global_search.relaxation.node import Fixings
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Rest, ScenarioChoice
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
@@ -65,13 +65,13 @@ def _relaxation(
     constraints = drawn_constraints(rng, p)
     costs = _costs(rng, seed % _KINDS)
     relaxation = Relaxation(
-        LiveLp(1, Tolerances()), ConstraintPool(p), make_wishes(COUNT, costs, (), ())
+        LiveLp(1, Tolerances()), ConstraintPool(p), make_objective(COUNT, costs, (), ())
     )
     relaxation.extend(constraints)
-    enough = float(rng.uniform(0.4, 1.0) * costs.sum())
+    cutoff = float(rng.uniform(0.4, 1.0) * costs.sum())
     if seed % 2:
-        relaxation.tighten(enough, np.inf)
-    return relaxation, constraints, enough, rng
+        relaxation.tighten(cutoff, np.inf)
+    return relaxation, constraints, cutoff, rng
 
 
 def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
@@ -121,11 +121,11 @@ def _assert_none_is_missing(
     relaxation: Relaxation,
     fixings: Fixings,
     settled: Settled,
-    enough: float,
+    cutoff: float,
     interesting: list[FloatArray],
     seen: _Seen,
 ) -> None:
-    sets = relaxation.surviving(fixings, settled, enough, 10**6)
+    sets = relaxation.surviving(fixings, settled, cutoff, 10**6)
     assert sets is not None
     found = {tuple(row) for row in sets.rows().tolist()}
     assert len(found) == len(sets)
@@ -135,14 +135,14 @@ def _assert_none_is_missing(
     asked = relaxation._surrogates(fixings)
     for row in found:
         taken = settled.all_shares(np.array(row, dtype=float))
-        assert relaxation.cost(taken > 0) <= enough + 1e-5
+        assert relaxation.cost(taken > 0) <= cutoff + 1e-5
         sizes = np.abs(asked.matrix).sum(axis=1) + 1.0
         assert np.all(asked.matrix @ taken + asked.constant <= 1e-6 * sizes)
     count = settled.free.size
     all_ = [
         settled.all_shares(np.array(bits, dtype=float)) for bits in product((0, 1), repeat=count)
     ]
-    seen.affordable += sum(relaxation.cost(taken > 0) <= enough for taken in all_)
+    seen.affordable += sum(relaxation.cost(taken > 0) <= cutoff for taken in all_)
     seen.of_interest += len(mine)
     seen.found += len(found)
     seen.phases += bool(np.isin(relaxation._now.table.phase, fixings[0]).any())
@@ -156,15 +156,15 @@ def test_no_set_of_interest_is_missing(
         _eager(monkeypatch)
     whole, inner = _Seen(), _Seen()
     for seed in range(20):
-        relaxation, constraints, enough, rng = _relaxation(seed, tmp_path)
-        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= enough]
+        relaxation, constraints, cutoff, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= cutoff]
         for _ in range(5):
             fixings = _node(rng, relaxation)
             settled = _settled(rng, relaxation, fixings)
             # by duals of another node, or none
-            _assert_none_is_missing(relaxation, fixings, settled, enough, sets, _Seen())
+            _assert_none_is_missing(relaxation, fixings, settled, cutoff, sets, _Seen())
             relaxation.solve(fixings, np.inf, np.inf)
-            _assert_none_is_missing(relaxation, fixings, settled, enough, sets, whole)
+            _assert_none_is_missing(relaxation, fixings, settled, cutoff, sets, whole)
             smaller = relaxation.reduced(settled, fixings)
             mine = [s[settled.free] for s in sets if _in_node(relaxation, fixings, settled, s)]
             if smaller is None:
@@ -172,7 +172,7 @@ def test_no_set_of_interest_is_missing(
                 continue
             further = _node(rng, smaller)
             within = _settled(rng, smaller, further)
-            left = enough - relaxation.cost(settled.inside)
+            left = cutoff - relaxation.cost(settled.inside)
             smaller.solve(further, np.inf, np.inf)
             _assert_none_is_missing(smaller, further, within, left, mine, inner)
             smaller.close()
@@ -187,8 +187,8 @@ def test_no_set_of_interest_is_missing(
 def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path: Path) -> None:
     seen = forced = close = 0
     for seed in range(20):
-        relaxation, constraints, enough, rng = _relaxation(seed, tmp_path)
-        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= enough]
+        relaxation, constraints, cutoff, rng = _relaxation(seed, tmp_path)
+        sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= cutoff]
         for _ in range(6):
             fixings = _node(rng, relaxation)
             settled = relaxation.remaining([fixings])
@@ -209,17 +209,17 @@ def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path:
 
 
 def test_what_is_not_known_to_be_violated_is_left(tmp_path: Path) -> None:
-    relaxation, _, enough, _ = _relaxation(2, tmp_path)
+    relaxation, _, cutoff, _ = _relaxation(2, tmp_path)
     nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
     settled = relaxation.remaining([nothing])
     every = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=COUNT)]
-    affordable = {tuple(taken.tolist()) for taken in every if relaxation.cost(taken) <= enough}
-    found = relaxation.surviving(nothing, settled, enough, 200)
+    affordable = {tuple(taken.tolist()) for taken in every if relaxation.cost(taken) <= cutoff}
+    found = relaxation.surviving(nothing, settled, cutoff, 200)
     assert found is not None
     assert {tuple(row) for row in found.rows().tolist()} == affordable
-    assert relaxation.surviving(nothing, settled, enough, 20) is None
+    assert relaxation.surviving(nothing, settled, cutoff, 20) is None
     relaxation.solve(nothing, np.inf, np.inf)
-    fewer = relaxation.surviving(nothing, settled, enough, 200)
+    fewer = relaxation.surviving(nothing, settled, cutoff, 200)
     assert fewer is not None
     assert len(fewer) < len(found)
     relaxation.close()
@@ -351,7 +351,7 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 
     with Oracle(problem, "phase") as oracle:
         perturbations = perturbations_of(problem)
-        incumbent = Incumbent(oracle, perturbations, make_wishes(64, None, (), ()), 60.0)
+        incumbent = Incumbent(oracle, perturbations, make_objective(64, None, (), ()), 60.0)
         choice = ScenarioChoice(perturbations, incumbent, np.inf)
         # two of the free features at most, or one
         two, one = 1 + 20 + 190, 1 + 20

@@ -134,7 +134,7 @@ def _garbage(rng: np.random.Generator, size: int, *, numbers: bool) -> FloatArra
 def test_no_multipliers_lose_a_set(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
 
-    def solved(self: LiveLp, _enough: float, _deadline: float, _: Interrupt) -> LpResult:
+    def solved(self: LiveLp, _cutoff: float, _deadline: float, _: Interrupt) -> LpResult:
         nonlocal asked
         asked += 1
         garbage = _garbage(rng, self._highs.getNumRow(), numbers=kind == "numbers")

@@ -8,7 +8,7 @@ import pytest
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import (
@@ -122,14 +122,14 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     rng = np.random.default_rng([seed, 33])
     p = drawn_perturbations(rng, tmp_path)
     constraints = drawn_constraints(rng, p)
-    wishes = make_wishes(COUNT, None, (), ())
+    objective = make_objective(COUNT, None, (), ())
     pool = ConstraintPool(p)
-    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, wishes)
+    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, objective)
     relaxation.extend(constraints)
-    enough = float(rng.integers(3, COUNT)) + 0.5
-    sets = of_interest([CostLimit(np.ones(COUNT), enough), *constraints])
-    relaxation.tighten(enough, np.inf)
-    assert not relaxation.loose(enough)
+    cutoff = float(rng.integers(3, COUNT)) + 0.5
+    sets = of_interest([CostLimit(np.ones(COUNT), cutoff), *constraints])
+    relaxation.tighten(cutoff, np.inf)
+    assert not relaxation.loose(cutoff)
     _assert_bounded(pool.constraints, sets)
     nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
     least = min((float(taken.sum()) for taken in sets), default=np.inf)
@@ -167,7 +167,7 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         ]
         budget = float(rng.integers(2, COUNT))
         pool = ConstraintPool(p)
-        relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
+        relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
         relaxation.extend(first)
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         relaxation.tighten(budget, np.inf)
@@ -187,7 +187,7 @@ def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
         constraint for constraint in drawn_constraints(rng, p) if isinstance(constraint, Scenario)
     ]
     pool = ConstraintPool(p)
-    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_wishes(COUNT, None, (), ()))
+    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
     relaxation.extend(first)
     relaxation.tighten(3.0, np.inf)
     relaxation.extend([last], -np.inf)

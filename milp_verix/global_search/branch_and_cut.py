@@ -24,15 +24,14 @@ is a covering problem with few rows, whose relaxation is hardly below its optimu
 """
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.global_search.relaxation.node import Fixings, Relaxed
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import Choice, Rest, SettledChoice
+from milp_verix.problem.objective import Attainable, Cutoff
 from milp_verix.records.explanation import SearchEffort
 
 _PERIOD = 60
@@ -41,12 +40,6 @@ _FIRST_TIGHTENING_INSIDE = 20
 _MOST_FREE = 200
 _SHARE_FREE = 0.5
 _LEAST_LEFT = 0.5
-
-Rounded: TypeAlias = Callable[[float], float]
-"""The least cost that an explanation can have which costs a bound or more."""
-
-Threshold: TypeAlias = Callable[[], float]
-"""The bound from which on nothing further is asked for; it sinks with the best explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +75,14 @@ class ScenarioTree:
         self,
         relaxation: Relaxation,
         choice: Choice,
-        rounded: Rounded,
-        enough: Threshold,
+        attainable: Attainable,
+        cutoff: Cutoff,
         first_tightening: int = _FIRST_TIGHTENING,
     ) -> None:
         self._relaxation = relaxation
         self._choice = choice
-        self._rounded = rounded
-        self._enough = enough
+        self._attainable = attainable
+        self._cutoff = cutoff
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(0.0, 0, 0, nothing)]
         self._active: _Node | None = None
@@ -122,12 +115,12 @@ class ScenarioTree:
     @property
     def done(self) -> bool:
         """Whether there is nothing left to look at."""
-        return not self._open or self._open[0].bound >= self._enough()
+        return not self._open or self._open[0].bound >= self._cutoff()
 
     def step(self, deadline: float) -> None:
         """Look at the most promising node; after Ctrl-C the bound still holds."""
-        if self.nodes >= self._next and self._relaxation.loose(self._enough()):
-            if self._enough() < self._relaxation.tightened_for or self.left > _LEAST_LEFT:
+        if self.nodes >= self._next and self._relaxation.loose(self._cutoff()):
+            if self._cutoff() < self._relaxation.tightened_for or self.left > _LEAST_LEFT:
                 self._tighten(deadline)
             else:
                 self._next = self.nodes + _PERIOD
@@ -142,13 +135,13 @@ class ScenarioTree:
         self._active = None
 
     def _look_at(self, node: _Node, deadline: float) -> None:
-        relaxed = self._relaxation.solve(node.fixings, self._enough(), deadline)
-        bound = max(node.bound, self._rounded(relaxed.bound))
+        relaxed = self._relaxation.solve(node.fixings, self._cutoff(), deadline)
+        bound = max(node.bound, self._attainable(relaxed.bound))
         if relaxed.shares is not None:
             self._choice.show(relaxed.shares, self.bound)
         if relaxed.late:
             heapq.heappush(self._open, node)
-        elif bound >= self._enough() or (relaxed.shares is None and relaxed.phase is None):
+        elif bound >= self._cutoff() or (relaxed.shares is None and relaxed.phase is None):
             self._closed = min(self._closed, bound)
         elif not self._settle(node, bound, relaxed):
             if relaxed.phase is not None:
@@ -172,9 +165,9 @@ class ScenarioTree:
                 relaxed.shares,
                 relaxed.penalties,
                 relaxed.bound,
-                self._enough(),
+                self._cutoff(),
                 lambda most: self._relaxation.surviving(
-                    node.fixings, settled, self._enough(), most
+                    node.fixings, settled, self._cutoff(), most
                 ),
             )
             found = self._choice.exhaust(rest)
@@ -194,8 +187,8 @@ class ScenarioTree:
         tree = ScenarioTree(
             relaxation,
             choice,
-            lambda cost: self._rounded(cost + spent) - spent,
-            lambda: self._enough() - spent,
+            lambda cost: self._attainable(cost + spent) - spent,
+            lambda: self._cutoff() - spent,
             _FIRST_TIGHTENING_INSIDE,
         )
         inner = _Inner(tree, spent)
@@ -215,13 +208,13 @@ class ScenarioTree:
 
     def _ruled_out(self) -> None:
         """Account for sets that are no explanation unless they cost as much as the best one."""
-        self._closed = min(self._closed, self._rounded(self._enough()))
+        self._closed = min(self._closed, self._attainable(self._cutoff()))
 
     def _tighten(self, deadline: float) -> None:
         """Tighten the relaxation, and start again from its root: the tree will be smaller."""
         bound = self.bound
         self._ruled_out()
-        self._relaxation.tighten(self._enough(), deadline)
+        self._relaxation.tighten(self._cutoff(), deadline)
         self._close_inner()
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         self._open = [_Node(bound, 0, 0, nothing)]
@@ -236,7 +229,7 @@ class ScenarioTree:
             self._relaxation.extend(constraints, deadline)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
             heapq.heappush(self._open, again)
-        elif bound >= self._enough() or relaxed.whole:
+        elif bound >= self._cutoff() or relaxed.whole:
             self._closed = min(self._closed, bound)
         else:
             undecided = np.minimum(relaxed.shares, 1.0 - relaxed.shares)

@@ -16,10 +16,9 @@ import time
 import numpy as np
 
 from milp_verix.duality.hitting_set import propose
-from milp_verix.global_search.branch_and_cut import Threshold
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Cutoff, Objective
 from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
@@ -34,44 +33,46 @@ class HittingSets:
         self,
         session: Session,
         subsets: SubsetOracle,
-        wishes: Wishes,
+        objective: Objective,
         incumbent: Incumbent,
-        enough: Threshold,
+        cutoff: Cutoff,
     ) -> None:
         self._session = session
         self._subsets = subsets
-        self._wishes = wishes
+        self._objective = objective
         self._incumbent = incumbent
-        self._enough = enough
-        self._never = frozenset(np.flatnonzero(wishes.must_not).tolist())
-        always = np.flatnonzero(wishes.must).tolist()
+        self._cutoff = cutoff
+        self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
+        always = np.flatnonzero(objective.must).tolist()
         self._clauses = [Clause(any_of=frozenset([f])) for f in always]
         self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
         self._ended = False
-        self._wished, self._rounds = len(self._clauses), 0
+        self._given, self._rounds = len(self._clauses), 0
         self.bound = 0.0
 
     @property
     def done(self) -> bool:
         """Whether the bound is enough, or nothing more was learnt."""
-        return self._ended or self.bound >= self._enough()
+        return self._ended or self.bound >= self._cutoff()
 
     @property
     def effort(self) -> SearchEffort:
         """The effort so far: each round solves one cover of the contrastive sets."""
-        known = len(self._clauses) - self._wished
+        known = len(self._clauses) - self._given
         return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
 
     def step(self, deadline: float) -> None:
         """Solve the cover, and learn contrastive sets until the rest of its set holds."""
         self._rounds += 1
         seconds = max(deadline - time.monotonic(), 0.0)
-        wishes, subsets = self._wishes, self._subsets
-        proposal = propose(self._session, wishes.costs, self._clauses, seconds, whole=wishes.whole)
+        objective, subsets = self._objective, self._subsets
+        proposal = propose(
+            self._session, objective.costs, self._clauses, seconds, whole=objective.whole
+        )
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)
         self._ended = proposal.chosen is None
-        if proposal.chosen is None or self.bound >= self._enough():
+        if proposal.chosen is None or self.bound >= self._cutoff():
             return
         free, learnt = subsets.everything - proposal.chosen, False
         verdict = subsets.check(free)
@@ -82,7 +83,7 @@ class HittingSets:
             learnt, free = True, free - (contrast - self._never)
             verdict = subsets.check(free)
         if verdict.holds:
-            chosen = np.ones(wishes.costs.size, dtype=bool)
+            chosen = np.ones(objective.costs.size, dtype=bool)
             chosen[sorted(free)] = False
             self._incumbent.take(chosen)
         self._ended = not learnt

@@ -25,7 +25,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.objective import make_wishes
+from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from milp_verix.records.explanation import Explanation
 from milp_verix.solvers import Session, open_session
@@ -109,7 +109,7 @@ def minimum(
         output=output,
         image_shape=image_shape,
     )
-    wishes = make_wishes(problem.features.count, costs, must, must_not)
+    objective = make_objective(problem.features.count, costs, must, must_not)
     gap = _gap(gap)
     way = _way(method, master, solver)
     # the checks are the same kind of program as the tree's nodes
@@ -122,7 +122,7 @@ def minimum(
 
         search = MinimumSearch(
             oracle,
-            wishes,
+            objective,
             gap=gap,
             deadline=deadline,
             check_seconds=check_seconds,

@@ -13,9 +13,8 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.global_search.branch_and_cut import Threshold
 from milp_verix.global_search.separation import ScenarioChoice
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Cutoff, Objective
 from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from verix_encodings.models.constraints import Constraint, Scenario
@@ -31,15 +30,15 @@ class ProgramMaster:
     def __init__(
         self,
         session: Session,
-        wishes: Wishes,
+        objective: Objective,
         choice: ScenarioChoice,
-        enough: Threshold,
+        cutoff: Cutoff,
     ) -> None:
         self._session = session
-        self._wishes = wishes
+        self._objective = objective
         self._choice = choice
-        self._enough = enough
-        self._growing = ScenarioProgram(wishes.least, wishes.most)
+        self._cutoff = cutoff
+        self._growing = ScenarioProgram(objective.least, objective.most)
         self._ended = False
         self._trouble: tuple[str, ...] = ()
         self._scenarios = self._programs = self._nodes = self._iterations = 0
@@ -48,7 +47,7 @@ class ProgramMaster:
     @property
     def done(self) -> bool:
         """Whether the bound is enough, or the last set survives all that is known."""
-        return self._ended or self.bound >= self._enough()
+        return self._ended or self.bound >= self._cutoff()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -72,13 +71,13 @@ class ProgramMaster:
 
         Where the solver fails, what is proven stays, the notes say why, and this was the last step.
         """
-        enough = self._enough()
+        cutoff = self._cutoff()
         try:
             result = self._solved(deadline)
         except SolverError as error:
             self._give_up(str(error), deadline)
             return
-        if self.bound >= self._enough():
+        if self.bound >= self._cutoff():
             return
         if result.point is None:
             self._give_up(result.detail or result.status.value, deadline)
@@ -87,7 +86,7 @@ class ProgramMaster:
         self._choice.show(chosen, self.bound)
         constraints = self._choice.separate(chosen, 0)
         self.extend(constraints)
-        if not constraints and self._enough() >= enough:
+        if not constraints and self._cutoff() >= cutoff:
             # a set that survives all is a cheaper explanation, where the check can decide it
             self._give_up("nothing was found against its last set, and no proof for it", deadline)
 
@@ -101,12 +100,12 @@ class ProgramMaster:
         program, columns = self._growing.build(), self._growing.columns
         extend(self._session, program)
         cost = np.zeros(program.columns)
-        cost[columns] = self._wishes.costs
+        cost[columns] = self._objective.costs
         targets = Targets(
             seconds=deadline - time.monotonic(),
             violated_below=self.bound + _NEAR,
-            holds_above=self._enough() + _NEAR,
-            whole=self._wishes.whole,
+            holds_above=self._cutoff() + _NEAR,
+            whole=self._objective.whole,
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )
         result = self._session.minimise(cost, targets)
@@ -121,7 +120,7 @@ class ProgramMaster:
                 f"as far as {self._session.name} is trusted",
             )
         else:
-            self.bound = max(self.bound, self._wishes.rounded(result.bound))
+            self.bound = max(self.bound, self._objective.attainable(result.bound))
         return result
 
     def extend(self, constraints: list[Constraint]) -> None:

@@ -21,7 +21,7 @@ from milp_verix.global_search.relaxation.symmetry import interchangeable
 from milp_verix.global_search.separation import ScenarioChoice
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.solvers import Session
 from milp_verix.solvers.phase.warm_lp import LiveLp
@@ -84,7 +84,7 @@ class MinimumSearch:
     def __init__(
         self,
         oracle: Oracle,
-        wishes: Wishes,
+        objective: Objective,
         *,
         gap: float,
         deadline: float,
@@ -96,7 +96,7 @@ class MinimumSearch:
         self._started = started
         self._snapshots = snapshots
         self._oracle = oracle
-        self._wishes = wishes
+        self._objective = objective
         self._gap = gap
         self._deadline = deadline
         self._check_seconds = check_seconds
@@ -108,15 +108,15 @@ class MinimumSearch:
         wanted = min(max(_RESERVED * left, _LEAST_RESERVED), _MOST_RESERVED)
         self._search_until = deadline - min(wanted, _MOST_SHARE * left)
         until = Deadline(self._search_until)
-        self._incumbent = Incumbent(oracle, self._perturbations, wishes, check_seconds, until)
+        self._incumbent = Incumbent(oracle, self._perturbations, objective, check_seconds, until)
         self._incumbent.on_change = self._tell
         self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._constraints: list[Constraint] = []
-        self._same = interchangeable(oracle.problem, wishes)
+        self._same = interchangeable(oracle.problem, objective)
         # what never matters adds to the cost at most
-        useless = self._same.inert & ~wishes.must
-        self._needed = replace(wishes, must_not=wishes.must_not | useless)
+        useless = self._same.inert & ~objective.must
+        self._needed = replace(objective, must_not=objective.must_not | useless)
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort()
         self._spent: dict[str, float] = {}
@@ -127,11 +127,11 @@ class MinimumSearch:
 
         Until that is proven there is no explanation at all, not even one to stop with.
         """
-        wishes = self._wishes
-        if not wishes.must_not.any():
+        objective = self._objective
+        if not objective.must_not.any():
             return
         alone = self._oracle.check(
-            self._perturbations.free(~wishes.must_not), min(self._seconds(), self._check_seconds)
+            self._perturbations.free(~objective.must_not), min(self._seconds(), self._check_seconds)
         )
         if alone.violated:
             raise InputError(
@@ -153,7 +153,7 @@ class MinimumSearch:
         seconds = min(_MOST_DESCENT, _SHARE_OF_DESCENT * self._seconds())
         with self._stage(_NEAR):
             self._incumbent.descend(time.monotonic() + seconds)
-        self._lower_bound = self._wishes.cost(self._wishes.must)
+        self._lower_bound = self._objective.cost(self._objective.must)
         self._show(0)
 
     def find_scenario(self) -> bool:
@@ -161,9 +161,9 @@ class MinimumSearch:
 
         False, too, once there is no time to make use of it.
         """
-        if self._lower_bound < self._enough() and self._seconds() > 0:
+        if self._lower_bound < self._cutoff() and self._seconds() > 0:
             with self._stage(_BOUND):
-                self._constraints = self._choice.separate(self._wishes.least, 0)
+                self._constraints = self._choice.separate(self._objective.least, 0)
         self._mark_late()
         return bool(self._constraints) and self.stopped is None
 
@@ -172,18 +172,18 @@ class MinimumSearch:
         relaxation = Relaxation(lp, ConstraintPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
         relaxation.extend([*self._same.precedence, *self._constraints, *self._choice.deciding()])
-        return ScenarioTree(relaxation, self._choice, self._wishes.rounded, self._enough)
+        return ScenarioTree(relaxation, self._choice, self._objective.attainable, self._cutoff)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
-        master = ProgramMaster(session, self._needed, self._choice, self._enough)
+        master = ProgramMaster(session, self._needed, self._choice, self._cutoff)
         master.extend(self._constraints)
         return master
 
     def hitting_sets(self, session: Session) -> Master:
         """Return the master that covers contrastive sets."""
         subsets = SubsetOracle(self._oracle, self._search_until, self._check_seconds)
-        return HittingSets(session, subsets, self._wishes, self._incumbent, self._enough)
+        return HittingSets(session, subsets, self._objective, self._incumbent, self._cutoff)
 
     def run(self, master: Master) -> None:
         """Let ``master`` raise the bound until it meets the explanation."""
@@ -202,7 +202,7 @@ class MinimumSearch:
         self._mark_late()
 
     def _mark_late(self) -> None:
-        if self._lower_bound < self._enough() and self._seconds() <= 0:
+        if self._lower_bound < self._cutoff() and self._seconds() <= 0:
             self.stopped = TIME_LIMIT
 
     def _tell(self) -> None:
@@ -230,16 +230,16 @@ class MinimumSearch:
 
     def _completed(self, best: Explanation, bound: float) -> Explanation:
         """Return an explanation with its costs, the notes, and a proven lower bound."""
-        wishes = self._wishes
-        costs = None if wishes.equal else tuple(map(_plain, wishes.costs.tolist()))
+        objective = self._objective
+        costs = None if objective.equal else tuple(map(_plain, objective.costs.tolist()))
         # the checks may have met the same trouble
         notes = tuple(dict.fromkeys(best.notes + self._notes))
         best = replace(
             best,
             costs=costs,
             notes=notes,
-            must=tuple(np.flatnonzero(wishes.must).tolist()),
-            must_not=tuple(np.flatnonzero(wishes.must_not).tolist()),
+            must=tuple(np.flatnonzero(objective.must).tolist()),
+            must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
         )
         return replace(best, lower_bound=_plain(min(bound, best.cost)))
 
@@ -294,8 +294,8 @@ class MinimumSearch:
     def _raise(self, bound: float) -> None:
         self._lower_bound = max(self._lower_bound, min(bound, self._incumbent.cost))
 
-    def _enough(self) -> float:
-        return self._wishes.enough(self._incumbent.cost, self._gap)
+    def _cutoff(self) -> float:
+        return self._objective.cutoff(self._incumbent.cost, self._gap)
 
     def _seconds(self) -> float:
         return self._search_until - time.monotonic()

@@ -1,7 +1,8 @@
-"""What a minimum is asked for: costs of features, and features that must or must not be in it."""
+"""The objective of a minimum: costs of features, and features that must or must not be in it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +14,15 @@ from verix_encodings.arrays import BoolArray, FloatArray
 _ROUNDING = 1e-6
 _NEAR = 5e-7
 
+Attainable: TypeAlias = Callable[[float], float]
+"""Rounds a bound up to an attainable cost, see :meth:`Objective.attainable`."""
+
+Cutoff: TypeAlias = Callable[[], float]
+"""The bound from which on nothing further is asked for; it sinks with the best explanation."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wishes:
+class Objective:
     """``costs``, ``must`` and ``must_not``, each with an entry for each feature.
 
     ``whole`` says whether every cost is a whole number, so that every explanation's is.
@@ -48,33 +55,33 @@ class Wishes:
         """Return the cost of the features ``chosen``."""
         return float(self.costs[chosen].sum())
 
-    def rounded(self, bound: float) -> float:
-        """Return the least cost that an explanation can have which costs ``bound`` or more."""
+    def attainable(self, bound: float) -> float:
+        """Round ``bound`` up to an attainable cost."""
         if not np.isfinite(bound):
             return bound
         return float(np.ceil(bound - _ROUNDING)) if self.whole else max(bound, 0.0)
 
-    def enough(self, cost: float, gap: float) -> float:
+    def cutoff(self, cost: float, gap: float) -> float:
         """Return the bound that proves ``cost`` up to the relative ``gap``."""
         step = 1.0 - 2 * _ROUNDING if self.whole else _NEAR * cost
         return cost - max(step, gap * cost)
 
 
-def make_wishes(
+def make_objective(
     count: int, costs: ArrayLike | None, must: Sequence[int], must_not: Sequence[int]
-) -> Wishes:
-    """Return the wishes about ``count`` features; costs are 1 where none are given.
+) -> Objective:
+    """Return the objective over ``count`` features; costs are 1 where none are given.
 
     Raises ``InputError`` for costs that are not ``count`` finite numbers of at least zero, features
     that are not there, and features that both must and must not be explained.
     """
-    wishes = Wishes(
+    objective = Objective(
         costs_of(costs, count), _members(must, count, "must"), _members(must_not, count, "must_not")
     )
-    both = np.flatnonzero(wishes.must & wishes.must_not)
+    both = np.flatnonzero(objective.must & objective.must_not)
     if both.size:
         raise InputError(f"feature {both[0]} is in must and in must_not: leave it out of one")
-    return wishes
+    return objective
 
 
 def _members(given: Sequence[int], count: int, name: str) -> BoolArray:

@@ -19,7 +19,7 @@ from milp_verix.global_search.heuristics.linearised_margins import (
     minimised,
 )
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from verix_encodings.arrays import FloatArray
 
 _STEPS = 20
@@ -31,7 +31,7 @@ _SURVIVED = 1e-6
 
 def local_minimum(
     perturbations: Perturbations,
-    wishes: Wishes,
+    objective: Objective,
     start: FloatArray,
     known: Callable[[], FloatArray],
     attack: Callable[[FloatArray], float],
@@ -48,7 +48,7 @@ def local_minimum(
         deltas = known()
         rows = linear_margins(perturbations, deltas, around).joined(*kinks)
         below = rows.matrix, -rows.constant - _SURVIVED
-        cheapest = minimised(wishes.costs, below, (wishes.least, wishes.most))
+        cheapest = minimised(objective.costs, below, (objective.least, objective.most))
         if cheapest.x is None:
             around = (around + start) / 2.0
             continue

@@ -25,7 +25,7 @@ from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import WorstCase
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.verdict import Verdict
 from milp_verix.traversal.explain import explanation_of
@@ -54,18 +54,18 @@ class Incumbent:
         self,
         oracle: Oracle,
         perturbations: Perturbations,
-        wishes: Wishes,
+        objective: Objective,
         check_seconds: float,
         deadline: Deadline = NO_LIMIT,
     ) -> None:
         self._oracle = oracle
         self._perturbations = perturbations
-        self._wishes = wishes
+        self._objective = objective
         self._check_seconds = check_seconds
         self.adversary = Adversary(perturbations, WorstCase(perturbations), deadline)
         self._failed = -np.inf
-        self.chosen: BoolArray = ~wishes.must_not
-        self.cost = wishes.cost(self.chosen)
+        self.chosen: BoolArray = ~objective.must_not
+        self.cost = objective.cost(self.chosen)
         self.found = False
         self.seconds = 0.0
         self.failures = 0
@@ -79,29 +79,29 @@ class Incumbent:
     @property
     def costs(self) -> FloatArray:
         """The cost of each feature."""
-        return self._wishes.costs
+        return self._objective.costs
 
     def explain(self, deadline: float) -> None:
         """Find a locally minimal explanation by the order that measures best, and its points."""
-        wishes, oracle, until = self._wishes, self._oracle, Deadline(deadline)
+        objective, oracle, until = self._objective, self._oracle, Deadline(deadline)
         # any order gives an explanation, and the same where nothing need be explained
-        rank = np.ones(wishes.costs.size)
+        rank = np.ones(objective.costs.size)
         whole = oracle.prepare(until)
         if not oracle.proven:
             with suppress(OverflowError, OutOfTimeError):
                 rank = adaptive(oracle.problem, until, whole)
-        rank = rank / np.maximum(wishes.costs, _FREE)
-        rank[wishes.must_not] = -np.inf
+        rank = rank / np.maximum(objective.costs, _FREE)
+        rank[objective.must_not] = -np.inf
         order = np.argsort(rank, kind="stable")
-        traversal = Traversal(tuple(order[~wishes.must[order]].tolist()))
+        traversal = Traversal(tuple(order[~objective.must[order]].tolist()))
         self._walked = traversal
         walk = Walk(oracle, traversal, until, self._check_seconds, lambda _: self.on_change())
         oracle.forget(until)
         traverse(walk, galloping)
         self._walked, self._known = None, [*traversal.violated.values()]
-        chosen = np.ones(wishes.costs.size, dtype=bool)
+        chosen = np.ones(objective.costs.size, dtype=bool)
         chosen[traversal.irrelevant] = False
-        if not chosen[wishes.must_not].any() and self.take(chosen):
+        if not chosen[objective.must_not].any() and self.take(chosen):
             self._answer = None if traversal.stopped else traversal
             self.on_change()
         if traversal.stopped == INTERRUPTED:
@@ -130,7 +130,7 @@ class Incumbent:
         while self.found and time.monotonic() < deadline:
             least = local_minimum(
                 self._perturbations,
-                self._wishes,
+                self._objective,
                 self.chosen.astype(np.float64),
                 lambda: self.adversary.newest,
                 lambda shares: self.adversary.learn(shares, deadline),
@@ -138,7 +138,7 @@ class Incumbent:
             if least is None:
                 return
             self.deciding = self.adversary.just_survived(least)
-            bound = self._wishes.rounded(float(self._wishes.costs @ least))
+            bound = self._objective.attainable(float(self._objective.costs @ least))
             before = self.cost, self._failed
             while bound < self.cost and self._propose(least, bound, deadline):
                 pass
@@ -147,7 +147,7 @@ class Incumbent:
 
     def take(self, chosen: BoolArray) -> bool:
         """Keep a set that is proven, if it is cheaper; return whether it is."""
-        cost = self._wishes.cost(chosen)
+        cost = self._objective.cost(chosen)
         cheaper = not self.found or cost < self.cost
         if cheaper:
             self.found, self.chosen, self.cost, self._answer = True, chosen.copy(), cost, None
@@ -171,7 +171,7 @@ class Incumbent:
         Where nothing is left between, the dearest is tried again: more is known by then. Returns
         whether one of the sets proposed is the best now.
         """
-        least = 1.0 if self._wishes.whole else 0.01 * max(self.cost - bound, 0.0)
+        least = 1.0 if self._objective.whole else 0.01 * max(self.cost - bound, 0.0)
         dearest = self.cost - least
         if dearest < bound:
             return False
@@ -194,7 +194,7 @@ class Incumbent:
             if time.monotonic() >= deadline:
                 return False
             chosen = polished(
-                self._perturbations, self._wishes, self.adversary.newest, shares, budget
+                self._perturbations, self._objective, self.adversary.newest, shares, budget
             )
             if chosen is None:
                 return False
@@ -210,7 +210,7 @@ class Incumbent:
 
     def _repair(self, shares: FloatArray, deadline: float) -> None:
         """Round ``shares`` up, and add features until the check proves the set."""
-        chosen = ((shares > 0) | self._wishes.must) & ~self._wishes.must_not
+        chosen = ((shares > 0) | self._objective.must) & ~self._objective.must_not
         for _ in range(_REPAIRS):
             if time.monotonic() >= deadline:
                 return
@@ -234,8 +234,8 @@ class Incumbent:
         slope = self._perturbations.gradient(weight, delta, margin)
         moved = slope * weight * delta
         parts = np.bincount(self._perturbations.feature_of, weights=moved, minlength=chosen.size)
-        usable = ~chosen & ~self._wishes.must_not
-        worth = np.where(usable, parts / np.maximum(self._wishes.costs, _FREE), -np.inf)
+        usable = ~chosen & ~self._objective.must_not
+        worth = np.where(usable, parts / np.maximum(self._objective.costs, _FREE), -np.inf)
         ranked = np.argsort(-worth, kind="stable")[: int(np.count_nonzero(usable))]
         needed = int(np.searchsorted(np.cumsum(np.maximum(parts[ranked], 0.0)), value)) + 1
         chosen[ranked[:needed]] = True
@@ -247,7 +247,7 @@ class Incumbent:
     def explanation(self, deadline: float) -> Explanation:
         """Free what else can be freed, and find counterfactuals for the rest, by ``deadline``."""
         started = time.monotonic()
-        must = np.flatnonzero(self._wishes.must).tolist()
+        must = np.flatnonzero(self._objective.must).tolist()
         traversal = self._answer or self._traversed(deadline)
         self._require(traversal, must, deadline)
         order = Order("minimum", (*traversal.order, *must))
@@ -256,9 +256,9 @@ class Incumbent:
 
     def snapshot(self) -> tuple[Order, Traversal]:
         """Return what is known now, at no cost: the features not known to be needed are unknown."""
-        must = np.flatnonzero(self._wishes.must).tolist()
+        must = np.flatnonzero(self._objective.must).tolist()
         traversal = self._answer or self._walked or self._untried()
-        if self._wishes.must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
+        if self._objective.must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
             # the search has not come as far as what is allowed
             traversal = self._untried()
         now = traversal.copy()
@@ -268,14 +268,14 @@ class Incumbent:
     def _untried(self) -> Traversal:
         """Return the best explanation, with the counterfactuals known that fit it."""
         irrelevant = np.flatnonzero(~self.chosen).tolist()
-        rest = np.flatnonzero(self.chosen & ~self._wishes.must).tolist()
+        rest = np.flatnonzero(self.chosen & ~self._objective.must).tolist()
         traversal = Traversal((*irrelevant, *rest), list(irrelevant))
         for verdict in self._known:
             assert verdict.witness is not None
             changed = verdict.witness.reshape(-1) != self._oracle.problem.x
             moved = np.unique(self._perturbations.feature_of[changed])
             needed = moved[self.chosen[moved]]
-            if needed.size == 1 and not self._wishes.must[needed[0]]:
+            if needed.size == 1 and not self._objective.must[needed[0]]:
                 traversal.violated[int(needed[0])] = verdict
         return traversal
 
@@ -283,8 +283,8 @@ class Incumbent:
         """Try to free the features of the best explanation, the dear ones first."""
         chosen = self.chosen
         irrelevant = np.flatnonzero(~chosen).tolist()
-        dear = [int(f) for f in np.argsort(-self._wishes.costs, kind="stable")]
-        rest = [f for f in dear if chosen[f] and not self._wishes.must[f]]
+        dear = [int(f) for f in np.argsort(-self._objective.costs, kind="stable")]
+        rest = [f for f in dear if chosen[f] and not self._objective.must[f]]
         traversal = Traversal((*irrelevant, *rest), list(irrelevant))
         until = Deadline(deadline)
         if until.passed():

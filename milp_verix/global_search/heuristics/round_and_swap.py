@@ -21,7 +21,7 @@ from milp_verix.global_search.heuristics.linearised_margins import (
     minimised,
 )
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from milp_verix.solvers import Targets, open_session
 from milp_verix.solvers.backends import highs
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -51,7 +51,7 @@ class _Centre:
 
 def polished(
     perturbations: Perturbations,
-    wishes: Wishes,
+    objective: Objective,
     deltas: FloatArray,
     shares: FloatArray,
     budget: float,
@@ -60,36 +60,36 @@ def polished(
 
     None where none is found.
     """
-    found = _survivors(perturbations, wishes, deltas, shares, budget)
+    found = _survivors(perturbations, objective, deltas, shares, budget)
     if found is None:
         return None
     rows, centre = found
-    chosen = _chosen(perturbations, wishes, deltas, centre.shares, budget)
+    chosen = _chosen(perturbations, objective, deltas, centre.shares, budget)
     if chosen is None:
-        whole = _whole(rows, wishes, budget, centre)
+        whole = _whole(rows, objective, budget, centre)
         if whole is not None:
-            chosen = _chosen(perturbations, wishes, deltas, whole, budget)
+            chosen = _chosen(perturbations, objective, deltas, whole, budget)
     return chosen
 
 
 def _chosen(
     perturbations: Perturbations,
-    wishes: Wishes,
+    objective: Objective,
     deltas: FloatArray,
     shares: FloatArray,
     budget: float,
 ) -> BoolArray | None:
     """Round ``shares`` and swap features; return the set if it survives ``deltas``."""
-    chosen = _rounded(shares, wishes, budget)
+    chosen = _rounded(shares, objective, budget)
     near = linear_margins(perturbations, deltas, chosen.astype(np.float64))
-    chosen = _swapped(near, wishes, chosen, budget)
+    chosen = _swapped(near, objective, chosen, budget)
     survived = largest_margin(perturbations, deltas, chosen.astype(np.float64)) <= 0
     return chosen if survived else None
 
 
 def _survivors(
     perturbations: Perturbations,
-    wishes: Wishes,
+    objective: Objective,
     deltas: FloatArray,
     shares: FloatArray,
     budget: float,
@@ -101,7 +101,7 @@ def _survivors(
     largest = np.inf
     for _ in range(_STEPS):
         rows = linear_margins(perturbations, deltas, shares)
-        centre = _centred(rows, wishes, budget)
+        centre = _centred(rows, objective, budget)
         if centre is None:
             return None
         shares, before = centre.shares, largest
@@ -113,12 +113,12 @@ def _survivors(
     return None
 
 
-def _centred(rows: LinearMargins, wishes: Wishes, budget: float) -> _Centre | None:
+def _centred(rows: LinearMargins, objective: Objective, budget: float) -> _Centre | None:
     """Return the shares farthest from all margins, if there are any for the budget."""
-    count = wishes.costs.size
+    count = objective.costs.size
     cost = np.append(np.zeros(count), 1.0)
-    paid = np.append(wishes.costs, 0.0)[None, :], np.array([budget])
-    bounds = np.append(wishes.least, -np.inf), np.append(wishes.most, np.inf)
+    paid = np.append(objective.costs, 0.0)[None, :], np.array([budget])
+    bounds = np.append(objective.least, -np.inf), np.append(objective.most, np.inf)
     below = np.hstack([rows.matrix, np.full((rows.constant.size, 1), -1.0)])
     found = minimised(cost, (below, -rows.constant), bounds, paid)
     if found.x is None:
@@ -128,7 +128,7 @@ def _centred(rows: LinearMargins, wishes: Wishes, budget: float) -> _Centre | No
 
 
 def _whole(
-    rows: LinearMargins, wishes: Wishes, budget: float, centre: _Centre
+    rows: LinearMargins, objective: Objective, budget: float, centre: _Centre
 ) -> FloatArray | None:
     """Return whole shares near the ``centre`` that survive the margins, if some are found soon."""
     if highs.unavailable() is not None or centre.largest >= 0:
@@ -137,15 +137,17 @@ def _whole(
     shares = np.round(centre.shares)
     shares[free] = 0.0
     builder = ProgramBuilder()
-    chosen = builder.add_columns("A", free, wishes.least[free], wishes.most[free], integer=True)
+    chosen = builder.add_columns(
+        "A", free, objective.least[free], objective.most[free], integer=True
+    )
     one = np.array([0])
     largest = builder.add_columns("t", one, centre.largest - _SPARE, 0.0)
     numbers = np.arange(rows.constant.size)
     slack = np.full((numbers.size, 1), -1.0)
     terms = [(sp.csr_array(rows.matrix[:, free]), chosen), (sp.csr_array(slack), largest)]
     builder.add_rows("margin", numbers, terms, -np.inf, -rows.at(shares))
-    paid = [(sp.csr_array(wishes.costs[free][None, :]), chosen)]
-    builder.add_rows("budget", one, paid, -np.inf, budget - wishes.costs @ shares)
+    paid = [(sp.csr_array(objective.costs[free][None, :]), chosen)]
+    builder.add_rows("budget", one, paid, -np.inf, budget - objective.costs @ shares)
     session = open_session("highs")
     try:
         program = builder.build()
@@ -164,26 +166,28 @@ def _whole(
     return shares
 
 
-def _rounded(shares: FloatArray, wishes: Wishes, budget: float) -> BoolArray:
+def _rounded(shares: FloatArray, objective: Objective, budget: float) -> BoolArray:
     """Take the features with the largest shares, as far as the budget goes."""
-    chosen = wishes.must.copy()
-    spent = float(wishes.costs[chosen].sum())
+    chosen = objective.must.copy()
+    spent = float(objective.costs[chosen].sum())
     for feature in np.argsort(-shares, kind="stable"):
-        allowed = not (chosen[feature] or wishes.must_not[feature])
-        if allowed and spent + wishes.costs[feature] <= budget + 1e-9:
+        allowed = not (chosen[feature] or objective.must_not[feature])
+        if allowed and spent + objective.costs[feature] <= budget + 1e-9:
             chosen[feature] = True
-            spent += float(wishes.costs[feature])
+            spent += float(objective.costs[feature])
     return chosen
 
 
-def _swapped(rows: LinearMargins, wishes: Wishes, chosen: BoolArray, budget: float) -> BoolArray:
+def _swapped(
+    rows: LinearMargins, objective: Objective, chosen: BoolArray, budget: float
+) -> BoolArray:
     """Swap a feature in against one out while the largest margin sinks."""
-    chosen, costs = chosen.copy(), wishes.costs
+    chosen, costs = chosen.copy(), objective.costs
     values = rows.at(chosen.astype(np.float64))
     for _ in range(_SWAPS):
         worst = rows.matrix[int(np.argmax(values))]
-        inside = np.flatnonzero(chosen & ~wishes.must)
-        outside = np.flatnonzero(~chosen & ~wishes.must_not)
+        inside = np.flatnonzero(chosen & ~objective.must)
+        outside = np.flatnonzero(~chosen & ~objective.must_not)
         if not (inside.size and outside.size):
             break
         # those that help the worst margin most, or lose it least

@@ -22,7 +22,7 @@ from milp_verix.global_search.relaxation.surrogates import (
 )
 from milp_verix.global_search.relaxation.surviving_sets import surviving
 from milp_verix.global_search.relaxation.tightened_parts import tightened
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
@@ -52,15 +52,15 @@ class Relaxation:
         self,
         lp: LiveLp,
         pool: ConstraintPool,
-        wishes: Wishes,
+        objective: Objective,
         settled: Settled | None = None,
         constraints: Sequence[tuple[int, Constraint]] = (),
     ) -> None:
         self._lp = lp
         self._pool = pool
-        self._wishes = wishes
+        self._objective = objective
         self._settled = settled
-        self._costs = wishes.costs
+        self._costs = objective.costs
         self._known_scenarios = 0
         self.tightened_for = np.inf
         self._impossible = False
@@ -120,10 +120,10 @@ class Relaxation:
         self._couple(self.tightened_for, lp, deadline)
         lp.close()
 
-    def _couple(self, enough: float, lp: LiveLp, deadline: float) -> None:
+    def _couple(self, cutoff: float, lp: LiveLp, deadline: float) -> None:
         """Couple scenarios that are alike, where that has not been done."""
         pairs = [pair for pair in alike(self._constraints) if pair not in self._coupled]
-        asked = self._of_interest(enough)
+        asked = self._of_interest(cutoff)
         paired = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
         self._coupled.update(pairs)
         self._take([(-1, constraint) for constraint in paired])
@@ -142,7 +142,7 @@ class Relaxation:
             self._constraints.append(constraint)
 
     def _grown(self, constraints: Sequence[Constraint]) -> ScenarioProgram:
-        growing = ScenarioProgram(self._wishes.least, self._wishes.most)
+        growing = ScenarioProgram(self._objective.least, self._objective.most)
         for constraint in constraints:
             growing.add(constraint)
         return growing
@@ -151,42 +151,42 @@ class Relaxation:
     def _scenarios(self) -> int:
         return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
 
-    def loose(self, enough: float) -> bool:
+    def loose(self, cutoff: float) -> bool:
         """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
-        return (self._known_scenarios, self.tightened_for) != (self._scenarios, enough)
+        return (self._known_scenarios, self.tightened_for) != (self._scenarios, cutoff)
 
-    def tighten(self, enough: float, deadline: float) -> None:
-        """Bound what ReLUs take over all sets that cost ``enough`` at most; reload the big-Ms.
+    def tighten(self, cutoff: float, deadline: float) -> None:
+        """Bound what ReLUs take over all sets that cost ``cutoff`` at most; reload the big-Ms.
 
         Where no feature is settled, scenarios that are alike are coupled, too; where most are, only
         what bears on the optimum is worth its time. From here on no proof is about dearer sets.
         """
-        self._known_scenarios, self.tightened_for = self._scenarios, enough
+        self._known_scenarios, self.tightened_for = self._scenarios, cutoff
         lp, before, whole = self._lp.another(), -np.inf, self._settled is None
         for _ in range(_PASSES if whole else 1):
             optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
-            if optimum >= enough or not optimum - before > _WORTHWHILE * (enough - optimum):
+            if optimum >= cutoff or not optimum - before > _WORTHWHILE * (cutoff - optimum):
                 break
             before = optimum
             # what was tightened needs no budget
-            constraints, core = self._of_interest(enough)
+            constraints, core = self._of_interest(cutoff)
             which = range(len(constraints)) if whole else core
             self._constraints[1:] = tightened(
                 constraints, core, which, self._grown, lp, deadline=deadline
             )[1:]
             self._reload()
-        if whole and -np.inf < self._optimum(deadline) < enough:
+        if whole and -np.inf < self._optimum(deadline) < cutoff:
             # what was proven for dearer sets holds for these, too
-            self._couple(enough, lp, deadline)
+            self._couple(cutoff, lp, deadline)
             self._reload()
         lp.close()
         if whole:
             self._tell_pool(0)
 
-    def _of_interest(self, enough: float) -> tuple[list[Constraint], set[int]]:
-        """Return all constraints for sets that cost ``enough`` at most, and the active ones."""
-        constraints = [CostLimit(self._costs, enough), *self._constraints[1:]]
+    def _of_interest(self, cutoff: float) -> tuple[list[Constraint], set[int]]:
+        """Return all constraints for sets that cost ``cutoff`` at most, and the active ones."""
+        constraints = [CostLimit(self._costs, cutoff), *self._constraints[1:]]
         return constraints, {0, *self._needed((_NONE, _NOTHING))}
 
     def _reload(self) -> None:
@@ -214,7 +214,7 @@ class Relaxation:
 
     def remaining(self, fixings: Sequence[Fixings]) -> Settled:
         """Return which features are in for sure, and which may be in or out."""
-        low, high = self._wishes.least.copy(), self._wishes.most.copy()
+        low, high = self._objective.least.copy(), self._objective.most.copy()
         for columns, values in fixings:
             mine = columns < low.size
             low[columns[mine]] = high[columns[mine]] = values[mine]
@@ -222,7 +222,7 @@ class Relaxation:
 
     def cost(self, chosen: BoolArray) -> float:
         """Return the cost of the features ``chosen``."""
-        return self._wishes.cost(chosen)
+        return self._objective.cost(chosen)
 
     def _needed(self, fixings: Fixings) -> set[int]:
         """Return the numbers of the constraints active at the last optimum, or on a phase."""
@@ -241,21 +241,21 @@ class Relaxation:
         if left is None:
             return None
         none = np.zeros(settled.free.size, dtype=bool)
-        wishes = Wishes(self._costs[settled.free], none, none)
+        objective = Objective(self._costs[settled.free], none, none)
         within = settled.within(self._settled)
-        return Relaxation(self._lp.another(), self._pool, wishes, within, left)
+        return Relaxation(self._lp.another(), self._pool, objective, within, left)
 
     def surviving(
-        self, fixings: Fixings, settled: Settled, enough: float, most: int
+        self, fixings: Fixings, settled: Settled, cutoff: float, most: int
     ) -> CandidateSets | None:
         """Return the sets of a node, by the free features of ``settled``, that may be of interest.
 
-        They cost ``enough`` at most, and satisfy what each scenario that bears on the optimum found
+        They cost ``cutoff`` at most, and satisfy what each scenario that bears on the optimum found
         last asks of them. None where that is too much to find out, by ``most`` as in
         :func:`~milp_verix.global_search.relaxation.surviving_sets.surviving`.
         """
         asked = self._surrogates(fixings).on(settled)
-        limit = enough + _BEYOND * (1.0 + abs(enough)) - self.cost(settled.inside)
+        limit = cutoff + _BEYOND * (1.0 + abs(cutoff)) - self.cost(settled.inside)
         matrix = np.concatenate([asked.matrix, self._costs[None, settled.free]])
         return surviving(matrix, np.append(asked.constant, -limit), most, self._lp.another)
 
@@ -273,24 +273,24 @@ class Relaxation:
     def _all_shares(self, shares: FloatArray) -> FloatArray:
         return shares if self._settled is None else self._settled.all_shares(shares)
 
-    def solve(self, fixings: Fixings, enough: float, deadline: float) -> Relaxed:
+    def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> Relaxed:
         """Solve with the columns in ``fixings`` fixed, until ``deadline``.
 
-        ``enough`` is the bound from which on nobody asks for more.
+        ``cutoff`` is the bound from which on nobody asks for more.
         """
         # where everything is free everything is held, and tightened from time to time
         if self._settled is None and len(self._held) < len(self._pool.constraints):
             missed = [n for n in range(len(self._pool.constraints)) if n not in self._held]
             self._hold(missed, deadline)
         while not self._impossible:
-            relaxed, missing = self._solved(fixings, enough, deadline)
+            relaxed, missing = self._solved(fixings, cutoff, deadline)
             if missing is None:
                 return relaxed
             self._hold([missing], deadline)
         return Relaxed(np.inf)
 
     def _solved(
-        self, fixings: Fixings, enough: float, deadline: float
+        self, fixings: Fixings, cutoff: float, deadline: float
     ) -> tuple[Relaxed, int | None]:
         """Solve the relaxation of the constraints held; return a violated one not held, if any."""
         columns, now = fixings[0], self._now
@@ -298,15 +298,15 @@ class Relaxation:
         self._lp.set_bounds(*ends)
         bound, penalties = -np.inf, None
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
-        for limit in (enough + _BEYOND, np.inf):
+        for limit in (cutoff + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True), None
             bound, penalties = now.proven(ends, result)
-            if result.status is not SolveStatus.TARGET or bound >= enough:
+            if result.status is not SolveStatus.TARGET or bound >= cutoff:
                 break
-        if bound >= enough:
+        if bound >= cutoff:
             return Relaxed(bound), None
         if result.point is None:
             # numerical trouble: smaller boxes have less of it
@@ -322,7 +322,7 @@ class Relaxation:
         missing = self._pool.missing(everyone, worst, self._held)
         if missing is not None:
             return Relaxed(bound), missing
-        forced = forced_features(penalties, shares, columns, enough - bound)
+        forced = forced_features(penalties, shares, columns, cutoff - bound)
         slopes = margin_slopes(self._pool, self._held, there, now.table, self._scenario_of_phases)
         phase = None if slopes is None else now.choice.worst(result, columns, slopes)
         return Relaxed(bound, shares, phase, forced, penalties), None

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.problem.objective import Wishes
+from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import Problem
 from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, IntArray
@@ -53,15 +53,15 @@ class Interchangeable:
         return [Precedence(members[:-1], members[1:]) for members in self.classes]
 
 
-def interchangeable(problem: Problem, wishes: Wishes) -> Interchangeable:
-    """Return what ``problem`` and ``wishes`` leave interchangeable, and what is inert."""
+def interchangeable(problem: Problem, objective: Objective) -> Interchangeable:
+    """Return what ``problem`` and ``objective`` leave interchangeable, and what is inert."""
     kinds = _kinds(problem)
     members: dict[object, list[int]] = {}
     inert = np.zeros(problem.features.count, dtype=bool)
     for feature, group in enumerate(problem.features.groups):
         felt = sorted(kind for i in group if (kind := kinds[i]) is not None)
         inert[feature] = not felt
-        wish = wishes.costs[feature], wishes.must[feature], wishes.must_not[feature]
+        wish = objective.costs[feature], objective.must[feature], objective.must_not[feature]
         if felt:
             members.setdefault((*wish, *felt), []).append(feature)
     classes = [np.array(listed, dtype=np.intp) for listed in members.values() if len(listed) > 1]

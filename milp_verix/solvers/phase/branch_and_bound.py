@@ -181,12 +181,12 @@ class PhaseSession:
         ends = loaded.ends(node)
         self._lp.set_bounds(*ends)
         search.nodes += 1
-        for enough in (search.enough, np.inf):
-            result = self._lp.solve(enough, deadline, interrupt)
+        for cutoff in (search.cutoff, np.inf):
+            result = self._lp.solve(cutoff, deadline, interrupt)
             search.iterations += result.iterations
             node = _tightened(loaded.safe, node, result, search.cost, ends)
             # where the word of HiGHS is not good enough for arithmetic, on to the optimum
-            if result.status is not SolveStatus.TARGET or node.bound > search.enough:
+            if result.status is not SolveStatus.TARGET or node.bound > search.cutoff:
                 break
         return node, result
 
@@ -233,7 +233,7 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
             return True
     lower, upper = loaded.ends(node)
     unfixed = lower[loaded.phases] < upper[loaded.phases]
-    settled = node.bound > search.enough
+    settled = node.bound > search.cutoff
     if settled or whole or not unfixed.any():
         search.close(node)
         if point is None and not settled:

@@ -54,7 +54,7 @@ class Search:
         return min(self.closed, min((node.bound for node in self.open), default=np.inf))
 
     @property
-    def enough(self) -> float:
+    def cutoff(self) -> float:
         """A node with a bound above this needs no more work; one without a point never does."""
         return min(self.targets.holds_above, self.best - _GAP, _LARGEST)
 
@@ -66,7 +66,7 @@ class Search:
         """Return the node to expand next, or None; nodes that are settled by now are closed."""
         while self.open:
             node = self.open.pop() if self._depth_first else heapq.heappop(self.open)
-            if node.bound <= self.enough:
+            if node.bound <= self.cutoff:
                 return node
             self.close(node)
         return None

@@ -148,13 +148,13 @@ class LiveLp:
             self._highs.changeColsBounds(columns.size, columns, lower[changed], upper[changed])
         self._lower, self._upper = lower, upper
 
-    def solve(self, enough: float, deadline: float, interrupt: Interrupt) -> LpResult:
+    def solve(self, cutoff: float, deadline: float, interrupt: Interrupt) -> LpResult:
         """Minimise until ``deadline``, in terms of ``time.monotonic()``, or an interrupt.
 
-        ``TARGET`` says that HiGHS takes the cost to be above ``enough``: the multipliers may tell.
+        ``TARGET`` says that HiGHS takes the cost to be above ``cutoff``: the multipliers may tell.
         """
         model = self._highs
-        model.setOptionValue("objective_bound", enough)
+        model.setOptionValue("objective_bound", cutoff)
         self._deadline, self._interrupt = deadline, interrupt
         iterations = self._run()
         self.count.programs += 1
