@@ -13,7 +13,7 @@ from milp_verix.global_search.enumeration.first_layer import FirstLayer
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from tests.networks import network_of, random_graph, random_layers
 from verix_encodings import Affine, Network, Relu
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
 
@@ -47,7 +47,7 @@ def _network(kind: str, rng: np.random.Generator) -> Network:
     return random_graph(rng, size=_INPUTS)
 
 
-def _case(kind: str, seed: int) -> tuple[Perturbations, Settled, np.random.Generator]:
+def _case(kind: str, seed: int) -> tuple[Perturbations, Restriction, np.random.Generator]:
     rng = np.random.default_rng([seed, len(kind)])
     margins = _network(kind, rng)
     # every feature has a coordinate, and some have more
@@ -58,21 +58,25 @@ def _case(kind: str, seed: int) -> tuple[Perturbations, Settled, np.random.Gener
     part = rng.permutation(_FEATURES)
     inside = np.zeros(_FEATURES, dtype=bool)
     inside[part[:3]] = True
-    settled = Settled(inside, np.sort(part[3:15]))
-    return Perturbations(margins, centre, lower, upper, "linf", radius, feature_of), settled, rng
+    restriction = Restriction(inside, np.sort(part[3:15]))
+    return (
+        Perturbations(margins, centre, lower, upper, "linf", radius, feature_of),
+        restriction,
+        rng,
+    )
 
 
 @pytest.mark.parametrize("kind", ["layers", "sparse", "skip", "graph"])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> None:
-    p, settled, rng = _case(kind, seed)
+    p, restriction, rng = _case(kind, seed)
     delta = rng.uniform(p.lower, p.upper)
-    free = settled.free.size
+    free = restriction.free.size
     sets = candidates(np.ones(free), rng.normal(scale=0.1, size=free), 3.0, 7.0, 100_000)
     assert sets is not None
     assert len(sets) > 100
     rows = sets.rows()
-    shares = np.array([settled.all_shares(row.astype(float)) for row in rows])
+    shares = np.array([restriction.all_shares(row.astype(float)) for row in rows])
     inputs = p.centre + np.array([p.weight(s) for s in shares]) * delta
     plain = batch_values(p.margins, inputs.T)[-1]
     # some sets are refuted, and some are not
@@ -80,7 +84,7 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
     p = replace(p, margins=p.margins.then(np.eye(shift.size), -shift))
     least = refuting_margins(p)
     plain = batch_values(p.margins, inputs.T)[-1]
-    left = Completions(p, settled, sets, least)
+    left = Completions(p, restriction, sets, least)
     refuted = np.any(plain > least[:, None], axis=0)
     # a number is above by chance where it differs by rounding alone
     clear = np.all(np.abs(plain - least[:, None]) > 1e-9, axis=0)
@@ -91,8 +95,8 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
         assert (tuple(row) in kept) != gone
     assert kind == "graph" or 0 < len(kept) < len(sets)
     if kept:
-        assert left.first[settled.inside].all()
-        assert tuple(left.first[settled.free].tolist()) in kept
+        assert left.first[restriction.fixed_in].all()
+        assert tuple(left.first[restriction.free].tolist()) in kept
     assert not left.refute(delta)
     assert len(left.sets) == len(kept)
 
@@ -100,16 +104,16 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
 @pytest.mark.parametrize("kind", ["layers", "sparse", "skip", "graph"])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_added_is_within_the_error_that_is_allowed(kind: str, seed: int) -> None:
-    p, settled, rng = _case(kind, seed)
+    p, restriction, rng = _case(kind, seed)
     delta = rng.uniform(p.lower, p.upper)
-    matrix, bias, network = FirstLayer(p, settled).at(delta)
+    matrix, bias, network = FirstLayer(p, restriction).at(delta)
     single = kind in ("layers", "sparse")
     assert single == (network.input_size == network.sizes[0] == p.margins.sizes[1])
     error = refuting_margins(p) - SLACK
     for bits in product((0.0, 1.0), repeat=4):
-        shares = rng.integers(2, size=settled.free.size).astype(float)
+        shares = rng.integers(2, size=restriction.free.size).astype(float)
         shares[:4] = bits
-        exact = p.margins.evaluate(p.centre + p.weight(settled.all_shares(shares)) * delta)
+        exact = p.margins.evaluate(p.centre + p.weight(restriction.all_shares(shares)) * delta)
         # both are rounded
         assert np.all(np.abs(network.evaluate(matrix @ shares + bias) - exact) <= 2 * error)
 

@@ -46,7 +46,7 @@ from tests.tiny_cases import case
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
-from verix_encodings.models.restricted import Settled, SettledPhase
+from verix_encodings.models.restricted import FixedPhase, Restriction
 from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Relu
 
@@ -218,13 +218,13 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
     free = np.flatnonzero(rng.random(COUNT) < 0.6)
     inside = one > 0
     inside[free] = False
-    settled = Settled(inside, free)
-    phases: dict[int, list[SettledPhase]] = {}
+    restriction = Restriction(inside, free)
+    phases: dict[int, list[FixedPhase]] = {}
     for number, constraint in enumerate(constraints):
         if isinstance(constraint, Scenario) and rng.random() < 0.5:
             z = constraint.network.values(one)[1]
             neuron = int(rng.integers(z.size))
-            phases[number] = [SettledPhase(1, neuron, bool(z[neuron] > 0))]
+            phases[number] = [FixedPhase(1, neuron, bool(z[neuron] > 0))]
     needed = [
         n
         for n, constraint in enumerate(constraints)
@@ -232,7 +232,7 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
     ]
     without = int(rng.integers(1, len(constraints)))
     needed = [n for n in needed if n != without]
-    left = left_of(constraints, range(len(constraints)), needed, settled, phases)
+    left = left_of(constraints, range(len(constraints)), needed, restriction, phases)
     assert left is not None
     smaller: list[Constraint] = [
         CostLimit(np.ones(free.size), float(free.size)),
@@ -246,7 +246,9 @@ def _completions(seed: int, tmp_path: Path) -> tuple[int, int]:
             assert without not in (names[constraint.of], names[constraint.beside])
     program, completions = grown(smaller, free.size).build(), 0
     for taken in sets:
-        if not np.array_equal(taken[settled.position < 0] > 0, inside[settled.position < 0]):
+        if not np.array_equal(
+            taken[restriction.position < 0] > 0, inside[restriction.position < 0]
+        ):
             continue
         signs = [
             (_scenario(constraints[number]).network.values(taken)[1][p.neuron] > 0) == p.active

@@ -36,7 +36,7 @@ from tests.tiny_cases import case
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Cover, Precedence, Scenario
-from verix_encodings.models.restricted import Settled, SettledPhase, reduced
+from verix_encodings.models.restricted import FixedPhase, Restriction, reduced
 from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Affine, Network, Relu
 
@@ -89,9 +89,9 @@ def test_candidates_are_those_of_enumeration(seed: int, monkeypatch: pytest.Monk
         assert candidates(costs, penalties, bound, budget, 1000) is None
 
 
-def _settled(rng: np.random.Generator, count: int) -> Settled:
+def _restriction_of(rng: np.random.Generator, count: int) -> Restriction:
     kind = rng.integers(3, size=count)
-    return Settled(kind == 0, np.flatnonzero(kind == 1))
+    return Restriction(kind == 0, np.flatnonzero(kind == 1))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -104,17 +104,17 @@ def test_what_is_left_of_a_scenario_holds_for_every_completion(seed: int, tmp_pa
     whole = make_scenario(
         p.margins, p.centre, delta, p.feature_of, features=count, method=crown_bounds
     )
-    settled = _settled(rng, count)
-    within = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=settled.free.size)]
+    restriction = _restriction_of(rng, count)
+    within = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=restriction.free.size)]
     # the phases of one completion, some of them settled
     value = whole.network.nodes[1].sources[0]
-    there = whole.network.values(settled.all_shares(within[-1]))[value]
+    there = whole.network.values(restriction.all_shares(within[-1]))[value]
     neurons = np.flatnonzero(rng.random(there.size) < 0.5).tolist()
-    phases = [SettledPhase(value, n, bool(there[n] > 0)) for n in neurons]
-    left = reduced(whole, settled, phases, crown_bounds)
+    phases = [FixedPhase(value, n, bool(there[n] > 0)) for n in neurons]
+    left = reduced(whole, restriction, phases, crown_bounds)
     assert left is not None
     for u in within:
-        shares = settled.all_shares(u)
+        shares = restriction.all_shares(u)
         moved = p.centre + p.weight(shares) * delta
         np.testing.assert_allclose(whole.network.evaluate(shares), p.margins.evaluate(moved))
         z = whole.network.values(shares)[value]
@@ -128,14 +128,14 @@ def test_what_is_left_of_a_scenario_holds_for_every_completion(seed: int, tmp_pa
             assert np.all(reached >= interval.lower - 1e-9)
             assert np.all(reached <= interval.upper + 1e-9)
     if not left:
-        assert all(np.max(whole.network.evaluate(settled.all_shares(u))) <= 0 for u in within)
+        assert all(np.max(whole.network.evaluate(restriction.all_shares(u))) <= 0 for u in within)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
     rng = np.random.default_rng(seed)
     count = 6
-    settled, order = _settled(rng, count), rng.permutation(count)
+    restriction, order = _restriction_of(rng, count), rng.permutation(count)
     costs = rng.integers(0, 4, count).astype(float)
     constraints: list[Constraint] = [
         Cover(order[:3]),
@@ -152,10 +152,10 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
         return bool(constraint.costs @ taken <= constraint.limit)
 
     for constraint in constraints:
-        left = reduced(constraint, settled, (), crown_bounds)
-        for bits in product((0, 1), repeat=settled.free.size):
+        left = reduced(constraint, restriction, (), crown_bounds)
+        for bits in product((0, 1), repeat=restriction.free.size):
             u = np.array(bits)
-            allowed = allows(constraint, settled.all_shares(u.astype(float)))
+            allowed = allows(constraint, restriction.all_shares(u.astype(float)))
             remains = left is not None and all(allows(smaller, u) for smaller in left)
             # a pair of which one is settled is left out: the search may see too many sets
             assert remains >= allowed
@@ -168,9 +168,9 @@ def _apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     whole = Relaxation.reduced
 
-    def counted(self: Relaxation, settled: Settled, *rest: object) -> Relaxation | None:
-        sizes.append(settled.free.size)
-        return whole(self, settled, *rest)  # type: ignore[arg-type]
+    def counted(self: Relaxation, restriction: Restriction, *rest: object) -> Relaxation | None:
+        sizes.append(restriction.free.size)
+        return whole(self, restriction, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scenario_choice, "_MOST_WAYS", 0.0)
     monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.8)
@@ -288,7 +288,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
     others = rng.permutation(np.setdiff1d(np.arange(64), explanation))[:5]
     inside = np.zeros(64, dtype=bool)
     inside[explanation[3:]] = True
-    settled = Settled(inside, np.sort(np.concatenate([explanation[:3], others])))
+    restriction = Restriction(inside, np.sort(np.concatenate([explanation[:3], others])))
     shares = np.zeros(64)
     shares[explanation] = 1.0
     problem = make_problem(net, x, epsilon=0.1)
@@ -300,7 +300,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
 
         def rest(size: int) -> Rest:
             bounds = float(size - 1), float(size)
-            return Rest(settled, shares, np.zeros(64), *bounds, lambda _most: None)
+            return Rest(restriction, shares, np.zeros(64), *bounds, lambda _most: None)
 
         assert choice.exhaust(rest(best.size)) is None
         # the set itself was met on the way, and proven
@@ -308,15 +308,15 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         found = choice.exhaust(rest(best.size - 1))
         assert found is not None
         assert all(isinstance(constraint, Scenario) for constraint in found)
-        count = settled.free.size
+        count = restriction.free.size
         subsets = candidates(np.ones(count), np.zeros(count), 0.0, 2.0, 1000)
         assert subsets is not None
-        left = Completions(perturbations, settled, subsets, refuting_margins(perturbations))
+        left = Completions(perturbations, restriction, subsets, refuting_margins(perturbations))
         for delta in incumbent.adversary.pool.T:
             sets = left.sets.rows()
             left.refute(delta)
             for row in sets:
-                chosen = settled.all_shares(row.astype(float))
+                chosen = restriction.all_shares(row.astype(float))
                 reached = perturbations.reached(perturbations.weight(chosen), delta[:, None])
                 kept = bool(np.any(np.all(left.sets.rows() == row, axis=1)))
                 assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6

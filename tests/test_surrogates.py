@@ -25,7 +25,7 @@ from verix_encodings.models.constraints import (
     Scenario,
     row_error,
 )
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
@@ -152,16 +152,16 @@ def test_rows_on_what_is_free_are_those_of_all_features(seed: int) -> None:
     rng = np.random.default_rng(seed)
     # in, free, or out
     kind = rng.integers(3, size=12)
-    settled = Settled(kind == 0, np.flatnonzero(kind == 1))
+    restriction = Restriction(kind == 0, np.flatnonzero(kind == 1))
     own = Surrogates(rng.normal(size=(3, 12)), rng.normal(size=3))
-    on = own.on(settled)
-    assert on.matrix.shape == (3, settled.free.size)
-    for bits in product((0.0, 1.0), repeat=settled.free.size):
+    on = own.on(restriction)
+    assert on.matrix.shape == (3, restriction.free.size)
+    for bits in product((0.0, 1.0), repeat=restriction.free.size):
         taken = np.array(bits)
-        values = own.matrix @ settled.all_shares(taken) + own.constant
+        values = own.matrix @ restriction.all_shares(taken) + own.constant
         np.testing.assert_allclose(on.matrix @ taken + on.constant, values, atol=1e-12)
-    nothing = no_surrogates(12).on(settled)
-    assert (nothing.matrix.shape, nothing.constant.shape) == ((0, settled.free.size), (0,))
+    nothing = no_surrogates(12).on(restriction)
+    assert (nothing.matrix.shape, nothing.constant.shape) == ((0, restriction.free.size), (0,))
 
 
 def test_scenarios_with_twins_that_bear_ask_together(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from tests.test_minimum_wishes import cheapest
 from tests.tiny_cases import case
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, Scenario
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 
 _KINDS = 3
 _NEAR = 1e-6
@@ -84,16 +84,20 @@ def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
     return columns, rng.integers(0, 2, columns.size).astype(float)
 
 
-def _settled(rng: np.random.Generator, relaxation: Relaxation, fixings: Fixings) -> Settled:
+def _restriction_of(
+    rng: np.random.Generator, relaxation: Relaxation, fixings: Fixings
+) -> Restriction:
     """Return what is fixed, and up to two features that are settled for another reason."""
-    settled = relaxation.remaining([fixings])
-    others = rng.permutation(settled.free)[: int(rng.integers(0, 3))]
+    restriction = relaxation.remaining([fixings])
+    others = rng.permutation(restriction.free)[: int(rng.integers(0, 3))]
     return relaxation.remaining([fixings, (others, rng.integers(0, 2, others.size).astype(float))])
 
 
-def _in_node(relaxation: Relaxation, fixings: Fixings, settled: Settled, taken: FloatArray) -> bool:
+def _in_node(
+    relaxation: Relaxation, fixings: Fixings, restriction: Restriction, taken: FloatArray
+) -> bool:
     """Return whether a set is in the node, beyond doubt."""
-    if not np.array_equal(settled.all_shares(taken[settled.free]), taken):
+    if not np.array_equal(restriction.all_shares(taken[restriction.free]), taken):
         return False
     table = relaxation._now.table
     for column, value in zip(*fixings, strict=True):
@@ -120,27 +124,28 @@ class _Seen:
 def _assert_none_is_missing(
     relaxation: Relaxation,
     fixings: Fixings,
-    settled: Settled,
+    restriction: Restriction,
     cutoff: float,
     interesting: list[FloatArray],
     seen: _Seen,
 ) -> None:
-    sets = relaxation.surviving(fixings, settled, cutoff, 10**6)
+    sets = relaxation.surviving(fixings, restriction, cutoff, 10**6)
     assert sets is not None
     found = {tuple(row) for row in sets.rows().tolist()}
     assert len(found) == len(sets)
-    mine = [taken for taken in interesting if _in_node(relaxation, fixings, settled, taken)]
+    mine = [taken for taken in interesting if _in_node(relaxation, fixings, restriction, taken)]
     for taken in mine:
-        assert tuple((taken[settled.free] > 0).tolist()) in found
+        assert tuple((taken[restriction.free] > 0).tolist()) in found
     asked = relaxation._surrogates(fixings)
     for row in found:
-        taken = settled.all_shares(np.array(row, dtype=float))
+        taken = restriction.all_shares(np.array(row, dtype=float))
         assert relaxation.cost(taken > 0) <= cutoff + 1e-5
         sizes = np.abs(asked.matrix).sum(axis=1) + 1.0
         assert np.all(asked.matrix @ taken + asked.constant <= 1e-6 * sizes)
-    count = settled.free.size
+    count = restriction.free.size
     all_ = [
-        settled.all_shares(np.array(bits, dtype=float)) for bits in product((0, 1), repeat=count)
+        restriction.all_shares(np.array(bits, dtype=float))
+        for bits in product((0, 1), repeat=count)
     ]
     seen.affordable += sum(relaxation.cost(taken > 0) <= cutoff for taken in all_)
     seen.of_interest += len(mine)
@@ -160,19 +165,21 @@ def test_no_set_of_interest_is_missing(
         sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= cutoff]
         for _ in range(5):
             fixings = _node(rng, relaxation)
-            settled = _settled(rng, relaxation, fixings)
+            restriction = _restriction_of(rng, relaxation, fixings)
             # by duals of another node, or none
-            _assert_none_is_missing(relaxation, fixings, settled, cutoff, sets, _Seen())
+            _assert_none_is_missing(relaxation, fixings, restriction, cutoff, sets, _Seen())
             relaxation.solve(fixings, np.inf, np.inf)
-            _assert_none_is_missing(relaxation, fixings, settled, cutoff, sets, whole)
-            smaller = relaxation.reduced(settled, fixings)
-            mine = [s[settled.free] for s in sets if _in_node(relaxation, fixings, settled, s)]
+            _assert_none_is_missing(relaxation, fixings, restriction, cutoff, sets, whole)
+            smaller = relaxation.reduced(restriction, fixings)
+            mine = [
+                s[restriction.free] for s in sets if _in_node(relaxation, fixings, restriction, s)
+            ]
             if smaller is None:
                 assert not mine
                 continue
             further = _node(rng, smaller)
-            within = _settled(rng, smaller, further)
-            left = cutoff - relaxation.cost(settled.inside)
+            within = _restriction_of(rng, smaller, further)
+            left = cutoff - relaxation.cost(restriction.fixed_in)
             smaller.solve(further, np.inf, np.inf)
             _assert_none_is_missing(smaller, further, within, left, mine, inner)
             smaller.close()
@@ -191,8 +198,8 @@ def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path:
         sets = [s for s in of_interest(constraints) if relaxation.cost(s > 0) <= cutoff]
         for _ in range(6):
             fixings = _node(rng, relaxation)
-            settled = relaxation.remaining([fixings])
-            mine = [s for s in sets if _in_node(relaxation, fixings, settled, s)]
+            restriction = relaxation.remaining([fixings])
+            mine = [s for s in sets if _in_node(relaxation, fixings, restriction, s)]
             costs = sorted({relaxation.cost(s > 0) for s in mine})
             # a little above each cost: what is forced is about sets that are cheaper
             for limit in [cost + 1e-3 for cost in costs[:4]]:
@@ -211,15 +218,15 @@ def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path:
 def test_what_is_not_known_to_be_violated_is_left(tmp_path: Path) -> None:
     relaxation, _, cutoff, _ = _relaxation(2, tmp_path)
     nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
-    settled = relaxation.remaining([nothing])
+    restriction = relaxation.remaining([nothing])
     every = [np.array(bits, dtype=bool) for bits in product((0, 1), repeat=COUNT)]
     affordable = {tuple(taken.tolist()) for taken in every if relaxation.cost(taken) <= cutoff}
-    found = relaxation.surviving(nothing, settled, cutoff, 200)
+    found = relaxation.surviving(nothing, restriction, cutoff, 200)
     assert found is not None
     assert {tuple(row) for row in found.rows().tolist()} == affordable
-    assert relaxation.surviving(nothing, settled, cutoff, 20) is None
+    assert relaxation.surviving(nothing, restriction, cutoff, 20) is None
     relaxation.solve(nothing, np.inf, np.inf)
-    fewer = relaxation.surviving(nothing, settled, cutoff, 200)
+    fewer = relaxation.surviving(nothing, restriction, cutoff, 200)
     assert fewer is not None
     assert len(fewer) < len(found)
     relaxation.close()
@@ -254,7 +261,7 @@ def _by_rows_alone(
         found = surviving(self, *asked)
         closed.asked += 1
         closed.found += 0 if found is None else len(found)
-        closed.inside += found is not None and self._settled is not None
+        closed.inside += found is not None and self._restriction is not None
         return found
 
     monkeypatch.setattr(ScenarioChoice, "exhaust", exhausted)
@@ -336,7 +343,7 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 ) -> None:
     net, x = network(), images()[15]
     problem = make_problem(net, x, epsilon=0.1)
-    settled = Settled(np.arange(64) < 40, np.arange(40, 60))
+    restriction = Restriction(np.arange(64) < 40, np.arange(40, 60))
     by_rows = candidates(np.ones(20), np.zeros(20), 0.0, 0.0, 1)
     asked: list[int] = []
 
@@ -346,7 +353,7 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 
     def listed(budget: float) -> CandidateSets | None:
         asked.clear()
-        rest = Rest(settled, np.zeros(64), np.ones(64), 40.0, budget, surviving)
+        rest = Rest(restriction, np.zeros(64), np.ones(64), 40.0, budget, surviving)
         return choice._left(rest)
 
     with Oracle(problem, "phase") as oracle:
@@ -376,12 +383,12 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 
 
 def test_the_rest_of_an_inner_search_is_one_of_all_features() -> None:
-    outer = Settled(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
-    inner = Settled(np.array([False, True, False]), np.array([0, 2]))
+    outer = Restriction(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
+    inner = Restriction(np.array([False, True, False]), np.array([0, 2]))
     shares, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
     rest = Rest(inner, shares, penalties, 1.5, 2.0, lambda _: None).within(outer, 3.0)
-    assert rest.settled.inside.tolist() == [True, False, False, True, False]
-    assert rest.settled.free.tolist() == [1, 4]
+    assert rest.restriction.fixed_in.tolist() == [True, False, False, True, False]
+    assert rest.restriction.free.tolist() == [1, 4]
     assert rest.shares.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
     assert rest.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
     assert (rest.bound, rest.budget) == (4.5, 5.0)

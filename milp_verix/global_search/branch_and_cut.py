@@ -30,7 +30,7 @@ import numpy as np
 
 from milp_verix.global_search.relaxation.node import Fixings, Relaxed
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import Choice, Rest, SettledChoice
+from milp_verix.global_search.separation import Choice, Rest, RestrictedSeparator
 from milp_verix.problem.objective import Attainable, Cutoff
 from milp_verix.records.explanation import SearchEffort
 
@@ -156,18 +156,18 @@ class ScenarioTree:
         """
         if relaxed.shares is None:
             return False
-        settled = self._relaxation.remaining([node.fixings, relaxed.forced])
-        spent = self._relaxation.cost(settled.inside)
+        restriction = self._relaxation.remaining([node.fixings, relaxed.forced])
+        spent = self._relaxation.cost(restriction.fixed_in)
         found = None
         if relaxed.penalties is not None:
             rest = Rest(
-                settled,
+                restriction,
                 relaxed.shares,
                 relaxed.penalties,
                 relaxed.bound,
                 self._cutoff(),
                 lambda most: self._relaxation.surviving(
-                    node.fixings, settled, self._cutoff(), most
+                    node.fixings, restriction, self._cutoff(), most
                 ),
             )
             found = self._choice.exhaust(rest)
@@ -175,15 +175,15 @@ class ScenarioTree:
             self._ruled_out()
             self._relaxation.know(found)
             return True
-        if not 0 < settled.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
+        if not 0 < restriction.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
             return False
         if relaxed.forced[0].size:
             self._ruled_out()
-        relaxation = self._relaxation.reduced(settled, node.fixings)
+        relaxation = self._relaxation.reduced(restriction, node.fixings)
         if relaxation is None:
             self._ruled_out()
             return True
-        choice = SettledChoice(self._choice, settled, spent, lambda: self.bound)
+        choice = RestrictedSeparator(self._choice, restriction, spent, lambda: self.bound)
         tree = ScenarioTree(
             relaxation,
             choice,

@@ -24,7 +24,7 @@ from milp_verix.global_search.relaxation.enclosing import unstable
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, Cover, Scenario
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import make_scenario
 from verix_encodings.network.network import Affine
 
@@ -71,19 +71,19 @@ class Rest:
     not more beginnings at a time than given.
     """
 
-    settled: Settled
+    restriction: Restriction
     shares: FloatArray
     penalties: FloatArray
     bound: float
     budget: float
     surviving: Callable[[int], CandidateSets | None]
 
-    def within(self, outer: Settled, spent: float) -> "Rest":
+    def within(self, outer: Restriction, spent: float) -> "Rest":
         """Return the same among all features, where these are the free ones of ``outer``."""
-        penalties = np.zeros(outer.inside.size)
+        penalties = np.zeros(outer.fixed_in.size)
         penalties[outer.free] = self.penalties
         return Rest(
-            self.settled.within(outer),
+            self.restriction.within(outer),
             outer.all_shares(self.shares),
             penalties,
             self.bound + spent,
@@ -172,7 +172,7 @@ class ScenarioChoice:
         Returns the scenarios that were not known; None where the sets are too many, one is an
         explanation, or one cannot be refuted.
         """
-        if rest.settled.free.size > _MOST_FREE or self._undecided:
+        if rest.restriction.free.size > _MOST_FREE or self._undecided:
             return None
         sets = self._left(rest)
         if sets is None:
@@ -181,8 +181,8 @@ class ScenarioChoice:
 
     def _left(self, rest: Rest) -> CandidateSets | None:
         """Return the sets that are left, if these are few: by the bound alone, or by all rows."""
-        free, costs = rest.settled.free, self._incumbent.costs
-        spent = float(costs[rest.settled.inside].sum())
+        free, costs = rest.restriction.free, self._incumbent.costs
+        spent = float(costs[rest.restriction.fixed_in].sum())
         penalties = rest.penalties[free]
         ways = count_of_ways(penalties, rest.budget - rest.bound)
         if ways > _MOST_WAYS:
@@ -200,7 +200,7 @@ class ScenarioChoice:
     def _refute(self, rest: Rest, sets: CandidateSets) -> list[Constraint] | None:
         """Return what is new in refuting all of ``sets``; None where some are not refuted."""
         try:
-            left = Completions(self._perturbations, rest.settled, sets, self._refuting_margins)
+            left = Completions(self._perturbations, rest.restriction, sets, self._refuting_margins)
         except OverflowError:
             self._undecided = True
             return None
@@ -273,17 +273,17 @@ class ScenarioChoice:
         return [self._scenario(delta)]
 
 
-class SettledChoice:
+class RestrictedSeparator:
     """The same for a search in which only some features are free.
 
     ``bound`` is one that holds for all explanations.
     """
 
     def __init__(
-        self, outer: Choice, settled: Settled, spent: float, bound: Callable[[], float]
+        self, outer: Choice, restriction: Restriction, spent: float, bound: Callable[[], float]
     ) -> None:
         self._outer = outer
-        self._settled = settled
+        self._restriction = restriction
         self._spent = spent
         self._bound = bound
 
@@ -294,12 +294,12 @@ class SettledChoice:
 
     def show(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
-        self._outer.show(self._settled.all_shares(shares), self._bound())
+        self._outer.show(self._restriction.all_shares(shares), self._bound())
 
     def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive."""
-        return self._outer.separate(self._settled.all_shares(shares), asked)
+        return self._outer.separate(self._restriction.all_shares(shares), asked)
 
     def exhaust(self, rest: Rest) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few."""
-        return self._outer.exhaust(rest.within(self._settled, self._spent))
+        return self._outer.exhaust(rest.within(self._restriction, self._spent))

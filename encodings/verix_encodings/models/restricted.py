@@ -1,12 +1,12 @@
-"""What is left of a program of scenarios where most features, and some phases, are settled.
+"""The restriction of a scenario program where most features, and some phases, are fixed.
 
-With ``A_f = 1`` for the features ``inside``, ``A_f`` open for the ``free`` ones and zero for all
+With ``A_f = 1`` for the features ``fixed_in``, ``A_f`` open for the ``free`` ones and zero for all
 others, a scenario is a network of the free shares alone,
 
     m(A) = m'(A_free),    m'(u) = m(S u + 1_inside),
 
 whose neurons are bounded over a smaller box: most have one phase only, and the big-Ms of the others
-are smaller. Of a neuron whose phase is settled, half of its range is of interest: a bound where it
+are smaller. Of a neuron whose phase is fixed, half of its range is of interest: a bound where it
 is active, and a row, since it has no column, where it is not.
 """
 
@@ -29,34 +29,36 @@ from verix_encodings.models.scenario import PhaseTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settled:
-    """The features ``inside``, shape (features,), and the numbers of those that are ``free``."""
+class Restriction:
+    """The features ``fixed_in``, shape (features,), and the numbers of those that are ``free``."""
 
-    inside: BoolArray
+    fixed_in: BoolArray
     free: IntArray
 
     @property
     def position(self) -> IntArray:
         """The place of each feature among the free ones, -1 for the others."""
-        position = np.full(self.inside.size, -1)
+        position = np.full(self.fixed_in.size, -1)
         position[self.free] = np.arange(self.free.size)
         return position
 
     def all_shares(self, shares: FloatArray) -> FloatArray:
         """Return the shares of all features for those of the free ones."""
-        result = self.inside.astype(np.float64)
+        result = self.fixed_in.astype(np.float64)
         result[self.free] = shares
         return result
 
-    def within(self, outer: "Settled | None") -> "Settled":
+    def within(self, outer: "Restriction | None") -> "Restriction":
         """Return the same among all features, where these are the free ones of ``outer``."""
         if outer is None:
             return self
-        return Settled(outer.all_shares(self.inside.astype(np.float64)) > 0, outer.free[self.free])
+        return Restriction(
+            outer.all_shares(self.fixed_in.astype(np.float64)) > 0, outer.free[self.free]
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class SettledPhase:
+class FixedPhase:
     """The phase of one neuron: ``value`` is the number of its argument's value in the network."""
 
     value: int
@@ -64,14 +66,14 @@ class SettledPhase:
     active: bool
 
 
-def settled_phases(
+def fixed_phases(
     table: PhaseTable, constraints: Sequence[Constraint], columns: IntArray, values: FloatArray
-) -> dict[int, list[SettledPhase]]:
+) -> dict[int, list[FixedPhase]]:
     """Return the phases of ``table`` among the ``columns`` fixed, by the number of the constraint.
 
     ``values`` are 0 or 1; ``constraints`` are those of the program that the table is of.
     """
-    found: dict[int, list[SettledPhase]] = {}
+    found: dict[int, list[FixedPhase]] = {}
     place_of = {column: place for place, column in enumerate(table.phase.tolist())}
     for column, value in zip(columns.tolist(), values.tolist(), strict=True):
         place = place_of.get(column)
@@ -81,33 +83,39 @@ def settled_phases(
         scenario = constraints[constraint]
         assert isinstance(scenario, Scenario)
         source = scenario.network.nodes[int(table.node[place])].sources[0]
-        phase = SettledPhase(source, int(table.neuron[place]), bool(value))
+        phase = FixedPhase(source, int(table.neuron[place]), bool(value))
         found.setdefault(constraint, []).append(phase)
     return found
 
 
 def reduced(
-    constraint: Constraint, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+    constraint: Constraint,
+    restriction: Restriction,
+    phases: Sequence[FixedPhase],
+    method: BoundMethod,
 ) -> list[Constraint] | None:
     """Return ``constraint`` for the free features: [] if it is idle, None if it is infeasible."""
     if isinstance(constraint, Scenario):
-        scenario = _reduced_scenario(constraint, settled, phases, method)
+        scenario = _reduced_scenario(constraint, restriction, phases, method)
         if scenario is None:
             return None
         # no choice of the free features lets a margin reach zero
         idle = not (phases or constraint.inactive) and bool(np.all(scenario.bounds[-1].upper <= 0))
         return [] if idle else [scenario]
     if isinstance(constraint, Cover):
-        return _reduced_cover(constraint, settled)
+        return _reduced_cover(constraint, restriction)
     if isinstance(constraint, Precedence):
-        before, after = settled.position[constraint.before], settled.position[constraint.after]
+        before, after = (
+            restriction.position[constraint.before],
+            restriction.position[constraint.after],
+        )
         both = (before >= 0) & (after >= 0)
         return [Precedence(before[both], after[both])]
     if isinstance(constraint, PairedRelus):
         # features do not occur in it, and its scenarios may be gone: see kept_pairs
         return []
-    spent = float(constraint.costs[settled.inside].sum())
-    return [CostLimit(constraint.costs[settled.free], constraint.limit - spent)]
+    spent = float(constraint.costs[restriction.fixed_in].sum())
+    return [CostLimit(constraint.costs[restriction.free], constraint.limit - spent)]
 
 
 def kept_pairs(constraints: Sequence[Constraint], place: Mapping[int, int]) -> list[PairedRelus]:
@@ -124,18 +132,21 @@ def kept_pairs(constraints: Sequence[Constraint], place: Mapping[int, int]) -> l
     ]
 
 
-def _reduced_cover(constraint: Cover, settled: Settled) -> list[Constraint] | None:
-    if settled.inside[constraint.features].any():
+def _reduced_cover(constraint: Cover, restriction: Restriction) -> list[Constraint] | None:
+    if restriction.fixed_in[constraint.features].any():
         return []
-    left = settled.position[constraint.features]
+    left = restriction.position[constraint.features]
     return [Cover(left[left >= 0])] if np.any(left >= 0) else None
 
 
 def _reduced_scenario(
-    constraint: Scenario, settled: Settled, phases: Sequence[SettledPhase], method: BoundMethod
+    constraint: Scenario,
+    restriction: Restriction,
+    phases: Sequence[FixedPhase],
+    method: BoundMethod,
 ) -> Scenario | None:
-    count = settled.free.size
-    network = constraint.network.among(settled.free, settled.inside.astype(np.float64))
+    count = restriction.free.size
+    network = constraint.network.among(restriction.free, restriction.fixed_in.astype(np.float64))
     found = method(network, Interval(np.zeros(count), np.ones(count)))
     # an affine first node stays one, so that values keep their numbers
     bounds = _common(found, constraint.bounds, phases, constraint.error)
@@ -148,7 +159,7 @@ def _reduced_scenario(
 
 
 def _common(
-    found: Bounds, known: Bounds, phases: Sequence[SettledPhase], error: float
+    found: Bounds, known: Bounds, phases: Sequence[FixedPhase], error: float
 ) -> Bounds | None:
     """Return the bounds that hold by both, and in the phases; None where nothing is left.
 

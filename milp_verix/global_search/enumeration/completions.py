@@ -15,7 +15,7 @@ from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
@@ -50,20 +50,20 @@ class Completions:
     def __init__(
         self,
         perturbations: Perturbations,
-        settled: Settled,
+        restriction: Restriction,
         sets: CandidateSets,
         least: FloatArray,
     ) -> None:
-        self._layer = FirstLayer(perturbations, settled)
-        self._settled = settled
+        self._layer = FirstLayer(perturbations, restriction)
+        self._restriction = restriction
         self.sets = sets
         self._least = least[:, None]
 
     @property
     def first(self) -> BoolArray:
         """One of the sets left, among all features."""
-        chosen = self._settled.inside.copy()
-        chosen[self._settled.free[self.sets.members(0)]] = True
+        chosen = self._restriction.fixed_in.copy()
+        chosen[self._restriction.free[self.sets.members(0)]] = True
         return chosen
 
     def refute(self, delta: FloatArray) -> bool:

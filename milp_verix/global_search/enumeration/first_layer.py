@@ -5,23 +5,23 @@ import numpy as np
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import network_of_shares
 from verix_encodings.network.network import Affine
 
 
 class FirstLayer:
-    """``A ↦ m(x + (1 − A) ∘ δ)`` for the shares ``A`` of the features that are free in ``settled``.
+    """``A ↦ m(x + (1 − A) ∘ δ)`` for the shares ``A`` of the free features of a ``restriction``.
 
     It is ``g(M A + b)`` with ``M = −W diag(δ)``, summed over the coordinates of each feature, and
     ``b = W (x + δ) + c``, where ``W`` and ``c`` are the first layer of the margins and alone read
     the input. ``δ`` is zero here where a feature is inside.
     """
 
-    def __init__(self, perturbations: Perturbations, settled: Settled) -> None:
-        self._p, self._count = perturbations, settled.free.size
-        self._position = settled.position[perturbations.feature_of]
-        self._weight = perturbations.weight(settled.inside)
+    def __init__(self, perturbations: Perturbations, restriction: Restriction) -> None:
+        self._p, self._count = perturbations, restriction.free.size
+        self._position = restriction.position[perturbations.feature_of]
+        self._weight = perturbations.weight(restriction.fixed_in)
         behind = perturbations.margins.behind_first()
         first = perturbations.margins.nodes[0] if behind is not None else None
         self._behind = behind if isinstance(first, Affine) else None

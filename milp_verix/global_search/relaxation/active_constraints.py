@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.constraints import Constraint, PairedRelus, Precedence, Scenario
-from verix_encodings.models.restricted import Settled, SettledPhase, kept_pairs, reduced
+from verix_encodings.models.restricted import FixedPhase, Restriction, kept_pairs, reduced
 
 _BEARS = 1e-7
 
@@ -63,8 +63,8 @@ def left_of(
     constraints: Sequence[Constraint],
     names: Sequence[int],
     needed: Collection[int],
-    settled: Settled,
-    phases: Mapping[int, Sequence[SettledPhase]],
+    restriction: Restriction,
+    phases: Mapping[int, Sequence[FixedPhase]],
 ) -> list[tuple[int, Constraint]] | None:
     """Return the constraints ``needed``, restricted, and their paired ReLUs, behind a first one.
 
@@ -74,7 +74,7 @@ def left_of(
     left: list[tuple[int, Constraint]] = []
     place: dict[int, int] = {}
     for number in sorted(needed):
-        mine = reduced(constraints[number], settled, phases.get(number, ()), crown_bounds)
+        mine = reduced(constraints[number], restriction, phases.get(number, ()), crown_bounds)
         if mine is None:
             return None
         if mine:

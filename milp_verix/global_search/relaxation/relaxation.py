@@ -29,7 +29,7 @@ from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
-from verix_encodings.models.restricted import Settled, reduced, settled_phases
+from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
 
@@ -53,13 +53,13 @@ class Relaxation:
         lp: LiveLp,
         pool: ConstraintPool,
         objective: Objective,
-        settled: Settled | None = None,
+        restriction: Restriction | None = None,
         constraints: Sequence[tuple[int, Constraint]] = (),
     ) -> None:
         self._lp = lp
         self._pool = pool
         self._objective = objective
-        self._settled = settled
+        self._restriction = restriction
         self._costs = objective.costs
         self._known_scenarios = 0
         self.tightened_for = np.inf
@@ -97,13 +97,13 @@ class Relaxation:
         for number in numbers:
             constraint = self._pool.constraints[number]
             left: list[Constraint] | None = [constraint]
-            if self._settled is not None:
-                left = reduced(constraint, self._settled, (), crown_bounds)
+            if self._restriction is not None:
+                left = reduced(constraint, self._restriction, (), crown_bounds)
             self._impossible |= left is None
             # it is held, too, where it asks nothing of what is free
             self._held.add(number)
             self._take([(number, mine) for mine in left or []])
-        if self._settled is None and np.isfinite(self.tightened_for):
+        if self._restriction is None and np.isfinite(self.tightened_for):
             self._tighten_from(before, deadline)
         for constraint in self._constraints[before:]:
             self._growing.add(constraint)
@@ -162,7 +162,7 @@ class Relaxation:
         what bears on the optimum is worth its time. From here on no proof is about dearer sets.
         """
         self._known_scenarios, self.tightened_for = self._scenarios, cutoff
-        lp, before, whole = self._lp.another(), -np.inf, self._settled is None
+        lp, before, whole = self._lp.another(), -np.inf, self._restriction is None
         for _ in range(_PASSES if whole else 1):
             optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
@@ -212,13 +212,13 @@ class Relaxation:
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
 
-    def remaining(self, fixings: Sequence[Fixings]) -> Settled:
+    def remaining(self, fixings: Sequence[Fixings]) -> Restriction:
         """Return which features are in for sure, and which may be in or out."""
         low, high = self._objective.least.copy(), self._objective.most.copy()
         for columns, values in fixings:
             mine = columns < low.size
             low[columns[mine]] = high[columns[mine]] = values[mine]
-        return Settled(low > 0.5, np.flatnonzero(low < high))
+        return Restriction(low > 0.5, np.flatnonzero(low < high))
 
     def cost(self, chosen: BoolArray) -> float:
         """Return the cost of the features ``chosen``."""
@@ -231,32 +231,32 @@ class Relaxation:
         fixed = table.constraint[np.isin(table.phase, fixings[0])]
         return bearing(self._constraints, self._now.constraint_of_rows, duals, fixed)
 
-    def reduced(self, settled: Settled, fixings: Fixings) -> "Relaxation | None":
+    def reduced(self, restriction: Restriction, fixings: Fixings) -> "Relaxation | None":
         """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
 
         It holds what bears on the optimum found last. None where nothing is left of some of that.
         """
-        phases = settled_phases(self._now.table, self._constraints, *fixings)
-        left = left_of(self._constraints, self._numbers, self._needed(fixings), settled, phases)
+        phases = fixed_phases(self._now.table, self._constraints, *fixings)
+        left = left_of(self._constraints, self._numbers, self._needed(fixings), restriction, phases)
         if left is None:
             return None
-        none = np.zeros(settled.free.size, dtype=bool)
-        objective = Objective(self._costs[settled.free], none, none)
-        within = settled.within(self._settled)
+        none = np.zeros(restriction.free.size, dtype=bool)
+        objective = Objective(self._costs[restriction.free], none, none)
+        within = restriction.within(self._restriction)
         return Relaxation(self._lp.another(), self._pool, objective, within, left)
 
     def surviving(
-        self, fixings: Fixings, settled: Settled, cutoff: float, most: int
+        self, fixings: Fixings, restriction: Restriction, cutoff: float, most: int
     ) -> CandidateSets | None:
-        """Return the sets of a node, by the free features of ``settled``, that may be of interest.
+        """Return candidate sets of a node, over the free features of ``restriction``.
 
         They cost ``cutoff`` at most, and satisfy what each scenario that bears on the optimum found
         last asks of them. None where that is too much to find out, by ``most`` as in
         :func:`~milp_verix.global_search.relaxation.surviving_sets.surviving`.
         """
-        asked = self._surrogates(fixings).on(settled)
-        limit = cutoff + _BEYOND * (1.0 + abs(cutoff)) - self.cost(settled.inside)
-        matrix = np.concatenate([asked.matrix, self._costs[None, settled.free]])
+        asked = self._surrogates(fixings).on(restriction)
+        limit = cutoff + _BEYOND * (1.0 + abs(cutoff)) - self.cost(restriction.fixed_in)
+        matrix = np.concatenate([asked.matrix, self._costs[None, restriction.free]])
         return surviving(matrix, np.append(asked.constant, -limit), most, self._lp.another)
 
     def _surrogates(self, fixings: Fixings) -> Surrogates:
@@ -271,7 +271,7 @@ class Relaxation:
         )
 
     def _all_shares(self, shares: FloatArray) -> FloatArray:
-        return shares if self._settled is None else self._settled.all_shares(shares)
+        return shares if self._restriction is None else self._restriction.all_shares(shares)
 
     def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> Relaxed:
         """Solve with the columns in ``fixings`` fixed, until ``deadline``.
@@ -279,7 +279,7 @@ class Relaxation:
         ``cutoff`` is the bound from which on nobody asks for more.
         """
         # where everything is free everything is held, and tightened from time to time
-        if self._settled is None and len(self._held) < len(self._pool.constraints):
+        if self._restriction is None and len(self._held) < len(self._pool.constraints):
             missed = [n for n in range(len(self._pool.constraints)) if n not in self._held]
             self._hold(missed, deadline)
         while not self._impossible:

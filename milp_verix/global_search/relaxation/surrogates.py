@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.restricted import Settled
+from verix_encodings.models.restricted import Restriction
 from verix_encodings.proofs.safe_bound import SafeBound
 
 
@@ -27,10 +27,10 @@ class Surrogates:
     matrix: FloatArray
     constant: FloatArray
 
-    def on(self, settled: Settled) -> "Surrogates":
-        """Return the same of the free features of ``settled`` alone."""
-        inside = self.matrix[:, settled.inside].sum(axis=1)
-        return Surrogates(self.matrix[:, settled.free], self.constant + inside)
+    def on(self, restriction: Restriction) -> "Surrogates":
+        """Return the same of the free features of ``restriction`` alone."""
+        inside = self.matrix[:, restriction.fixed_in].sum(axis=1)
+        return Surrogates(self.matrix[:, restriction.free], self.constant + inside)
 
 
 def no_surrogates(features: int) -> Surrogates:
