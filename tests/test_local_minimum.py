@@ -14,7 +14,7 @@ from milp_verix.global_search.heuristics.linearised_margins import largest_margi
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import WorstCase
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
-from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
@@ -155,8 +155,8 @@ def test_a_search_begins_with_what_a_local_minimum_rests_on(
         with Oracle(problem, "phase") as oracle:
             p = perturbations_of(problem)
             incumbent = Incumbent(oracle, p, make_objective(64, None, must=[], must_not=[]), 60.0)
-            choice = ScenarioChoice(p, incumbent, np.inf)
-            assert choice.deciding() == []
+            separator = Separator(p, incumbent, np.inf)
+            assert separator.deciding() == []
             incumbent.explain(np.inf)
             incumbent.descend(np.inf)
         deciding = incumbent.deciding
@@ -173,27 +173,27 @@ def test_a_search_begins_with_what_a_local_minimum_rests_on(
         ):
             monkeypatch.setattr(scenario_choice, "_MOST_FIRST", most)
             monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", share)
-            scenarios = choice.deciding()
+            scenarios = separator.deciding()
             assert bool(scenarios) == some
             for scenario, delta in zip(scenarios, deciding.T if some else [], strict=True):
                 assert np.array_equal(scenario.delta, delta)
         begun += 1
-        _assert_share_decides(choice, monkeypatch)
+        _assert_share_decides(separator, monkeypatch)
     assert begun >= 2
 
 
-def _assert_share_decides(choice: ScenarioChoice, monkeypatch: pytest.MonkeyPatch) -> None:
+def _assert_share_decides(separator: Separator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", 1.0)
     signs = [
         (scenario.bounds[node.source].lower < 0) & (scenario.bounds[node.source].upper > 0)
-        for scenario in choice.deciding()
+        for scenario in separator.deciding()
         for node in scenario.network.nodes
         if isinstance(node, Relu)
     ]
     share = float(np.mean(np.concatenate(signs)))
     for limit in (share - 0.05, share + 0.05):
         monkeypatch.setattr(scenario_choice, "_MOST_UNSTABLE", limit)
-        assert bool(choice.deciding()) == (limit > share)
+        assert bool(separator.deciding()) == (limit > share)
 
 
 def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,13 +201,13 @@ def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> N
     with Oracle(problem, "phase") as oracle:
         p = perturbations_of(problem)
         incumbent = Incumbent(oracle, p, make_objective(64, None, must=[], must_not=[]), 60.0)
-        choice = ScenarioChoice(p, incumbent, np.inf)
+        separator = Separator(p, incumbent, np.inf)
     asked: list[int] = []
     monkeypatch.setattr(incumbent, "improve", lambda *_: asked.append(incumbent.failures))
-    choice._started = time.monotonic() - 100.0
+    separator._started = time.monotonic() - 100.0
     incumbent.seconds = 10.0
     for incumbent.failures in (0, 20, 50, 200):
-        choice.show(np.zeros(64), 0.0)
+        separator.try_heuristics(np.zeros(64), 0.0)
     assert asked == [0, 20]
 
 

@@ -10,7 +10,7 @@ from milp_verix.global_search.branch_and_cut import ScenarioTree
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import Choice, Rest
+from milp_verix.global_search.separation import NodeRemainder, SeparationOracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import LiveLp
 from milp_verix.tolerances import Tolerances
@@ -25,11 +25,11 @@ _COUNT = 8
 class Refuting(Undecided):
     """Refutes all sets that are asked about: those below what is asked for."""
 
-    def exhaust(self, rest: Rest) -> list[Constraint] | None:
+    def enumerate_node(self, remainder: NodeRemainder) -> list[Constraint] | None:
         return []
 
 
-def _tree(cutoff: Callable[[], float], choice: Choice | None = None) -> ScenarioTree:
+def _tree(cutoff: Callable[[], float], separator: SeparationOracle | None = None) -> ScenarioTree:
     rng = np.random.default_rng(3)
     first = Affine(((0, rng.normal(size=(5, _COUNT))),), np.zeros(5))
     margin = Affine(((2, np.array([[1.0, -1.0, 1.0, -1.0, 1.0]])),), np.array([-1.0]))
@@ -45,7 +45,7 @@ def _tree(cutoff: Callable[[], float], choice: Choice | None = None) -> Scenario
             for delta in ends
         ]
     )
-    return ScenarioTree(relaxation, choice or Undecided(), objective.attainable, cutoff, 1)
+    return ScenarioTree(relaxation, separator or Undecided(), objective.attainable, cutoff, 1)
 
 
 def _steps(tree: ScenarioTree) -> list[float]:

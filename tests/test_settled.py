@@ -21,7 +21,7 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import Rest, ScenarioChoice
+from milp_verix.global_search.separation import NodeRemainder, Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
@@ -168,9 +168,11 @@ def _apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     whole = Relaxation.reduced
 
-    def counted(self: Relaxation, restriction: Restriction, *rest: object) -> Relaxation | None:
+    def counted(
+        self: Relaxation, restriction: Restriction, *remainder: object
+    ) -> Relaxation | None:
         sizes.append(restriction.free.size)
-        return whole(self, restriction, *rest)  # type: ignore[arg-type]
+        return whole(self, restriction, *remainder)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scenario_choice, "_MOST_WAYS", 0.0)
     monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.8)
@@ -244,14 +246,14 @@ def test_trees_in_trees_keep_costs_and_wishes(
 class Undecided:
     """A choice that neither proves nor refutes any set."""
 
-    def show(self, shares: FloatArray, bound: float) -> None:
+    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
         """Find nothing better."""
 
     def separate(self, _shares: FloatArray, _asked: int) -> list[Constraint]:
         """Find nothing against a set."""
         return []
 
-    def exhaust(self, _rest: Rest) -> None:
+    def enumerate_node(self, _remainder: NodeRemainder) -> None:
         """Leave the sets as they are."""
 
 
@@ -296,16 +298,16 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
     with Oracle(problem, "phase") as oracle:
         perturbations = perturbations_of(problem)
         incumbent = Incumbent(oracle, perturbations, objective, 60.0)
-        choice = ScenarioChoice(perturbations, incumbent, np.inf)
+        separator = Separator(perturbations, incumbent, np.inf)
 
-        def rest(size: int) -> Rest:
+        def remainder(size: int) -> NodeRemainder:
             bounds = float(size - 1), float(size)
-            return Rest(restriction, shares, np.zeros(64), *bounds, lambda _most: None)
+            return NodeRemainder(restriction, shares, np.zeros(64), *bounds, lambda _most: None)
 
-        assert choice.exhaust(rest(best.size)) is None
+        assert separator.enumerate_node(remainder(best.size)) is None
         # the set itself was met on the way, and proven
         assert incumbent.cost <= 64
-        found = choice.exhaust(rest(best.size - 1))
+        found = separator.enumerate_node(remainder(best.size - 1))
         assert found is not None
         assert all(isinstance(constraint, Scenario) for constraint in found)
         count = restriction.free.size

@@ -13,7 +13,7 @@ from milp_verix.global_search import (
     branch_and_cut as scenario_tree,
 )
 from milp_verix.global_search import (
-    separation as scenario_choice,
+    separation,
 )
 from milp_verix.global_search.enumeration.candidates import candidates
 from milp_verix.global_search.enumeration.set_products import CandidateSets
@@ -23,7 +23,7 @@ from milp_verix.global_search.relaxation import surviving_sets
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.node import Fixings
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import Rest, ScenarioChoice
+from milp_verix.global_search.separation import NodeRemainder, Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
@@ -250,10 +250,10 @@ def _by_rows_alone(
     Unless ``explained`` there is no explanation at first: it would often be a minimum already, and
     leave little to search.
     """
-    closed, exhaust, surviving = _Closed(), ScenarioChoice.exhaust, Relaxation.surviving
+    closed, enumerate_node, surviving = _Closed(), Separator.enumerate_node, Relaxation.surviving
 
-    def exhausted(self: ScenarioChoice, rest: Rest) -> list[Constraint] | None:
-        found = exhaust(self, rest)
+    def enumerated(self: Separator, remainder: NodeRemainder) -> list[Constraint] | None:
+        found = enumerate_node(self, remainder)
         closed.nodes += found is not None
         return found
 
@@ -264,11 +264,11 @@ def _by_rows_alone(
         closed.inside += found is not None and self._restriction is not None
         return found
 
-    monkeypatch.setattr(ScenarioChoice, "exhaust", exhausted)
+    monkeypatch.setattr(Separator, "enumerate_node", enumerated)
     monkeypatch.setattr(Relaxation, "surviving", counted)
-    monkeypatch.setattr(scenario_choice, "candidates", lambda *_: None)
-    monkeypatch.setattr(scenario_choice, "_MOST_WAYS", np.inf)
-    monkeypatch.setattr(scenario_choice, "_MOST_BEGINNINGS", beginnings)
+    monkeypatch.setattr(separation, "candidates", lambda *_: None)
+    monkeypatch.setattr(separation, "_MOST_WAYS", np.inf)
+    monkeypatch.setattr(separation, "_MOST_BEGINNINGS", beginnings)
     monkeypatch.setattr(scenario_tree, "_SHARE_FREE", 0.9)
     monkeypatch.setattr(scenario_tree, "_FIRST_TIGHTENING_INSIDE", 1)
     if not explained:
@@ -353,13 +353,13 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 
     def listed(budget: float) -> CandidateSets | None:
         asked.clear()
-        rest = Rest(restriction, np.zeros(64), np.ones(64), 40.0, budget, surviving)
-        return choice._left(rest)
+        remainder = NodeRemainder(restriction, np.zeros(64), np.ones(64), 40.0, budget, surviving)
+        return separator._left(remainder)
 
     with Oracle(problem, "phase") as oracle:
         perturbations = perturbations_of(problem)
         incumbent = Incumbent(oracle, perturbations, make_objective(64, None, (), ()), 60.0)
-        choice = ScenarioChoice(perturbations, incumbent, np.inf)
+        separator = Separator(perturbations, incumbent, np.inf)
         # two of the free features at most, or one
         two, one = 1 + 20 + 190, 1 + 20
         assert len(listed(42.5) or ()) == two
@@ -367,17 +367,17 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
         assert len(listed(41.5) or ()) == one
         assert not asked
         # counted as few, but more than may be listed
-        monkeypatch.setattr(scenario_choice, "_MOST_SETS", two - 1)
+        monkeypatch.setattr(separation, "_MOST_SETS", two - 1)
         assert listed(42.5) is by_rows
-        assert asked == [scenario_choice._MOST_BEGINNINGS]
+        assert asked == [separation._MOST_BEGINNINGS]
         assert len(listed(41.5) or ()) == one
         assert not asked
         # counted as more than are worth listing, and as too many at all
-        monkeypatch.setattr(scenario_choice, "_MOST_SETS", 10_000)
-        monkeypatch.setattr(scenario_choice, "_WAYS_PER_SET", 1e-3)
+        monkeypatch.setattr(separation, "_MOST_SETS", 10_000)
+        monkeypatch.setattr(separation, "_WAYS_PER_SET", 1e-3)
         assert listed(41.5) is by_rows
         assert asked
-        monkeypatch.setattr(scenario_choice, "_MOST_WAYS", one - 1)
+        monkeypatch.setattr(separation, "_MOST_WAYS", one - 1)
         assert listed(41.5) is None
         assert not asked
 
@@ -386,9 +386,9 @@ def test_the_rest_of_an_inner_search_is_one_of_all_features() -> None:
     outer = Restriction(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
     inner = Restriction(np.array([False, True, False]), np.array([0, 2]))
     shares, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
-    rest = Rest(inner, shares, penalties, 1.5, 2.0, lambda _: None).within(outer, 3.0)
-    assert rest.restriction.fixed_in.tolist() == [True, False, False, True, False]
-    assert rest.restriction.free.tolist() == [1, 4]
-    assert rest.shares.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
-    assert rest.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
-    assert (rest.bound, rest.budget) == (4.5, 5.0)
+    remainder = NodeRemainder(inner, shares, penalties, 1.5, 2.0, lambda _: None).within(outer, 3.0)
+    assert remainder.restriction.fixed_in.tolist() == [True, False, False, True, False]
+    assert remainder.restriction.free.tolist() == [1, 4]
+    assert remainder.shares.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
+    assert remainder.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
+    assert (remainder.bound, remainder.budget) == (4.5, 5.0)

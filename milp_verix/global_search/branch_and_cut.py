@@ -30,7 +30,7 @@ import numpy as np
 
 from milp_verix.global_search.relaxation.node import Fixings, Relaxed
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import Choice, Rest, RestrictedSeparator
+from milp_verix.global_search.separation import NodeRemainder, RestrictedSeparator, SeparationOracle
 from milp_verix.problem.objective import Attainable, Cutoff
 from milp_verix.records.explanation import SearchEffort
 
@@ -74,13 +74,13 @@ class ScenarioTree:
     def __init__(
         self,
         relaxation: Relaxation,
-        choice: Choice,
+        separator: SeparationOracle,
         attainable: Attainable,
         cutoff: Cutoff,
         first_tightening: int = _FIRST_TIGHTENING,
     ) -> None:
         self._relaxation = relaxation
-        self._choice = choice
+        self._separator = separator
         self._attainable = attainable
         self._cutoff = cutoff
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
@@ -102,7 +102,7 @@ class ScenarioTree:
         """The effort so far, that of inner trees included."""
         scenarios, count = self._relaxation.scenarios, self._relaxation.count
         return SearchEffort(
-            "tree", self._choice.rounds, scenarios, self.nodes, count.programs, count.iterations
+            "tree", self._separator.rounds, scenarios, self.nodes, count.programs, count.iterations
         )
 
     @property
@@ -138,7 +138,7 @@ class ScenarioTree:
         relaxed = self._relaxation.solve(node.fixings, self._cutoff(), deadline)
         bound = max(node.bound, self._attainable(relaxed.bound))
         if relaxed.shares is not None:
-            self._choice.show(relaxed.shares, self.bound)
+            self._separator.try_heuristics(relaxed.shares, self.bound)
         if relaxed.late:
             heapq.heappush(self._open, node)
         elif bound >= self._cutoff() or (relaxed.shares is None and relaxed.phase is None):
@@ -160,7 +160,7 @@ class ScenarioTree:
         spent = self._relaxation.cost(restriction.fixed_in)
         found = None
         if relaxed.penalties is not None:
-            rest = Rest(
+            remainder = NodeRemainder(
                 restriction,
                 relaxed.shares,
                 relaxed.penalties,
@@ -170,7 +170,7 @@ class ScenarioTree:
                     node.fixings, restriction, self._cutoff(), most
                 ),
             )
-            found = self._choice.exhaust(rest)
+            found = self._separator.enumerate_node(remainder)
         if found is not None:
             self._ruled_out()
             self._relaxation.know(found)
@@ -183,10 +183,10 @@ class ScenarioTree:
         if relaxation is None:
             self._ruled_out()
             return True
-        choice = RestrictedSeparator(self._choice, restriction, spent, lambda: self.bound)
+        separator = RestrictedSeparator(self._separator, restriction, spent, lambda: self.bound)
         tree = ScenarioTree(
             relaxation,
-            choice,
+            separator,
             lambda cost: self._attainable(cost + spent) - spent,
             lambda: self._cutoff() - spent,
             _FIRST_TIGHTENING_INSIDE,
@@ -224,7 +224,7 @@ class ScenarioTree:
     def _advance(self, node: _Node, bound: float, relaxed: Relaxed, deadline: float) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""
         assert relaxed.shares is not None
-        constraints = self._choice.separate(relaxed.shares, node.asked)
+        constraints = self._separator.separate(relaxed.shares, node.asked)
         if constraints:
             self._relaxation.extend(constraints, deadline)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)

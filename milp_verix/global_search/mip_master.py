@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.global_search.separation import Separator
 from milp_verix.problem.objective import Cutoff, Objective
 from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
@@ -31,12 +31,12 @@ class ProgramMaster:
         self,
         session: Session,
         objective: Objective,
-        choice: ScenarioChoice,
+        separator: Separator,
         cutoff: Cutoff,
     ) -> None:
         self._session = session
         self._objective = objective
-        self._choice = choice
+        self._separator = separator
         self._cutoff = cutoff
         self._growing = ScenarioProgram(objective.least, objective.most)
         self._ended = False
@@ -59,7 +59,7 @@ class ProgramMaster:
         """The effort so far."""
         return SearchEffort(
             "program",
-            self._choice.rounds,
+            self._separator.rounds,
             self._scenarios,
             self._nodes,
             self._programs,
@@ -83,8 +83,8 @@ class ProgramMaster:
             self._give_up(result.detail or result.status.value, deadline)
             return
         chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
-        self._choice.show(chosen, self.bound)
-        constraints = self._choice.separate(chosen, 0)
+        self._separator.try_heuristics(chosen, self.bound)
+        constraints = self._separator.separate(chosen, 0)
         self.extend(constraints)
         if not constraints and self._cutoff() >= cutoff:
             # a set that survives all is a cheaper explanation, where the check can decide it

@@ -18,7 +18,7 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations, per
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.symmetry import interchangeable
-from milp_verix.global_search.separation import ScenarioChoice
+from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.objective import Objective
@@ -110,7 +110,7 @@ class MinimumSearch:
         until = Deadline(self._search_until)
         self._incumbent = Incumbent(oracle, self._perturbations, objective, check_seconds, until)
         self._incumbent.on_change = self._tell
-        self._choice = ScenarioChoice(self._perturbations, self._incumbent, self._search_until)
+        self._separator = Separator(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
         self._constraints: list[Constraint] = []
         self._same = interchangeable(oracle.problem, objective)
@@ -163,7 +163,7 @@ class MinimumSearch:
         """
         if self._lower_bound < self._cutoff() and self._seconds() > 0:
             with self._stage(_BOUND):
-                self._constraints = self._choice.separate(self._objective.least, 0)
+                self._constraints = self._separator.separate(self._objective.least, 0)
         self._mark_late()
         return bool(self._constraints) and self.stopped is None
 
@@ -171,12 +171,12 @@ class MinimumSearch:
         """Return the master that searches the relaxation itself."""
         relaxation = Relaxation(lp, ConstraintPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them
-        relaxation.extend([*self._same.precedence, *self._constraints, *self._choice.deciding()])
-        return ScenarioTree(relaxation, self._choice, self._objective.attainable, self._cutoff)
+        relaxation.extend([*self._same.precedence, *self._constraints, *self._separator.deciding()])
+        return ScenarioTree(relaxation, self._separator, self._objective.attainable, self._cutoff)
 
     def program(self, session: Session) -> Master:
         """Return the master that gives the relaxation to a solver."""
-        master = ProgramMaster(session, self._needed, self._choice, self._cutoff)
+        master = ProgramMaster(session, self._needed, self._separator, self._cutoff)
         master.extend(self._constraints)
         return master
 
@@ -266,7 +266,7 @@ class MinimumSearch:
             ),
             search=replace(
                 self._effort,
-                rounds=max(self._effort.rounds, self._choice.rounds),
+                rounds=max(self._effort.rounds, self._separator.rounds),
                 stages=tuple(spent.items()),
             ),
         )

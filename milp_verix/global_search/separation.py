@@ -44,25 +44,25 @@ _MOST_BEGINNINGS = 30_000
 _WAYS_PER_SET = 20
 
 
-class Choice(Protocol):
-    """What a search asks about sets of its features; see :class:`ScenarioChoice`."""
+class SeparationOracle(Protocol):
+    """What a search asks about sets of its features; see :class:`Separator`."""
 
     @property
     def rounds(self) -> int:
         """Number of sets asked about that survive all scenarios known."""
 
-    def show(self, shares: FloatArray, bound: float) -> None:
+    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``."""
 
     def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive."""
 
-    def exhaust(self, rest: "Rest") -> list[Constraint] | None:
+    def enumerate_node(self, remainder: "NodeRemainder") -> list[Constraint] | None:
         """Refute all sets that are left; return what is new in that, None where some are not."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rest:
+class NodeRemainder:
     """The sets that are left in a node: those with the features inside and some of the free ones.
 
     They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
@@ -78,11 +78,11 @@ class Rest:
     budget: float
     surviving: Callable[[int], CandidateSets | None]
 
-    def within(self, outer: Restriction, spent: float) -> "Rest":
+    def within(self, outer: Restriction, spent: float) -> "NodeRemainder":
         """Return the same among all features, where these are the free ones of ``outer``."""
         penalties = np.zeros(outer.fixed_in.size)
         penalties[outer.free] = self.penalties
-        return Rest(
+        return NodeRemainder(
             self.restriction.within(outer),
             outer.all_shares(self.shares),
             penalties,
@@ -93,7 +93,7 @@ class Rest:
         )
 
 
-class ScenarioChoice:
+class Separator:
     """Answers for a master what a set does not survive, and shows the set to the incumbent."""
 
     def __init__(self, perturbations: Perturbations, incumbent: Incumbent, deadline: float) -> None:
@@ -117,7 +117,7 @@ class ScenarioChoice:
         self._entries = sum(matrix.size for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
-    def show(self, shares: FloatArray, bound: float) -> None:
+    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares`` if that has had less than its time.
 
         ``bound`` is proven for the cost of all. The more often there was none, the less time.
@@ -166,25 +166,25 @@ class ScenarioChoice:
         open_ = np.concatenate([np.zeros(1, dtype=bool), *signs])
         return scenarios if open_.mean() <= _MOST_UNSTABLE else []
 
-    def exhaust(self, rest: Rest) -> list[Constraint] | None:
+    def enumerate_node(self, remainder: NodeRemainder) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few.
 
         Returns the scenarios that were not known; None where the sets are too many, one is an
         explanation, or one cannot be refuted.
         """
-        if rest.restriction.free.size > _MOST_FREE or self._undecided:
+        if remainder.restriction.free.size > _MOST_FREE or self._undecided:
             return None
-        sets = self._left(rest)
+        sets = self._left(remainder)
         if sets is None:
             return None
-        return self._refute(rest, sets) if len(sets) else []
+        return self._refute(remainder, sets) if len(sets) else []
 
-    def _left(self, rest: Rest) -> CandidateSets | None:
+    def _left(self, remainder: NodeRemainder) -> CandidateSets | None:
         """Return the sets that are left, if these are few: by the bound alone, or by all rows."""
-        free, costs = rest.restriction.free, self._incumbent.costs
-        spent = float(costs[rest.restriction.fixed_in].sum())
-        penalties = rest.penalties[free]
-        ways = count_of_ways(penalties, rest.budget - rest.bound)
+        free, costs = remainder.restriction.free, self._incumbent.costs
+        spent = float(costs[remainder.restriction.fixed_in].sum())
+        penalties = remainder.penalties[free]
+        ways = count_of_ways(penalties, remainder.budget - remainder.bound)
         if ways > _MOST_WAYS:
             return None
         work = self._entries + self._folded * free.size
@@ -193,18 +193,20 @@ class ScenarioChoice:
         # that it is an explanation, and does so where that costs little
         sets = None
         if ways <= _WAYS_PER_SET * most:
-            bounds = rest.bound - spent, rest.budget - spent
+            bounds = remainder.bound - spent, remainder.budget - spent
             sets = candidates(costs[free], penalties, *bounds, most)
-        return rest.surviving(_MOST_BEGINNINGS) if sets is None else sets
+        return remainder.surviving(_MOST_BEGINNINGS) if sets is None else sets
 
-    def _refute(self, rest: Rest, sets: CandidateSets) -> list[Constraint] | None:
+    def _refute(self, remainder: NodeRemainder, sets: CandidateSets) -> list[Constraint] | None:
         """Return what is new in refuting all of ``sets``; None where some are not refuted."""
         try:
-            left = Completions(self._perturbations, rest.restriction, sets, self._refuting_margins)
+            left = Completions(
+                self._perturbations, remainder.restriction, sets, self._refuting_margins
+            )
         except OverflowError:
             self._undecided = True
             return None
-        worst_first = np.argsort(-self._adversary.harm(rest.shares), kind="stable")
+        worst_first = np.argsort(-self._adversary.harm(remainder.shares), kind="stable")
         left.refute_all(self._adversary.newest[:, worst_first], self._deadline)
         found: list[Constraint] = []
         while len(left.sets):
@@ -280,7 +282,11 @@ class RestrictedSeparator:
     """
 
     def __init__(
-        self, outer: Choice, restriction: Restriction, spent: float, bound: Callable[[], float]
+        self,
+        outer: SeparationOracle,
+        restriction: Restriction,
+        spent: float,
+        bound: Callable[[], float],
     ) -> None:
         self._outer = outer
         self._restriction = restriction
@@ -292,14 +298,14 @@ class RestrictedSeparator:
         """Number of sets asked about in the whole search."""
         return self._outer.rounds
 
-    def show(self, shares: FloatArray, bound: float) -> None:
+    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
         """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
-        self._outer.show(self._restriction.all_shares(shares), self._bound())
+        self._outer.try_heuristics(self._restriction.all_shares(shares), self._bound())
 
     def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
         """Return what the features in ``shares`` do not survive."""
         return self._outer.separate(self._restriction.all_shares(shares), asked)
 
-    def exhaust(self, rest: Rest) -> list[Constraint] | None:
+    def enumerate_node(self, remainder: NodeRemainder) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few."""
-        return self._outer.exhaust(rest.within(self._restriction, self._spent))
+        return self._outer.enumerate_node(remainder.within(self._restriction, self._spent))
