@@ -76,8 +76,8 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
     assert sets is not None
     assert len(sets) > 100
     rows = sets.rows()
-    shares = np.array([restriction.all_shares(row.astype(float)) for row in rows])
-    inputs = p.centre + np.array([p.weight(s) for s in shares]) * delta
+    selection = np.array([restriction.full_selection(row.astype(float)) for row in rows])
+    inputs = p.centre + np.array([p.weight(s) for s in selection]) * delta
     plain = batch_values(p.margins, inputs.T)[-1]
     # some sets are refuted, and some are not
     shift = np.quantile(plain, 0.9, axis=1)
@@ -111,11 +111,13 @@ def test_what_is_added_is_within_the_error_that_is_allowed(kind: str, seed: int)
     assert single == (network.input_size == network.sizes[0] == p.margins.sizes[1])
     error = refuting_margins(p) - SLACK
     for bits in product((0.0, 1.0), repeat=4):
-        shares = rng.integers(2, size=restriction.free.size).astype(float)
-        shares[:4] = bits
-        exact = p.margins.evaluate(p.centre + p.weight(restriction.all_shares(shares)) * delta)
+        selection = rng.integers(2, size=restriction.free.size).astype(float)
+        selection[:4] = bits
+        exact = p.margins.evaluate(
+            p.centre + p.weight(restriction.full_selection(selection)) * delta
+        )
         # both are rounded
-        assert np.all(np.abs(network.evaluate(matrix @ shares + bias) - exact) <= 2 * error)
+        assert np.all(np.abs(network.evaluate(matrix @ selection + bias) - exact) <= 2 * error)
 
 
 @pytest.mark.parametrize("seed", range(20))

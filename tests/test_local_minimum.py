@@ -57,16 +57,16 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     adversary = _adversary(p)
     adversary.learn(np.zeros(_COUNT), np.inf)
     monkeypatch.setattr(module, "_LITTLE", 0.0)
-    shares = local_minimum(
+    selection = local_minimum(
         p,
         objective,
         np.ones(_COUNT),
         lambda: adversary.newest,
-        lambda shares: adversary.learn(shares, np.inf),
+        lambda selection: adversary.learn(selection, np.inf),
     )
-    assert shares is not None
-    assert shares[2] == 1
-    assert costs @ shares == pytest.approx(exact.fun, abs=_NEAR)
+    assert selection is not None
+    assert selection[2] == 1
+    assert costs @ selection == pytest.approx(exact.fun, abs=_NEAR)
 
 
 @pytest.mark.parametrize("index", [1, 15, 16, 17])
@@ -78,17 +78,17 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
         incumbent.explain(np.inf)
     adversary, harms = incumbent.adversary, []
 
-    def attack(shares: FloatArray) -> float:
+    def attack(selection: FloatArray) -> float:
         # it survives what was known until then
-        assert largest_margin(p, adversary.newest, shares) <= _NEAR
-        harms.append(adversary.learn(shares, np.inf))
+        assert largest_margin(p, adversary.newest, selection) <= _NEAR
+        harms.append(adversary.learn(selection, np.inf))
         return harms[-1]
 
     start = incumbent.chosen.astype(np.float64)
-    shares = local_minimum(p, objective, start, lambda: adversary.newest, attack)
-    assert shares is not None
-    assert np.all((shares >= objective.least) & (shares <= objective.most))
-    assert shares.sum() <= incumbent.cost
+    selection = local_minimum(p, objective, start, lambda: adversary.newest, attack)
+    assert selection is not None
+    assert np.all((selection >= objective.least) & (selection <= objective.most))
+    assert selection.sum() <= incumbent.cost
     assert harms[-1] <= 0.02 * max(harms)
 
 
@@ -104,16 +104,16 @@ def test_steps_get_past_where_margins_bend(monkeypatch: pytest.MonkeyPatch) -> N
             incumbent.explain(np.inf)
         adversary, survived = incumbent.adversary, incumbent.adversary.newest
 
-        def attack(shares: FloatArray) -> float:
+        def attack(selection: FloatArray) -> float:
             nonlocal survived
             survived = adversary.newest
-            return adversary.learn(shares, np.inf)
+            return adversary.learn(selection, np.inf)
 
         start = incumbent.chosen.astype(np.float64)
-        shares = local_minimum(p, objective, start, lambda: adversary.newest, attack)
-        assert shares is not None
-        assert largest_margin(p, survived, shares) <= _NEAR
-        return float(start.sum()), float(shares.sum())
+        selection = local_minimum(p, objective, start, lambda: adversary.newest, attack)
+        assert selection is not None
+        assert largest_margin(p, survived, selection) <= _NEAR
+        return float(start.sum()), float(selection.sum())
 
     first, stopped = reached(kinks=0)
     assert stopped == first
@@ -221,9 +221,9 @@ def test_what_shares_just_survive_is_near_zero() -> None:
         middle = sum(ends) / 2.0
         harmed = largest_margin(p, adversary.pool, np.full(12, middle)) > 0
         ends = [middle, ends[1]] if harmed else [ends[0], middle]
-    shares = np.full(12, ends[1])
-    found = adversary.just_survived(shares)
-    margins = np.max(p.reached(p.weight(shares), adversary.pool), axis=0)
+    selection = np.full(12, ends[1])
+    found = adversary.just_survived(selection)
+    margins = np.max(p.reached(p.weight(selection), adversary.pool), axis=0)
     assert np.array_equal(found, adversary.pool[:, np.abs(margins) < 1e-4])
     assert 0 < found.shape[1] < 9
 

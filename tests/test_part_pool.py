@@ -25,8 +25,8 @@ def _pool(deltas: list[list[float]]) -> ConstraintPool:
     return pool
 
 
-def _missing(pool: ConstraintPool, shares: list[float], held: set[int]) -> int | None:
-    there = np.array(shares)
+def _missing(pool: ConstraintPool, selection: list[float], held: set[int]) -> int | None:
+    there = np.array(selection)
     return pool.missing(there, np.max(pool.reached(there)[-1], axis=0), held)
 
 

@@ -80,8 +80,8 @@ def test_slopes_are_those_of_the_worst_margin(tmp_path: Path) -> None:
         p = drawn_perturbations(rng, tmp_path)
         constraints, pool = drawn_constraints(rng, p), ConstraintPool(p)
         held = {n for n in pool.add(constraints) if rng.random() < 0.8}
-        table, shares = grown(constraints).phases(), 0.3 * rng.random(COUNT)
-        there = pool.reached(shares)
+        table, selection = grown(constraints).phases(), 0.3 * rng.random(COUNT)
+        there = pool.reached(selection)
         slopes = margin_slopes(pool, held, there, table, table.constraint)
         place = {int(constraint): k for k, constraint in enumerate(pool.scenarios)}
         worst = there[-1].max(axis=0)

@@ -118,7 +118,7 @@ def test_budgets_halve_what_is_left_until_the_dearest_fails(
     cheapest = 13
     asked: list[float] = []
 
-    def chase(self: Incumbent, shares: FloatArray, budget: float, deadline: float) -> bool:
+    def chase(self: Incumbent, selection: FloatArray, budget: float, deadline: float) -> bool:
         asked.append(budget)
         if budget < cheapest:
             return False

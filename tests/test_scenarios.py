@@ -58,8 +58,8 @@ def test_perturbations_stay_in_the_ball_whatever_is_fixed(
     rng = np.random.default_rng(seed)
     starts = np.zeros((problem.x.size, 1))
     at_start = found.reached(np.ones(problem.x.size), starts)[:, 0]
-    for shares in (np.zeros(len(problem.groups)), rng.random(len(problem.groups)).round()):
-        weight = found.weight(shares)
+    for selection in (np.zeros(len(problem.groups)), rng.random(len(problem.groups)).round()):
+        weight = found.weight(selection)
         deltas, values = found.worst(weight, starts, 3)
         # the box of the L∞ ball is rounded outward
         order = {"linf": np.inf, "l1": 1, "l2": 2}[norm]

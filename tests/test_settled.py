@@ -108,27 +108,29 @@ def test_what_is_left_of_a_scenario_holds_for_every_completion(seed: int, tmp_pa
     within = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=restriction.free.size)]
     # the phases of one completion, some of them settled
     value = whole.network.nodes[1].sources[0]
-    there = whole.network.values(restriction.all_shares(within[-1]))[value]
+    there = whole.network.values(restriction.full_selection(within[-1]))[value]
     neurons = np.flatnonzero(rng.random(there.size) < 0.5).tolist()
     phases = [FixedPhase(value, n, bool(there[n] > 0)) for n in neurons]
     left = reduced(whole, restriction, phases, crown_bounds)
     assert left is not None
     for u in within:
-        shares = restriction.all_shares(u)
-        moved = p.centre + p.weight(shares) * delta
-        np.testing.assert_allclose(whole.network.evaluate(shares), p.margins.evaluate(moved))
-        z = whole.network.values(shares)[value]
+        selection = restriction.full_selection(u)
+        moved = p.centre + p.weight(selection) * delta
+        np.testing.assert_allclose(whole.network.evaluate(selection), p.margins.evaluate(moved))
+        z = whole.network.values(selection)[value]
         if not left or any((z[phase.neuron] > 0) != phase.active for phase in phases):
             continue
         scenario = left[0]
         assert isinstance(scenario, Scenario)
         values = scenario.network.values(u)
-        np.testing.assert_allclose(values[-1], whole.network.evaluate(shares), atol=1e-9)
+        np.testing.assert_allclose(values[-1], whole.network.evaluate(selection), atol=1e-9)
         for reached, interval in zip(values, scenario.bounds, strict=True):
             assert np.all(reached >= interval.lower - 1e-9)
             assert np.all(reached <= interval.upper + 1e-9)
     if not left:
-        assert all(np.max(whole.network.evaluate(restriction.all_shares(u))) <= 0 for u in within)
+        assert all(
+            np.max(whole.network.evaluate(restriction.full_selection(u))) <= 0 for u in within
+        )
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -155,7 +157,7 @@ def test_what_is_left_of_other_parts_allows_the_same_sets(seed: int) -> None:
         left = reduced(constraint, restriction, (), crown_bounds)
         for bits in product((0, 1), repeat=restriction.free.size):
             u = np.array(bits)
-            allowed = allows(constraint, restriction.all_shares(u.astype(float)))
+            allowed = allows(constraint, restriction.full_selection(u.astype(float)))
             remains = left is not None and all(allows(smaller, u) for smaller in left)
             # a pair of which one is settled is left out: the search may see too many sets
             assert remains >= allowed
@@ -246,10 +248,10 @@ def test_trees_in_trees_keep_costs_and_wishes(
 class Undecided:
     """A choice that neither proves nor refutes any set."""
 
-    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
+    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
         """Find nothing better."""
 
-    def separate(self, _shares: FloatArray, _asked: int) -> list[Constraint]:
+    def separate(self, _selection: FloatArray, _asked: int) -> list[Constraint]:
         """Find nothing against a set."""
         return []
 
@@ -291,8 +293,8 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
     inside = np.zeros(64, dtype=bool)
     inside[explanation[3:]] = True
     restriction = Restriction(inside, np.sort(np.concatenate([explanation[:3], others])))
-    shares = np.zeros(64)
-    shares[explanation] = 1.0
+    selection = np.zeros(64)
+    selection[explanation] = 1.0
     problem = make_problem(net, x, epsilon=0.1)
     objective = make_objective(64, None, (), ())
     with Oracle(problem, "phase") as oracle:
@@ -302,7 +304,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
 
         def remainder(size: int) -> NodeRemainder:
             bounds = float(size - 1), float(size)
-            return NodeRemainder(restriction, shares, np.zeros(64), *bounds, lambda _most: None)
+            return NodeRemainder(restriction, selection, np.zeros(64), *bounds, lambda _most: None)
 
         assert separator.enumerate_node(remainder(best.size)) is None
         # the set itself was met on the way, and proven
@@ -318,7 +320,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
             sets = left.sets.rows()
             left.refute(delta)
             for row in sets:
-                chosen = restriction.all_shares(row.astype(float))
+                chosen = restriction.full_selection(row.astype(float))
                 reached = perturbations.reached(perturbations.weight(chosen), delta[:, None])
                 kept = bool(np.any(np.all(left.sets.rows() == row, axis=1)))
                 assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6

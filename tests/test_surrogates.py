@@ -158,7 +158,7 @@ def test_rows_on_what_is_free_are_those_of_all_features(seed: int) -> None:
     assert on.matrix.shape == (3, restriction.free.size)
     for bits in product((0.0, 1.0), repeat=restriction.free.size):
         taken = np.array(bits)
-        values = own.matrix @ restriction.all_shares(taken) + own.constant
+        values = own.matrix @ restriction.full_selection(taken) + own.constant
         np.testing.assert_allclose(on.matrix @ taken + on.constant, values, atol=1e-12)
     nothing = no_surrogates(12).on(restriction)
     assert (nothing.matrix.shape, nothing.constant.shape) == ((0, restriction.free.size), (0,))

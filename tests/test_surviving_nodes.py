@@ -97,7 +97,7 @@ def _in_node(
     relaxation: Relaxation, fixings: Fixings, restriction: Restriction, taken: FloatArray
 ) -> bool:
     """Return whether a set is in the node, beyond doubt."""
-    if not np.array_equal(restriction.all_shares(taken[restriction.free]), taken):
+    if not np.array_equal(restriction.full_selection(taken[restriction.free]), taken):
         return False
     table = relaxation._now.table
     for column, value in zip(*fixings, strict=True):
@@ -138,13 +138,13 @@ def _assert_none_is_missing(
         assert tuple((taken[restriction.free] > 0).tolist()) in found
     asked = relaxation._surrogates(fixings)
     for row in found:
-        taken = restriction.all_shares(np.array(row, dtype=float))
+        taken = restriction.full_selection(np.array(row, dtype=float))
         assert relaxation.cost(taken > 0) <= cutoff + 1e-5
         sizes = np.abs(asked.matrix).sum(axis=1) + 1.0
         assert np.all(asked.matrix @ taken + asked.constant <= 1e-6 * sizes)
     count = restriction.free.size
     all_ = [
-        restriction.all_shares(np.array(bits, dtype=float))
+        restriction.full_selection(np.array(bits, dtype=float))
         for bits in product((0, 1), repeat=count)
     ]
     seen.affordable += sum(relaxation.cost(taken > 0) <= cutoff for taken in all_)
@@ -385,10 +385,12 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 def test_the_rest_of_an_inner_search_is_one_of_all_features() -> None:
     outer = Restriction(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
     inner = Restriction(np.array([False, True, False]), np.array([0, 2]))
-    shares, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
-    remainder = NodeRemainder(inner, shares, penalties, 1.5, 2.0, lambda _: None).within(outer, 3.0)
+    selection, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
+    remainder = NodeRemainder(inner, selection, penalties, 1.5, 2.0, lambda _: None).within(
+        outer, 3.0
+    )
     assert remainder.restriction.fixed_in.tolist() == [True, False, False, True, False]
     assert remainder.restriction.free.tolist() == [1, 4]
-    assert remainder.shares.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
+    assert remainder.selection.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
     assert remainder.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
     assert (remainder.bound, remainder.budget) == (4.5, 5.0)

@@ -30,7 +30,7 @@ class Posed:
     """Perturbations of a random network, shares of its inputs, and what they are at worst."""
 
     perturbations: Perturbations
-    shares: FloatArray
+    selection: FloatArray
     worst: float
 
 
@@ -42,22 +42,22 @@ def _posed(seed: int, norm: str, folder: Path) -> Posed:
     problem = make_problem(dense_network(layers, folder, DOUBLE), x, epsilon=epsilon, norm=norm)
     p = perturbations_of(problem)
     # some are felt wholly, some not at all, the others in part
-    shares = np.clip(rng.uniform(-0.5, 1.5, _COUNT), 0.0, 1.0)
-    brute = _scaled(layers, x, shares, p)
+    selection = np.clip(rng.uniform(-0.5, 1.5, _COUNT), 0.0, 1.0)
+    brute = _scaled(layers, x, selection, p)
     everything = range(_COUNT)
     if norm == "linf":
         worst = float(np.max(brute.worst(everything)))
     else:
         worst = worst_margin(brute, everything, int(norm[1]), epsilon)
-    return Posed(p, shares, worst)
+    return Posed(p, selection, worst)
 
 
 def _scaled(
-    layers: tuple[Layer, ...], x: FloatArray, shares: FloatArray, p: Perturbations
+    layers: tuple[Layer, ...], x: FloatArray, selection: FloatArray, p: Perturbations
 ) -> BruteForce:
     """Return the network of the perturbation, what is fixed of it being lost."""
     (matrix, bias), *rest = layers
-    first = matrix * (1.0 - shares), matrix @ x + bias
+    first = matrix * (1.0 - selection), matrix @ x + bias
     groups = [[i] for i in range(_COUNT)]
     widest = float(np.max(np.abs([p.lower, p.upper])))
     return BruteForce((first, *rest), np.zeros(_COUNT), widest, groups, p.lower, p.upper)
@@ -72,12 +72,12 @@ def _session() -> Session:
 def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
     posed = _posed(seed, norm, tmp_path)
     p = posed.perturbations
-    delta = WorstCase(p, _session).against(posed.shares, -1e3, np.inf)
+    delta = WorstCase(p, _session).against(posed.selection, -1e3, np.inf)
     assert delta is not None
     assert np.all((p.lower <= delta) & (delta <= p.upper))
     if norm == "l1":
         assert np.abs(delta).sum() <= p.radius
-    reached = float(np.max(p.reached(p.weight(posed.shares), delta[:, None])))
+    reached = float(np.max(p.reached(p.weight(posed.selection), delta[:, None])))
     assert reached == pytest.approx(posed.worst, abs=_NEAR)
 
 
@@ -85,8 +85,8 @@ def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
 def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
     posed = _posed(seed, "linf", tmp_path)
     search = WorstCase(posed.perturbations, _session)
-    assert search.against(posed.shares, posed.worst + _NEAR, np.inf) is None
-    assert search.against(posed.shares, posed.worst - 10 * _NEAR, np.inf) is not None
+    assert search.against(posed.selection, posed.worst + _NEAR, np.inf) is None
+    assert search.against(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
 
 
 def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path) -> None:
@@ -94,15 +94,15 @@ def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path)
     for seed in range(60):
         posed = _posed(seed, "linf", tmp_path)
         adversary = Adversary(posed.perturbations, WorstCase(posed.perturbations, _session))
-        _, values = adversary.attacked(posed.shares)
-        delta, value = adversary.worst(posed.shares, np.inf)
+        _, values = adversary.attacked(posed.selection)
+        delta, value = adversary.worst(posed.selection, np.inf)
         assert value >= np.max(values)
         if posed.worst > 0:
             assert value == pytest.approx(posed.worst, abs=2 * _NEAR)
             missed += bool(np.max(values) < posed.worst - 1e-3)
         p = posed.perturbations
         # another margin may be larger there
-        assert np.max(p.reached(p.weight(posed.shares), delta[:, None])) >= value - _NEAR
+        assert np.max(p.reached(p.weight(posed.selection), delta[:, None])) >= value - _NEAR
     assert missed
 
 
@@ -112,8 +112,8 @@ def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
         posed = _posed(seed, "linf", tmp_path)
         p = posed.perturbations
         adversary = Adversary(p, WorstCase(p, _session))
-        harm = adversary.learn(posed.shares, np.inf)
-        reached = np.max(p.reached(p.weight(posed.shares), adversary.pool), axis=0, initial=-1.0)
+        harm = adversary.learn(posed.selection, np.inf)
+        reached = np.max(p.reached(p.weight(posed.selection), adversary.pool), axis=0, initial=-1.0)
         if posed.worst <= 0:
             survived += 1
             assert harm == 0
@@ -162,12 +162,12 @@ def test_it_takes_no_more_than_its_share_of_the_time(
 
     monkeypatch.setattr(worst_case.time, "monotonic", lambda: clock[0])
     search = WorstCase(_posed(0, "linf", tmp_path).perturbations, FakeSolver(slow))
-    shares = np.zeros(_COUNT)
-    assert search.against(shares, -1e3, np.inf) is None
+    selection = np.zeros(_COUNT)
+    assert search.against(selection, -1e3, np.inf) is None
     assert sum(asked) == pytest.approx(2.0)
     # a quarter of what has gone by
-    assert search.against(shares, -1e3, np.inf) is None
+    assert search.against(selection, -1e3, np.inf) is None
     assert sum(asked) == pytest.approx(2.5)
     clock[0] += 100.0
-    assert search.against(shares, -1e3, clock[0] + 1.0) is None
+    assert search.against(selection, -1e3, clock[0] + 1.0) is None
     assert sum(asked) == pytest.approx(3.5)

@@ -137,11 +137,11 @@ class ScenarioTree:
     def _look_at(self, node: _Node, deadline: float) -> None:
         relaxed = self._relaxation.solve(node.fixings, self._cutoff(), deadline)
         bound = max(node.bound, self._attainable(relaxed.bound))
-        if relaxed.shares is not None:
-            self._separator.try_heuristics(relaxed.shares, self.bound)
+        if relaxed.selection is not None:
+            self._separator.try_heuristics(relaxed.selection, self.bound)
         if relaxed.late:
             heapq.heappush(self._open, node)
-        elif bound >= self._cutoff() or (relaxed.shares is None and relaxed.phase is None):
+        elif bound >= self._cutoff() or (relaxed.selection is None and relaxed.phase is None):
             self._closed = min(self._closed, bound)
         elif not self._settle(node, bound, relaxed):
             if relaxed.phase is not None:
@@ -154,7 +154,7 @@ class ScenarioTree:
 
         Returns whether that could be done.
         """
-        if relaxed.shares is None:
+        if relaxed.selection is None:
             return False
         restriction = self._relaxation.remaining([node.fixings, relaxed.forced])
         spent = self._relaxation.cost(restriction.fixed_in)
@@ -162,7 +162,7 @@ class ScenarioTree:
         if relaxed.penalties is not None:
             remainder = NodeRemainder(
                 restriction,
-                relaxed.shares,
+                relaxed.selection,
                 relaxed.penalties,
                 relaxed.bound,
                 self._cutoff(),
@@ -175,7 +175,7 @@ class ScenarioTree:
             self._ruled_out()
             self._relaxation.know(found)
             return True
-        if not 0 < restriction.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.shares.size):
+        if not 0 < restriction.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.selection.size):
             return False
         if relaxed.forced[0].size:
             self._ruled_out()
@@ -223,8 +223,8 @@ class ScenarioTree:
 
     def _advance(self, node: _Node, bound: float, relaxed: Relaxed, deadline: float) -> None:
         """Go on from features that survive all scenarios known, as far as the LP can tell."""
-        assert relaxed.shares is not None
-        constraints = self._separator.separate(relaxed.shares, node.asked)
+        assert relaxed.selection is not None
+        constraints = self._separator.separate(relaxed.selection, node.asked)
         if constraints:
             self._relaxation.extend(constraints, deadline)
             again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
@@ -232,7 +232,7 @@ class ScenarioTree:
         elif bound >= self._cutoff() or relaxed.whole:
             self._closed = min(self._closed, bound)
         else:
-            undecided = np.minimum(relaxed.shares, 1.0 - relaxed.shares)
+            undecided = np.minimum(relaxed.selection, 1.0 - relaxed.selection)
             # a further split of features changes little
             asked = node.asked + 1
             self._split(node, bound, int(np.argmax(undecided)), relaxed.forced, asked)

@@ -51,11 +51,11 @@ class SeparationOracle(Protocol):
     def rounds(self) -> int:
         """Number of sets asked about that survive all scenarios known."""
 
-    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
-        """Look for a better explanation near ``shares``."""
+    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``selection``."""
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
-        """Return what the features in ``shares`` do not survive."""
+    def separate(self, selection: FloatArray, asked: int) -> list[Constraint]:
+        """Return what the features in ``selection`` does not survive."""
 
     def enumerate_node(self, remainder: "NodeRemainder") -> list[Constraint] | None:
         """Refute all sets that are left; return what is new in that, None where some are not."""
@@ -66,13 +66,13 @@ class NodeRemainder:
     """The sets that are left in a node: those with the features inside and some of the free ones.
 
     They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
-    that where a feature is in, if positive, or out, if negative. ``shares`` are near them.
+    that where a feature is in, if positive, or out, if negative. ``selection`` are near them.
     ``surviving`` returns those that each scenario leaves, if that can be found out by looking at
     not more beginnings at a time than given.
     """
 
     restriction: Restriction
-    shares: FloatArray
+    selection: FloatArray
     penalties: FloatArray
     bound: float
     budget: float
@@ -84,7 +84,7 @@ class NodeRemainder:
         penalties[outer.free] = self.penalties
         return NodeRemainder(
             self.restriction.within(outer),
-            outer.all_shares(self.shares),
+            outer.full_selection(self.selection),
             penalties,
             self.bound + spent,
             self.budget + spent,
@@ -117,31 +117,31 @@ class Separator:
         self._entries = sum(matrix.size for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
-    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
-        """Look for a better explanation near ``shares`` if that has had less than its time.
+    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``selection`` if that has had less than its time.
 
         ``bound`` is proven for the cost of all. The more often there was none, the less time.
         """
         spent = time.monotonic() - self._started
         share = _SHARE_OF_IMPROVEMENT / (1.0 + self._incumbent.failures / _MANY_FAILURES)
         if self._incumbent.seconds <= share * spent:
-            self._incumbent.improve(shares, bound, self._deadline)
+            self._incumbent.improve(selection, bound, self._deadline)
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
-        """Return what the features in ``shares`` do not survive: nothing if they survive all.
+    def separate(self, selection: FloatArray, asked: int) -> list[Constraint]:
+        """Return what the features in ``selection`` does not survive: nothing if they survive all.
 
         ``asked`` says how often the same node of a search came here before.
         """
         self.rounds += 1
-        whole = bool(np.all((shares == 0) | (shares == 1)))
+        whole = bool(np.all((selection == 0) | (selection == 1)))
         if whole or asked < _MOST_ASKED or asked % _PERIOD == 0:
-            delta, harm = self._adversary.worst(shares, self._deadline)
+            delta, harm = self._adversary.worst(selection, self._deadline)
             self._harm = max(self._harm, harm)
             least = _LEAST_HARM if whole else max(self._worth * self._harm, _LEAST_HARM)
             if harm > least:
                 self._made += 1
-                return self._constraints(shares, delta, whole=whole)
-        return self._decided(shares) if whole else []
+                return self._constraints(selection, delta, whole=whole)
+        return self._decided(selection) if whole else []
 
     @property
     def _worth(self) -> float:
@@ -206,7 +206,7 @@ class Separator:
         except OverflowError:
             self._undecided = True
             return None
-        worst_first = np.argsort(-self._adversary.harm(remainder.shares), kind="stable")
+        worst_first = np.argsort(-self._adversary.harm(remainder.selection), kind="stable")
         left.refute_all(self._adversary.newest[:, worst_first], self._deadline)
         found: list[Constraint] = []
         while len(left.sets):
@@ -253,21 +253,21 @@ class Separator:
             method=partial(crown_bounds, late=until.passed),
         )
 
-    def _decided(self, shares: FloatArray) -> list[Constraint]:
+    def _decided(self, selection: FloatArray) -> list[Constraint]:
         """Check a whole set: it is an explanation, or there is a scenario against it."""
-        verdict = self._incumbent.decide(shares > 0.5, self._deadline)
+        verdict = self._incumbent.decide(selection > 0.5, self._deadline)
         if verdict.witness is None:
             return []
-        deltas, values = self._adversary.attacked(shares)
-        return self._constraints(shares, deltas[:, int(np.argmax(values))], whole=True)
+        deltas, values = self._adversary.attacked(selection)
+        return self._constraints(selection, deltas[:, int(np.argmax(values))], whole=True)
 
     def _constraints(
-        self, shares: FloatArray, delta: FloatArray, *, whole: bool
+        self, selection: FloatArray, delta: FloatArray, *, whole: bool
     ) -> list[Constraint]:
         """Return the scenario of ``delta``, and a cover against a whole set that comes again."""
         self._adversary.know(delta)
         if whole:
-            chosen = shares > 0.5
+            chosen = selection > 0.5
             key = np.packbits(chosen).tobytes()
             if key in self._refuted:
                 return [Cover(np.flatnonzero(~chosen))]
@@ -298,13 +298,13 @@ class RestrictedSeparator:
         """Number of sets asked about in the whole search."""
         return self._outer.rounds
 
-    def try_heuristics(self, shares: FloatArray, bound: float) -> None:
-        """Look for a better explanation near ``shares``; ``bound`` holds for some only."""
-        self._outer.try_heuristics(self._restriction.all_shares(shares), self._bound())
+    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
+        """Look for a better explanation near ``selection``; ``bound`` holds for some only."""
+        self._outer.try_heuristics(self._restriction.full_selection(selection), self._bound())
 
-    def separate(self, shares: FloatArray, asked: int) -> list[Constraint]:
-        """Return what the features in ``shares`` do not survive."""
-        return self._outer.separate(self._restriction.all_shares(shares), asked)
+    def separate(self, selection: FloatArray, asked: int) -> list[Constraint]:
+        """Return what the features in ``selection`` does not survive."""
+        return self._outer.separate(self._restriction.full_selection(selection), asked)
 
     def enumerate_node(self, remainder: NodeRemainder) -> list[Constraint] | None:
         """Refute all sets that are left, where these are few."""

@@ -15,7 +15,7 @@ from verix_encodings.network.network import Network, Relu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """The margins under the perturbation ``delta``: ``network`` maps shares ``A`` to them.
+    """The margins under the perturbation ``delta``: ``network`` maps a selection ``A`` to them.
 
     ``bounds`` hold for its values where ``0 ≤ A ≤ 1``, as far as that is of interest; ``error``
     bounds the rounding in any row that encodes it. ``inactive`` are neurons asked to have no

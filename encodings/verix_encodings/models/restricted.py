@@ -1,7 +1,7 @@
 """The restriction of a scenario program where most features, and some phases, are fixed.
 
 With ``A_f = 1`` for the features ``fixed_in``, ``A_f`` open for the ``free`` ones and zero for all
-others, a scenario is a network of the free shares alone,
+others, a scenario is a network of the selection among the free features alone,
 
     m(A) = m'(A_free),    m'(u) = m(S u + 1_inside),
 
@@ -42,10 +42,10 @@ class Restriction:
         position[self.free] = np.arange(self.free.size)
         return position
 
-    def all_shares(self, shares: FloatArray) -> FloatArray:
-        """Return the shares of all features for those of the free ones."""
+    def full_selection(self, selection: FloatArray) -> FloatArray:
+        """Extend a selection of the free features to all features."""
         result = self.fixed_in.astype(np.float64)
-        result[self.free] = shares
+        result[self.free] = selection
         return result
 
     def within(self, outer: "Restriction | None") -> "Restriction":
@@ -53,7 +53,7 @@ class Restriction:
         if outer is None:
             return self
         return Restriction(
-            outer.all_shares(self.fixed_in.astype(np.float64)) > 0, outer.free[self.free]
+            outer.full_selection(self.fixed_in.astype(np.float64)) > 0, outer.free[self.free]
         )
 
 

@@ -42,10 +42,10 @@ SLACK = 1e-7
 """How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""
 
 
-def network_of_shares(
+def network_of_selection(
     margins: Network, start: FloatArray, taken: FloatArray, feature_of: IntArray, features: int
 ) -> Network:
-    """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the shares of ``features``.
+    """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the selection of ``features``.
 
     ``feature_of`` is the feature of each coordinate, shape (d,), or -1 where nothing is taken.
     """
@@ -69,7 +69,7 @@ def make_scenario(
     ``OverflowError`` where bounds leave the range of float64.
     """
     end = centre + delta
-    network = network_of_shares(margins, end, delta, feature_of, features)
+    network = network_of_selection(margins, end, delta, feature_of, features)
     bounds = method(network, Interval(np.zeros(features), np.ones(features)))
     box = Interval(np.minimum(centre, end), np.maximum(centre, end))
     # where nothing is folded there is one value more, the input
@@ -113,7 +113,7 @@ class ScenarioProgram:
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
         every = sp.eye_array(lower.size, format="csr")
-        self._shares = Expressions(self.columns, every, np.zeros(lower.size))
+        self._selection = Expressions(self.columns, every, np.zeros(lower.size))
 
     @property
     def constraint_of_rows(self) -> IntArray:
@@ -173,7 +173,7 @@ class ScenarioProgram:
 
         prefix = f"{number}_"
         output = encode_values(
-            builder, network, constraint.bounds, self._shares, relu=relu, prefix=prefix
+            builder, network, constraint.bounds, self._selection, relu=relu, prefix=prefix
         )
         # such a neuron has no column, and nothing else would say what is asked of it
         arguments = dict(taken)

@@ -6,7 +6,7 @@ from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.models.restricted import Restriction
-from verix_encodings.models.scenario import network_of_shares
+from verix_encodings.models.scenario import network_of_selection
 from verix_encodings.network.network import Affine
 
 
@@ -43,7 +43,9 @@ class FirstLayer:
         moved = self._weight * delta
         start = self._p.centre + moved
         if self._behind is None:
-            network = network_of_shares(self._p.margins, start, moved, self._position, self._count)
+            network = network_of_selection(
+                self._p.margins, start, moved, self._position, self._count
+            )
             return np.eye(self._count), np.zeros(self._count), network
         bias = self._first.bias.copy()
         for _, matrix in self._first.terms:

@@ -74,11 +74,11 @@ def local_minimum(
 
 
 def _retreated(
-    perturbations: Perturbations, deltas: FloatArray, shares: FloatArray, start: FloatArray
+    perturbations: Perturbations, deltas: FloatArray, selection: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return shares between both that survive ``deltas``, as ``start`` does, and some farther."""
     for _ in range(_HALVINGS):
-        farther, shares = shares, (shares + start) / 2.0
-        if largest_margin(perturbations, deltas, shares) <= _SURVIVED:
-            return shares, farther
-    return start, shares
+        farther, selection = selection, (selection + start) / 2.0
+        if largest_margin(perturbations, deltas, selection) <= _SURVIVED:
+            return selection, farther
+    return start, selection

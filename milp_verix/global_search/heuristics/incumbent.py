@@ -113,14 +113,14 @@ class Incumbent:
             self.adversary.know(point.reshape(-1) - self._perturbations.centre)
         self.adversary.know(self.adversary.attacked(self.chosen.astype(np.float64))[0])
 
-    def improve(self, shares: FloatArray, bound: float, deadline: float) -> None:
+    def improve(self, selection: FloatArray, bound: float, deadline: float) -> None:
         """Look for a cheaper explanation, of a cost from ``bound`` on."""
         started = time.monotonic()
         try:
             if not self.found:
-                self._repair(shares, deadline)
+                self._repair(selection, deadline)
             else:
-                while bound < self.cost and self._propose(shares, bound, deadline):
+                while bound < self.cost and self._propose(selection, bound, deadline):
                     pass
         finally:
             self.seconds += time.monotonic() - started
@@ -133,7 +133,7 @@ class Incumbent:
                 self._objective,
                 self.chosen.astype(np.float64),
                 lambda: self.adversary.newest,
-                lambda shares: self.adversary.learn(shares, deadline),
+                lambda selection: self.adversary.learn(selection, deadline),
             )
             if least is None:
                 return
@@ -165,7 +165,7 @@ class Incumbent:
             self.adversary.know_worse(chosen, verdict.witness, deadline)
         return verdict
 
-    def _propose(self, shares: FloatArray, bound: float, deadline: float) -> bool:
+    def _propose(self, selection: FloatArray, bound: float, deadline: float) -> bool:
         """Propose sets that cost half of what lies between the best and what failed, or the bound.
 
         Where nothing is left between, the dearest is tried again: more is known by then. Returns
@@ -179,7 +179,7 @@ class Incumbent:
         again = dearest - low < least / 2.0
         half = np.floor((self.cost - low) / 2.0 / least) * least
         budget = dearest if again else min(low + half, dearest)
-        for start in (self.chosen.astype(np.float64), shares):
+        for start in (self.chosen.astype(np.float64), selection):
             if self._chase(start, budget, deadline):
                 if again:
                     self._failed = -np.inf
@@ -188,18 +188,18 @@ class Incumbent:
         self.failures += 1
         return False
 
-    def _chase(self, shares: FloatArray, budget: float, deadline: float) -> bool:
+    def _chase(self, selection: FloatArray, budget: float, deadline: float) -> bool:
         """Propose sets that cost ``budget`` until one is proven; return whether one was."""
         for _ in range(_PROPOSALS):
             if time.monotonic() >= deadline:
                 return False
             chosen = polished(
-                self._perturbations, self._objective, self.adversary.newest, shares, budget
+                self._perturbations, self._objective, self.adversary.newest, selection, budget
             )
             if chosen is None:
                 return False
-            shares = chosen.astype(np.float64)
-            deltas, values = self.adversary.attacked(shares)
+            selection = chosen.astype(np.float64)
+            deltas, values = self.adversary.attacked(selection)
             if np.any(values > 0):
                 self.adversary.know(deltas[:, values > 0])
                 continue
@@ -208,9 +208,9 @@ class Incumbent:
                 return verdict.holds
         return False
 
-    def _repair(self, shares: FloatArray, deadline: float) -> None:
-        """Round ``shares`` up, and add features until the check proves the set."""
-        chosen = ((shares > 0) | self._objective.must) & ~self._objective.must_not
+    def _repair(self, selection: FloatArray, deadline: float) -> None:
+        """Round ``selection`` up, and add features until the check proves the set."""
+        chosen = ((selection > 0) | self._objective.must) & ~self._objective.must_not
         for _ in range(_REPAIRS):
             if time.monotonic() >= deadline:
                 return

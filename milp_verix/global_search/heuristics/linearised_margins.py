@@ -26,14 +26,14 @@ class LinearMargins:
     constant: FloatArray
     matrix: FloatArray
 
-    def at(self, shares: FloatArray) -> FloatArray:
-        """Return all margins at ``shares``."""
-        values: FloatArray = self.constant + self.matrix @ shares
+    def at(self, selection: FloatArray) -> FloatArray:
+        """Return all margins at ``selection``."""
+        values: FloatArray = self.constant + self.matrix @ selection
         return values
 
-    def satisfied_at(self, shares: FloatArray) -> "LinearMargins":
-        """Return the rows that are not above zero at ``shares``."""
-        kept = self.at(shares) <= 0.0
+    def satisfied_at(self, selection: FloatArray) -> "LinearMargins":
+        """Return the rows that are not above zero at ``selection``."""
+        kept = self.at(selection) <= 0.0
         return LinearMargins(self.constant[kept], self.matrix[kept])
 
     def joined(self, *others: "LinearMargins") -> "LinearMargins":
@@ -44,29 +44,31 @@ class LinearMargins:
 
 
 def linear_margins(
-    perturbations: Perturbations, deltas: FloatArray, shares: FloatArray
+    perturbations: Perturbations, deltas: FloatArray, selection: FloatArray
 ) -> LinearMargins:
-    """Return the margins under ``deltas``, shape (d, N), that come closest to zero at ``shares``.
+    """Return the margins under ``deltas``, shape (d, N), closest to zero at ``selection``.
 
     The largest comes first.
     """
     margins = perturbations.margins
-    weight = perturbations.weight(shares)
+    weight = perturbations.weight(selection)
     inputs = perturbations.centre[:, None] + weight[:, None] * deltas
     reached = batch_values(margins, inputs)[-1]
     nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
     outputs, columns = np.unravel_index(nearest, reached.shape)
     values = batch_values(margins, inputs[:, columns])
     slopes = batch_gradients(margins, values, outputs) * deltas[:, columns]
-    matrix = np.zeros((outputs.size, shares.size))
+    matrix = np.zeros((outputs.size, selection.size))
     np.subtract.at(matrix.T, perturbations.feature_of, slopes)
     found = reached[outputs, columns]
-    return LinearMargins(found - matrix @ shares, matrix)
+    return LinearMargins(found - matrix @ selection, matrix)
 
 
-def largest_margin(perturbations: Perturbations, deltas: FloatArray, shares: FloatArray) -> float:
+def largest_margin(
+    perturbations: Perturbations, deltas: FloatArray, selection: FloatArray
+) -> float:
     """Return the largest margin under any of ``deltas``."""
-    return float(np.max(perturbations.reached(perturbations.weight(shares), deltas)))
+    return float(np.max(perturbations.reached(perturbations.weight(selection), deltas)))
 
 
 def minimised(

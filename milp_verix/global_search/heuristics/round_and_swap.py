@@ -44,7 +44,7 @@ class _Centre:
     ``largest`` is the largest margin there.
     """
 
-    shares: FloatArray
+    selection: FloatArray
     worth: FloatArray
     largest: float
 
@@ -53,18 +53,18 @@ def polished(
     perturbations: Perturbations,
     objective: Objective,
     deltas: FloatArray,
-    shares: FloatArray,
+    selection: FloatArray,
     budget: float,
 ) -> BoolArray | None:
-    """Return a set that costs at most ``budget``, near ``shares``, against ``deltas``, (d, N).
+    """Return a set that costs at most ``budget``, near ``selection``, against ``deltas``, (d, N).
 
     None where none is found.
     """
-    found = _survivors(perturbations, objective, deltas, shares, budget)
+    found = _survivors(perturbations, objective, deltas, selection, budget)
     if found is None:
         return None
     rows, centre = found
-    chosen = _chosen(perturbations, objective, deltas, centre.shares, budget)
+    chosen = _chosen(perturbations, objective, deltas, centre.selection, budget)
     if chosen is None:
         whole = _whole(rows, objective, budget, centre)
         if whole is not None:
@@ -76,11 +76,11 @@ def _chosen(
     perturbations: Perturbations,
     objective: Objective,
     deltas: FloatArray,
-    shares: FloatArray,
+    selection: FloatArray,
     budget: float,
 ) -> BoolArray | None:
-    """Round ``shares`` and swap features; return the set if it survives ``deltas``."""
-    chosen = _rounded(shares, objective, budget)
+    """Round ``selection`` and swap features; return the set if it survives ``deltas``."""
+    chosen = _rounded(selection, objective, budget)
     near = linear_margins(perturbations, deltas, chosen.astype(np.float64))
     chosen = _swapped(near, objective, chosen, budget)
     survived = largest_margin(perturbations, deltas, chosen.astype(np.float64)) <= 0
@@ -91,7 +91,7 @@ def _survivors(
     perturbations: Perturbations,
     objective: Objective,
     deltas: FloatArray,
-    shares: FloatArray,
+    selection: FloatArray,
     budget: float,
 ) -> tuple[LinearMargins, _Centre] | None:
     """Return shares that survive ``deltas``, and the margins around the shares before them.
@@ -100,12 +100,12 @@ def _survivors(
     """
     largest = np.inf
     for _ in range(_STEPS):
-        rows = linear_margins(perturbations, deltas, shares)
+        rows = linear_margins(perturbations, deltas, selection)
         centre = _centred(rows, objective, budget)
         if centre is None:
             return None
-        shares, before = centre.shares, largest
-        largest = largest_margin(perturbations, deltas, shares)
+        selection, before = centre.selection, largest
+        largest = largest_margin(perturbations, deltas, selection)
         if largest <= 0:
             return rows, centre
         if largest > before - _PROGRESS:
@@ -134,8 +134,8 @@ def _whole(
     if highs.unavailable() is not None or centre.largest >= 0:
         return None
     free = np.argsort(centre.worth, kind="stable")[:_FREE]
-    shares = np.round(centre.shares)
-    shares[free] = 0.0
+    selection = np.round(centre.selection)
+    selection[free] = 0.0
     builder = ProgramBuilder()
     chosen = builder.add_columns(
         "A", free, objective.least[free], objective.most[free], integer=True
@@ -145,9 +145,9 @@ def _whole(
     numbers = np.arange(rows.constant.size)
     slack = np.full((numbers.size, 1), -1.0)
     terms = [(sp.csr_array(rows.matrix[:, free]), chosen), (sp.csr_array(slack), largest)]
-    builder.add_rows("margin", numbers, terms, -np.inf, -rows.at(shares))
+    builder.add_rows("margin", numbers, terms, -np.inf, -rows.at(selection))
     paid = [(sp.csr_array(objective.costs[free][None, :]), chosen)]
-    builder.add_rows("budget", one, paid, -np.inf, budget - objective.costs @ shares)
+    builder.add_rows("budget", one, paid, -np.inf, budget - objective.costs @ selection)
     session = open_session("highs")
     try:
         program = builder.build()
@@ -162,15 +162,15 @@ def _whole(
         session.close()
     if found.point is None:
         return None
-    shares[free] = np.clip(found.point[chosen], 0.0, 1.0)
-    return shares
+    selection[free] = np.clip(found.point[chosen], 0.0, 1.0)
+    return selection
 
 
-def _rounded(shares: FloatArray, objective: Objective, budget: float) -> BoolArray:
+def _rounded(selection: FloatArray, objective: Objective, budget: float) -> BoolArray:
     """Take the features with the largest shares, as far as the budget goes."""
     chosen = objective.must.copy()
     spent = float(objective.costs[chosen].sum())
-    for feature in np.argsort(-shares, kind="stable"):
+    for feature in np.argsort(-selection, kind="stable"):
         allowed = not (chosen[feature] or objective.must_not[feature])
         if allowed and spent + objective.costs[feature] <= budget + 1e-9:
             chosen[feature] = True

@@ -37,14 +37,14 @@ class Adversary:
         """The perturbations found last, shape (d, N)."""
         return self.pool[:, -_NEWEST:]
 
-    def just_survived(self, shares: FloatArray) -> FloatArray:
-        """Return the newest perturbations that ``shares`` just survive, or do not, shape (d, k)."""
-        return self.newest[:, self.harm(shares) > -_JUST]
+    def just_survived(self, selection: FloatArray) -> FloatArray:
+        """Return the newest perturbations near the limit of ``selection``, shape (d, k)."""
+        return self.newest[:, self.harm(selection) > -_JUST]
 
-    def harm(self, shares: FloatArray) -> FloatArray:
+    def harm(self, selection: FloatArray) -> FloatArray:
         """Return the largest margin under each of the newest perturbations, shape (N,)."""
         p = self._perturbations
-        worst: FloatArray = np.max(p.reached(p.weight(shares), self.newest), axis=0)
+        worst: FloatArray = np.max(p.reached(p.weight(selection), self.newest), axis=0)
         return worst
 
     def know(self, deltas: FloatArray) -> None:
@@ -66,13 +66,13 @@ class Adversary:
         if value > 0:
             self.know(delta)
 
-    def attacked(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def attacked(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the worst perturbation found for each margin, shape (d, m), and its value."""
         zero = np.zeros((self.pool.shape[0], 1))
         starts = np.concatenate([zero, self.newest], axis=1)
-        weight = self._perturbations.weight(shares)
+        weight = self._perturbations.weight(selection)
         deltas, values = self._perturbations.worst(weight, starts, _CLIMBS, self._late)
-        whole = bool(np.all((shares == 0) | (shares == 1)))
+        whole = bool(np.all((selection == 0) | (selection == 1)))
         if whole and np.max(values) <= 0 and not self._late():
             # a check costs much more than another look
             found = self._perturbations.worst(weight, starts, _MORE_CLIMBS, self._late)
@@ -81,34 +81,34 @@ class Adversary:
             values = np.maximum(values, found[1])
         return deltas, values
 
-    def worst(self, shares: FloatArray, deadline: float) -> tuple[FloatArray, float]:
+    def worst(self, selection: FloatArray, deadline: float) -> tuple[FloatArray, float]:
         """Return the worst perturbation for any margin, shape (d,), and its value.
 
         It is the worst there is where that can be found out soon, and the worst found elsewhere.
         """
-        return self._worse(shares, *self.attacked(shares), deadline)
+        return self._worse(selection, *self.attacked(selection), deadline)
 
-    def learn(self, shares: FloatArray, deadline: float) -> float:
-        """Add what ``shares`` do not survive; return the largest margin, zero if there is none."""
-        deltas, values = self.attacked(shares)
+    def learn(self, selection: FloatArray, deadline: float) -> float:
+        """Add what ``selection`` does not survive; return the largest margin, zero if none is."""
+        deltas, values = self.attacked(selection)
         if np.any(values > _HARMLESS):
             self.know(deltas[:, values > _HARMLESS])
             return float(np.max(values))
-        delta, value = self._worse(shares, deltas, values, deadline)
+        delta, value = self._worse(selection, deltas, values, deadline)
         if value <= _HARMLESS:
             return 0.0
         self.know(delta)
         return value
 
     def _worse(
-        self, shares: FloatArray, deltas: FloatArray, values: FloatArray, deadline: float
+        self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: float
     ) -> tuple[FloatArray, float]:
         """Return what is worse than all of ``deltas``, or the worst of them."""
         least = max(float(np.max(values)), 0.0) + _HARMLESS
-        further = self._worst_case.against(shares, least, deadline)
+        further = self._worst_case.against(selection, least, deadline)
         if further is not None:
             # what is not felt may hurt yet, once it is
             p = self._perturbations
-            deltas, values = p.worst(p.weight(shares), further[:, None], 1, self._late)
+            deltas, values = p.worst(p.weight(selection), further[:, None], 1, self._late)
         margin = int(np.argmax(values))
         return deltas[:, margin], float(values[margin])

@@ -51,7 +51,7 @@ class WorstCase:
         self._spent = 0.0
         self._able = perturbations.norm != "l2"
 
-    def against(self, shares: FloatArray, least: float, deadline: float) -> FloatArray | None:
+    def against(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
         """Return the perturbation under which the largest margin is larger than ``least``, if any.
 
         None, too, where that could not be found out by ``deadline`` or in the time that is left.
@@ -61,7 +61,7 @@ class WorstCase:
         if not self._able or left <= 0:
             return None
         try:
-            return self._worst(shares, least, min(deadline, now + left))
+            return self._worst(selection, least, min(deadline, now + left))
         except (OverflowError, SolverError):
             # nothing rests on it, and what fails once does so again
             self._able = False
@@ -69,9 +69,9 @@ class WorstCase:
         finally:
             self._spent += time.monotonic() - now
 
-    def _worst(self, shares: FloatArray, least: float, deadline: float) -> FloatArray | None:
+    def _worst(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
         p = self._perturbations
-        weight, found = p.weight(shares), None
+        weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
         # what is not felt is no column
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))

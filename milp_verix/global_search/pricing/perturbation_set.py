@@ -44,9 +44,9 @@ class Perturbations:
     radius: float
     feature_of: IntArray
 
-    def weight(self, shares: FloatArray | BoolArray) -> FloatArray:
+    def weight(self, selection: FloatArray | BoolArray) -> FloatArray:
         """Return ``w``, shape (d,), for the shares of features that are fixed."""
-        return 1.0 - shares[self.feature_of].astype(np.float64)
+        return 1.0 - selection[self.feature_of].astype(np.float64)
 
     def free(self, chosen: BoolArray) -> IntArray:
         """Return the coordinates of the features that are not ``chosen``."""

@@ -41,19 +41,19 @@ class ConstraintPool:
             self.constraints.append(constraint)
         return numbers
 
-    def reached(self, shares: FloatArray) -> list[FloatArray]:
+    def reached(self, selection: FloatArray) -> list[FloatArray]:
         """Return every value of the margins' network under each perturbation, (size, N) each."""
         p = self.perturbations
-        inputs = p.centre[:, None] + p.weight(shares)[:, None] * self.deltas
+        inputs = p.centre[:, None] + p.weight(selection)[:, None] * self.deltas
         return batch_values(p.margins, inputs)
 
-    def missing(self, shares: FloatArray, worst: FloatArray, held: Set[int]) -> int | None:
-        """Return the constraint not ``held`` that ``shares`` violate most, if any.
+    def missing(self, selection: FloatArray, worst: FloatArray, held: Set[int]) -> int | None:
+        """Return the constraint not ``held`` that ``selection`` violates most, if any.
 
         ``worst`` are the largest margins under each perturbation, shape (N,).
         """
         violated = {
-            number: 1.0 - float(shares[constraint.features].sum())
+            number: 1.0 - float(selection[constraint.features].sum())
             for number, constraint in enumerate(self.constraints)
             if isinstance(constraint, Cover)
         }

@@ -17,7 +17,7 @@ Fixings: TypeAlias = tuple[IntArray, FloatArray]
 class Relaxed:
     """The relaxation with some columns fixed.
 
-    ``bound`` is proven, infinite where it is infeasible. ``shares`` of the features are those of
+    ``bound`` is proven, infinite where it is infeasible. ``selection`` of the features are those of
     its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
     feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
     that keep their value in everything cheaper than asked for. ``penalties`` are what the bound
@@ -25,7 +25,7 @@ class Relaxed:
     """
 
     bound: float
-    shares: FloatArray | None = None
+    selection: FloatArray | None = None
     phase: int | None = None
     forced: Fixings = (_NONE, _NOTHING)
     penalties: FloatArray | None = None
@@ -34,11 +34,13 @@ class Relaxed:
     @property
     def whole(self) -> bool:
         """Whether every feature is in or out."""
-        return self.shares is not None and bool(np.all((self.shares == 0) | (self.shares == 1)))
+        return self.selection is not None and bool(
+            np.all((self.selection == 0) | (self.selection == 1))
+        )
 
 
 def forced_features(
-    penalties: FloatArray | None, shares: FloatArray, fixed: IntArray, slack: float
+    penalties: FloatArray | None, selection: FloatArray, fixed: IntArray, slack: float
 ) -> Fixings:
     """Return the features that would cost more than ``slack`` elsewhere, and where they are.
 
@@ -50,6 +52,6 @@ def forced_features(
     free = np.ones(penalties.size, dtype=bool)
     free[fixed[fixed < penalties.size]] = False
     far = np.abs(penalties) > slack + 1e-6 * (1.0 + slack)
-    at_end = np.where(penalties > 0, shares == 0.0, shares == 1.0)
+    at_end = np.where(penalties > 0, selection == 0.0, selection == 1.0)
     forced = np.flatnonzero(free & far & at_end)
-    return forced, shares[forced]
+    return forced, selection[forced]

@@ -270,8 +270,10 @@ class Relaxation:
             now.safe, y, groups, features, row_error=now.error, ends=now.ends(fixings)
         )
 
-    def _all_shares(self, shares: FloatArray) -> FloatArray:
-        return shares if self._restriction is None else self._restriction.all_shares(shares)
+    def _full_selection(self, selection: FloatArray) -> FloatArray:
+        return (
+            selection if self._restriction is None else self._restriction.full_selection(selection)
+        )
 
     def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> Relaxed:
         """Solve with the columns in ``fixings`` fixed, until ``deadline``.
@@ -312,20 +314,20 @@ class Relaxation:
             # numerical trouble: smaller boxes have less of it
             return Relaxed(bound, phase=now.any_free(columns)), None
         count = self._costs.size
-        shares = np.clip(result.point[:count], 0.0, 1.0)
-        nearest = np.round(shares)
-        shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
+        selection = np.clip(result.point[:count], 0.0, 1.0)
+        nearest = np.round(selection)
+        selection = np.where(np.abs(selection - nearest) <= _WHOLE, nearest, selection)
         self._last = result
-        everyone = self._all_shares(shares)
+        everyone = self._full_selection(selection)
         there = self._pool.reached(everyone)
         worst = np.max(there[-1], axis=0)
         missing = self._pool.missing(everyone, worst, self._held)
         if missing is not None:
             return Relaxed(bound), missing
-        forced = forced_features(penalties, shares, columns, cutoff - bound)
+        forced = forced_features(penalties, selection, columns, cutoff - bound)
         slopes = margin_slopes(self._pool, self._held, there, now.table, self._scenario_of_phases)
         phase = None if slopes is None else now.choice.worst(result, columns, slopes)
-        return Relaxed(bound, shares, phase, forced, penalties), None
+        return Relaxed(bound, selection, phase, forced, penalties), None
 
     def close(self) -> None:
         """Free the linear program."""

@@ -116,9 +116,9 @@ class _MultiplierLp:
         scaled, known = matrix / self._size[:, None], constant / self._size
         farthest = float(np.max(np.abs(known) + np.abs(scaled).sum(axis=1), initial=0.0))
         builder = ProgramBuilder()
-        shares = builder.add_columns("A", np.arange(features), 0.0, 1.0)
+        selection = builder.add_columns("A", np.arange(features), 0.0, 1.0)
         t = builder.add_columns("t", np.arange(1), -farthest, farthest)
-        terms = [(scaled, shares), (np.full((rows, 1), -1.0), t)]
+        terms = [(scaled, selection), (np.full((rows, 1), -1.0), t)]
         builder.add_rows("row", np.arange(rows), terms, -np.inf, -known)
         self._program = builder.build()
         lp.load(self._program)
