@@ -16,16 +16,18 @@ def test_sets_are_counted_up_to_what_penalties_are_rounded_by(seed: int) -> None
     size = int(rng.integers(0, 11))
     # many sets lose the slack and nothing more
     kinds = rng.normal(size=size), rng.integers(-6, 7, size).astype(float)
-    penalties = kinds[seed % 2] * (rng.random(size) < 0.9)
+    reduced_costs = kinds[seed % 2] * (rng.random(size) < 0.9)
     slack = float(rng.uniform(0.1, 4.0) if seed % 4 == 0 else rng.integers(1, 12))
-    lost = _SUBSETS[size] @ np.abs(penalties)
-    counted = count_of_ways(penalties, slack)
+    lost = _SUBSETS[size] @ np.abs(reduced_costs)
+    counted = count_of_ways(reduced_costs, slack)
     assert counted >= np.count_nonzero(lost <= slack)
-    # each penalty is rounded down by less than a hundredth of the slack
+    # each reduced cost is rounded down by less than a hundredth of the slack
     assert counted <= np.count_nonzero(lost <= slack * (1.0 + size / 100))
     # scales of which float64 has no tenths
     for scale in (0.1, 1 / 3, 1e-9, 1e9):
-        assert count_of_ways(scale * penalties, scale * slack) >= np.count_nonzero(lost <= slack)
+        assert count_of_ways(scale * reduced_costs, scale * slack) >= np.count_nonzero(
+            lost <= slack
+        )
 
 
 def test_the_count_tells_few_from_many() -> None:
@@ -48,5 +50,5 @@ def test_what_is_no_number_counts_as_too_many(wrong: float) -> None:
 
 @pytest.mark.parametrize("slack", [5e-324, 1e-307, 1e-300])
 def test_next_to_no_slack(slack: float) -> None:
-    penalties = np.array([0.0, 1.0, -1.0, 1e-9])
-    assert 2.0 <= count_of_ways(penalties, slack) <= 4.0
+    reduced_costs = np.array([0.0, 1.0, -1.0, 1e-9])
+    assert 2.0 <= count_of_ways(reduced_costs, slack) <= 4.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix.global_search.relaxation.lp import relaxed_program
-from milp_verix.global_search.relaxation.node import forced_features
+from milp_verix.global_search.relaxation.node import fixed_by_reduced_cost
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
@@ -18,14 +18,14 @@ _NONE = np.zeros(0, dtype=np.intp)
 
 def test_what_is_forced_costs_more_than_the_slack_elsewhere() -> None:
     # three that would cost too much, two that would not by little, two that are at neither end
-    penalties = np.array([2.1, -2.1, 9.0, 1.9, -1.9, 9.0, 9.0])
+    reduced_costs = np.array([2.1, -2.1, 9.0, 1.9, -1.9, 9.0, 9.0])
     selection = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.5, 1.0])
-    columns, values = forced_features(penalties, selection, np.array([2, 40]), 2.0)
+    columns, values = fixed_by_reduced_cost(reduced_costs, selection, np.array([2, 40]), 2.0)
     assert (columns.tolist(), values.tolist()) == ([0, 1], [0.0, 1.0])
-    assert forced_features(-penalties, selection, _NONE, 2.0)[0].tolist() == [6]
+    assert fixed_by_reduced_cost(-reduced_costs, selection, _NONE, 2.0)[0].tolist() == [6]
     for slack in (np.inf, np.nan):
-        assert forced_features(penalties, selection, _NONE, slack)[0].size == 0
-    assert forced_features(None, selection, _NONE, 2.0)[0].size == 0
+        assert fixed_by_reduced_cost(reduced_costs, selection, _NONE, slack)[0].size == 0
+    assert fixed_by_reduced_cost(None, selection, _NONE, 2.0)[0].size == 0
 
 
 def test_rows_that_may_be_off_prove_less(tmp_path: Path) -> None:

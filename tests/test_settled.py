@@ -67,26 +67,28 @@ def test_candidates_are_those_of_enumeration(seed: int, monkeypatch: pytest.Monk
     count = int(rng.integers(0, 9))
     kinds = (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count))
     costs = kinds[seed % _KINDS]
-    penalties = rng.normal(scale=0.3, size=count) * (rng.random(count) < 0.8)
+    reduced_costs = rng.normal(scale=0.3, size=count) * (rng.random(count) < 0.8)
     bound = float(rng.uniform(0, costs.sum() + 0.1))
     budget = bound + float(rng.uniform(-0.2, 1.5))
-    found = candidates(costs, penalties, bound, budget, 1000)
+    found = candidates(costs, reduced_costs, bound, budget, 1000)
     assert found is not None
     got = {tuple(row) for row in found.rows().tolist()}
     assert len(got) == len(found)
     for bits in product((False, True), repeat=count):
         taken = np.array(bits, dtype=bool)
         cost = float(costs[taken].sum())
-        lost = np.maximum(penalties[taken], 0).sum() + np.maximum(-penalties[~taken], 0).sum()
+        lost = (
+            np.maximum(reduced_costs[taken], 0).sum() + np.maximum(-reduced_costs[~taken], 0).sum()
+        )
         room = min(cost - bound - lost, budget - cost)
-        for_nothing = np.any(~taken & (costs == 0) & (penalties <= 0))
+        for_nothing = np.any(~taken & (costs == 0) & (reduced_costs <= 0))
         if abs(room) > 1e-3:
             assert (bits in got) == (room > 0 and not for_nothing)
     if len(found) > 1:
-        assert candidates(costs, penalties, bound, budget, len(found) - 1) is None
+        assert candidates(costs, reduced_costs, bound, budget, len(found) - 1) is None
     if count:
-        penalties[0] = np.nan
-        assert candidates(costs, penalties, bound, budget, 1000) is None
+        reduced_costs[0] = np.nan
+        assert candidates(costs, reduced_costs, bound, budget, 1000) is None
 
 
 def _restriction_of(rng: np.random.Generator, count: int) -> Restriction:

@@ -204,7 +204,7 @@ def test_no_set_of_a_node_is_below_its_bound_or_without_what_is_forced(tmp_path:
             # a little above each cost: what is forced is about sets that are cheaper
             for limit in [cost + 1e-3 for cost in costs[:4]]:
                 relaxed = relaxation.solve(fixings, limit, np.inf)
-                columns, values = relaxed.forced
+                columns, values = relaxed.reduced_cost_fixings
                 forced += columns.size
                 for taken in (s for s in mine if relaxation.cost(s > 0) < limit):
                     cost = relaxation.cost(taken > 0)
@@ -385,12 +385,12 @@ def test_rows_are_asked_only_where_there_are_too_many_sets_for_the_network(
 def test_the_rest_of_an_inner_search_is_one_of_all_features() -> None:
     outer = Restriction(np.array([True, False, False, False, False]), np.array([1, 3, 4]))
     inner = Restriction(np.array([False, True, False]), np.array([0, 2]))
-    selection, penalties = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
-    remainder = NodeRemainder(inner, selection, penalties, 1.5, 2.0, lambda _: None).within(
+    selection, reduced_costs = np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.2, -0.3])
+    remainder = NodeRemainder(inner, selection, reduced_costs, 1.5, 2.0, lambda _: None).within(
         outer, 3.0
     )
     assert remainder.restriction.fixed_in.tolist() == [True, False, False, True, False]
     assert remainder.restriction.free.tolist() == [1, 4]
     assert remainder.selection.tolist() == [1.0, 0.5, 0.0, 1.0, 0.0]
-    assert remainder.penalties.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
+    assert remainder.reduced_costs.tolist() == [0.0, 0.1, 0.0, 0.2, -0.3]
     assert (remainder.bound, remainder.budget) == (4.5, 5.0)

@@ -145,7 +145,7 @@ class ScenarioTree:
             self._closed = min(self._closed, bound)
         elif not self._settle(node, bound, relaxed):
             if relaxed.phase is not None:
-                self._split(node, bound, relaxed.phase, relaxed.forced)
+                self._split(node, bound, relaxed.phase, relaxed.reduced_cost_fixings)
             else:
                 self._advance(node, bound, relaxed, deadline)
 
@@ -156,14 +156,14 @@ class ScenarioTree:
         """
         if relaxed.selection is None:
             return False
-        restriction = self._relaxation.remaining([node.fixings, relaxed.forced])
+        restriction = self._relaxation.remaining([node.fixings, relaxed.reduced_cost_fixings])
         spent = self._relaxation.cost(restriction.fixed_in)
         found = None
-        if relaxed.penalties is not None:
+        if relaxed.reduced_costs is not None:
             remainder = NodeRemainder(
                 restriction,
                 relaxed.selection,
-                relaxed.penalties,
+                relaxed.reduced_costs,
                 relaxed.bound,
                 self._cutoff(),
                 lambda most: self._relaxation.surviving(
@@ -177,7 +177,7 @@ class ScenarioTree:
             return True
         if not 0 < restriction.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.selection.size):
             return False
-        if relaxed.forced[0].size:
+        if relaxed.reduced_cost_fixings[0].size:
             self._ruled_out()
         relaxation = self._relaxation.reduced(restriction, node.fixings)
         if relaxation is None:
@@ -235,16 +235,16 @@ class ScenarioTree:
             undecided = np.minimum(relaxed.selection, 1.0 - relaxed.selection)
             # a further split of features changes little
             asked = node.asked + 1
-            self._split(node, bound, int(np.argmax(undecided)), relaxed.forced, asked)
+            self._split(node, bound, int(np.argmax(undecided)), relaxed.reduced_cost_fixings, asked)
 
     def _split(
-        self, node: _Node, bound: float, column: int, forced: Fixings, asked: int = 0
+        self, node: _Node, bound: float, column: int, reduced_cost_fixings: Fixings, asked: int = 0
     ) -> None:
-        if forced[0].size:
+        if reduced_cost_fixings[0].size:
             self._ruled_out()
-        columns = np.concatenate([node.fixings[0], forced[0], [column]])
+        columns = np.concatenate([node.fixings[0], reduced_cost_fixings[0], [column]])
         for end in (0.0, 1.0):
-            fixings = columns, np.concatenate([node.fixings[1], forced[1], [end]])
+            fixings = columns, np.concatenate([node.fixings[1], reduced_cost_fixings[1], [end]])
             number = 2 * self.nodes + int(end)
             heapq.heappush(self._open, _Node(bound, node.height - 1, number, fixings, asked))
 

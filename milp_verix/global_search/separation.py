@@ -65,27 +65,27 @@ class SeparationOracle(Protocol):
 class NodeRemainder:
     """The sets that are left in a node: those with the features inside and some of the free ones.
 
-    They cost ``budget`` at most, and ``bound`` at least; by as much as ``penalties`` say, more than
-    that where a feature is in, if positive, or out, if negative. ``selection`` are near them.
+    They cost ``budget`` at most, and ``bound`` at least; by as much as ``reduced_costs`` say, more
+    than that where a feature is in, if positive, or out, if negative. ``selection`` are near them.
     ``surviving`` returns those that each scenario leaves, if that can be found out by looking at
     not more beginnings at a time than given.
     """
 
     restriction: Restriction
     selection: FloatArray
-    penalties: FloatArray
+    reduced_costs: FloatArray
     bound: float
     budget: float
     surviving: Callable[[int], CandidateSets | None]
 
     def within(self, outer: Restriction, spent: float) -> "NodeRemainder":
         """Return the same among all features, where these are the free ones of ``outer``."""
-        penalties = np.zeros(outer.fixed_in.size)
-        penalties[outer.free] = self.penalties
+        reduced_costs = np.zeros(outer.fixed_in.size)
+        reduced_costs[outer.free] = self.reduced_costs
         return NodeRemainder(
             self.restriction.within(outer),
             outer.full_selection(self.selection),
-            penalties,
+            reduced_costs,
             self.bound + spent,
             self.budget + spent,
             # the free features are the same, in the same order
@@ -183,8 +183,8 @@ class Separator:
         """Return the sets that are left, if these are few: by the bound alone, or by all rows."""
         free, costs = remainder.restriction.free, self._incumbent.costs
         spent = float(costs[remainder.restriction.fixed_in].sum())
-        penalties = remainder.penalties[free]
-        ways = count_of_ways(penalties, remainder.budget - remainder.bound)
+        reduced_costs = remainder.reduced_costs[free]
+        ways = count_of_ways(reduced_costs, remainder.budget - remainder.bound)
         if ways > _MOST_WAYS:
             return None
         work = self._entries + self._folded * free.size
@@ -194,7 +194,7 @@ class Separator:
         sets = None
         if ways <= _WAYS_PER_SET * most:
             bounds = remainder.bound - spent, remainder.budget - spent
-            sets = candidates(costs[free], penalties, *bounds, most)
+            sets = candidates(costs[free], reduced_costs, *bounds, most)
         return remainder.surviving(_MOST_BEGINNINGS) if sets is None else sets
 
     def _refute(self, remainder: NodeRemainder, sets: CandidateSets) -> list[Constraint] | None:

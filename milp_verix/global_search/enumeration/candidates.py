@@ -1,11 +1,11 @@
-"""The sets of features that a bound and its penalties leave.
+"""The sets of features that a bound and its reduced costs leave.
 
 A relaxation with row duals ``y`` and reduced costs ``d = c − yᵀ M`` proves more than its bound: a
 set that has some feature where the relaxation does not want it costs more by that reduced cost. So
 few sets are left where the bound is near what is asked for, however many features are free.
 
-Most of them differ in the few features of the least penalties, which are the second half of a set.
-All ways to choose these are listed once, by what they cost and lose; the first half is chosen
+Most of them differ in the few features of the least reduced costs, which are the second half of a
+set. All ways to choose these are listed once, by what they cost and lose; the first half is chosen
 feature by feature, and what completes one is a few slices of that list.
 """
 
@@ -23,18 +23,18 @@ _STEPS = 100
 
 
 def candidates(
-    costs: FloatArray, penalties: FloatArray, bound: float, budget: float, most: int
+    costs: FloatArray, reduced_costs: FloatArray, bound: float, budget: float, most: int
 ) -> CandidateSets | None:
     """Return the subsets ``A`` with ``bound + Σ_f p_f(A) ≤ c·A ≤ budget``.
 
-    ``p_f`` is ``penalties[f]`` where that is positive and ``f`` is in ``A``, its size where it is
-    negative and ``f`` is not in ``A``. A set is left out where another has one feature more, for
-    nothing. None where there are more than ``most``, or seem to be, or a penalty is no number.
+    ``p_f`` is ``reduced_costs[f]`` where that is positive and ``f`` is in ``A``, its size where it
+    is negative and ``f`` is not in ``A``. A set is left out where another has one feature more, for
+    nothing. None where there are more than ``most``, or seem to be, or a reduced cost is no number.
     """
-    if not np.isfinite(penalties).all():
+    if not np.isfinite(reduced_costs).all():
         return None
-    order = np.argsort(-np.abs(penalties), kind="stable")
-    second, paid, lost = _all_ways(costs, penalties, order)
+    order = np.argsort(-np.abs(reduced_costs), kind="stable")
+    second, paid, lost = _all_ways(costs, reduced_costs, order)
     here = order.size - second.shape[0]
     # what costs more than the budget is not asked for; what is proven is proven up to rounding
     limit, tolerance = budget + _ROUNDING * max(1.0, abs(budget)), _PROVEN * (1.0 + abs(budget))
@@ -43,7 +43,7 @@ def candidates(
     start = np.array([[limit], [budget + tolerance - bound], [to_all]])
     # a first half has more than one second half for each of its features, as a rule
     fewer = most // max(order.size - here, 1)
-    frontier = _few_ways(costs, penalties, order[:here], start, fewer)
+    frontier = _few_ways(costs, reduced_costs, order[:here], start, fewer)
     if frontier is None:
         return None
     left = frontier.left
@@ -65,15 +65,15 @@ def candidates(
     )
 
 
-def count_of_ways(penalties: FloatArray, slack: float) -> float:
+def count_of_ways(reduced_costs: FloatArray, slack: float) -> float:
     """Return about how many sets lose ``slack`` at most, whatever they cost.
 
-    What a penalty is rounded down by lets some more in. Infinite where a penalty is no number or
-    ``slack`` is not above zero.
+    What a reduced cost is rounded down by lets some more in. Infinite where a reduced cost is no
+    number or ``slack`` is not above zero.
     """
-    if not (np.isfinite(penalties).all() and slack > 0.0):
+    if not (np.isfinite(reduced_costs).all() and slack > 0.0):
         return np.inf
-    sizes = np.abs(penalties)
+    sizes = np.abs(reduced_costs)
     lost = (sizes[sizes <= slack] / slack * _STEPS).astype(np.intp)
     # how many ways lose each number of steps, of the features so far
     ways = np.zeros(_STEPS + 1)
@@ -83,13 +83,13 @@ def count_of_ways(penalties: FloatArray, slack: float) -> float:
     return float(ways.sum())
 
 
-def _choices(cost: float, penalty: float) -> tuple[bool, ...]:
+def _choices(cost: float, reduced_cost: float) -> tuple[bool, ...]:
     """Return whether the feature is in, or not: what costs nothing and is not unwanted is in."""
-    return (True,) if cost == 0 and penalty <= 0 else (True, False)
+    return (True,) if cost == 0 and reduced_cost <= 0 else (True, False)
 
 
 def _all_ways(
-    costs: FloatArray, penalties: FloatArray, order: IntArray
+    costs: FloatArray, reduced_costs: FloatArray, order: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return all ways to choose the last of ``order``, what they cost and what they lose.
 
@@ -98,21 +98,23 @@ def _all_ways(
     """
     ways, paid, lost = np.zeros((0, 1)), np.zeros(1), np.zeros(1)
     for feature in order[::-1]:
-        cost, penalty = costs[feature], penalties[feature]
-        sides = _choices(cost, penalty)
+        cost, reduced_cost = costs[feature], reduced_costs[feature]
+        sides = _choices(cost, reduced_cost)
         now = np.concatenate([paid + cost * inside for inside in sides])
         if now.size > _MOST_SECOND or np.unique(now).size > _MOST_COSTS:
             break
         row = np.repeat(np.array(sides, dtype=np.float64), paid.size)
         ways = np.concatenate([row[None, :], np.tile(ways, len(sides))])
-        lost = np.concatenate([lost + max(penalty if i else -penalty, 0.0) for i in sides])
+        lost = np.concatenate(
+            [lost + max(reduced_cost if i else -reduced_cost, 0.0) for i in sides]
+        )
         paid = now
     ranked = np.lexsort((lost, paid))
     return ways[:, ranked], paid[ranked], lost[ranked]
 
 
 def _few_ways(
-    costs: FloatArray, penalties: FloatArray, features: IntArray, start: FloatArray, most: int
+    costs: FloatArray, reduced_costs: FloatArray, features: IntArray, start: FloatArray, most: int
 ) -> Frontier | None:
     """Choose ``features`` one after the other in all ways that leave nothing of ``start`` negative.
 
@@ -121,10 +123,10 @@ def _few_ways(
     """
     frontier = Frontier(start)
     for feature in features:
-        cost, penalty = costs[feature], penalties[feature]
+        cost, reduced_cost = costs[feature], reduced_costs[feature]
         sides = []
-        for side in _choices(cost, penalty):
-            loss = max(penalty if side else -penalty, 0.0)
+        for side in _choices(cost, reduced_cost):
+            loss = max(reduced_cost if side else -reduced_cost, 0.0)
             sides.append((side, np.array([cost, loss, loss] if side else [0.0, loss, cost + loss])))
         frontier.choose(sides)
         if frontier.ways > most:

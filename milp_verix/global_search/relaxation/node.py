@@ -19,16 +19,17 @@ class Relaxed:
 
     ``bound`` is proven, infinite where it is infeasible. ``selection`` of the features are those of
     its optimum, shape (features,), None where there is none; ``phase`` is the integer column, no
-    feature, that it gets most wrong, None where every scenario is survived. ``forced`` are features
-    that keep their value in everything cheaper than asked for. ``penalties`` are what the bound
-    gains by each feature's being in, where positive, or out, where negative.
+    feature, that it gets most wrong, None where every scenario is survived.
+    ``reduced_cost_fixings`` are features that keep their value in everything cheaper than asked
+    for. ``reduced_costs`` are what the bound gains by each feature's being in, where positive, or
+    out, where negative.
     """
 
     bound: float
     selection: FloatArray | None = None
     phase: int | None = None
-    forced: Fixings = (_NONE, _NOTHING)
-    penalties: FloatArray | None = None
+    reduced_cost_fixings: Fixings = (_NONE, _NOTHING)
+    reduced_costs: FloatArray | None = None
     late: bool = False
 
     @property
@@ -39,19 +40,19 @@ class Relaxed:
         )
 
 
-def forced_features(
-    penalties: FloatArray | None, selection: FloatArray, fixed: IntArray, slack: float
+def fixed_by_reduced_cost(
+    reduced_costs: FloatArray | None, selection: FloatArray, fixed: IntArray, slack: float
 ) -> Fixings:
     """Return the features that would cost more than ``slack`` elsewhere, and where they are.
 
     A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other. The
     first columns are those of the features; ``fixed`` ones are left out.
     """
-    if penalties is None or not np.isfinite(slack):
+    if reduced_costs is None or not np.isfinite(slack):
         return _NONE, _NOTHING
-    free = np.ones(penalties.size, dtype=bool)
-    free[fixed[fixed < penalties.size]] = False
-    far = np.abs(penalties) > slack + 1e-6 * (1.0 + slack)
-    at_end = np.where(penalties > 0, selection == 0.0, selection == 1.0)
-    forced = np.flatnonzero(free & far & at_end)
-    return forced, selection[forced]
+    free = np.ones(reduced_costs.size, dtype=bool)
+    free[fixed[fixed < reduced_costs.size]] = False
+    far = np.abs(reduced_costs) > slack + 1e-6 * (1.0 + slack)
+    at_end = np.where(reduced_costs > 0, selection == 0.0, selection == 1.0)
+    features = np.flatnonzero(free & far & at_end)
+    return features, selection[features]

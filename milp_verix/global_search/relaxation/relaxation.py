@@ -14,7 +14,7 @@ from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.coupling import alike, coupled
 from milp_verix.global_search.relaxation.lp import relaxed_program
 from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
-from milp_verix.global_search.relaxation.node import Fixings, Relaxed, forced_features
+from milp_verix.global_search.relaxation.node import Fixings, Relaxed, fixed_by_reduced_cost
 from milp_verix.global_search.relaxation.surrogates import (
     Surrogates,
     no_surrogates,
@@ -298,14 +298,14 @@ class Relaxation:
         columns, now = fixings[0], self._now
         ends = now.ends(fixings)
         self._lp.set_bounds(*ends)
-        bound, penalties = -np.inf, None
+        bound, reduced_costs = -np.inf, None
         # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
         for limit in (cutoff + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return Relaxed(-np.inf, late=True), None
-            bound, penalties = now.proven(ends, result)
+            bound, reduced_costs = now.proven(ends, result)
             if result.status is not SolveStatus.TARGET or bound >= cutoff:
                 break
         if bound >= cutoff:
@@ -324,10 +324,12 @@ class Relaxation:
         missing = self._pool.missing(everyone, worst, self._held)
         if missing is not None:
             return Relaxed(bound), missing
-        forced = forced_features(penalties, selection, columns, cutoff - bound)
+        reduced_cost_fixings = fixed_by_reduced_cost(
+            reduced_costs, selection, columns, cutoff - bound
+        )
         slopes = margin_slopes(self._pool, self._held, there, now.table, self._scenario_of_phases)
         phase = None if slopes is None else now.choice.worst(result, columns, slopes)
-        return Relaxed(bound, selection, phase, forced, penalties), None
+        return Relaxed(bound, selection, phase, reduced_cost_fixings, reduced_costs), None
 
     def close(self) -> None:
         """Free the linear program."""

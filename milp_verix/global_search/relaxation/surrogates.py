@@ -2,7 +2,7 @@
 
 The row duals of an optimum aggregate all rows of a program to its bound. Those of one scenario's
 rows alone aggregate these to a surrogate ``g·A + h ≤ 0``, with every other column where it asks
-least (``SafeBound.surrogate``). The bound and its penalties say
+least (``SafeBound.surrogate``). The bound and its reduced costs say
 what the sum of these says: of a million sets that satisfy the sum, hardly one satisfies each. All
 together they rule out most sets before these are chosen to the end
 (:mod:`~milp_verix.global_search.relaxation.surviving_sets`).
