@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from milp_verix import explain
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.live import live_encoding_of
-from milp_verix.oracle.margin_check import Claim
+from milp_verix.oracle.margin_check import MarginCheck
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
@@ -197,7 +197,7 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], *, live: bool) ->
     for free in subsets:
         region = problem.ball.region(free)
         bounds = interval_bounds(margins, region)
-        claim = Claim(
+        claim = MarginCheck(
             problem,
             margins,
             session,

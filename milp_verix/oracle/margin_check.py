@@ -1,4 +1,4 @@
-"""The work on one claim: one program, maximised for one margin after the other.
+"""A check of margins: one program, maximised for one margin after the other.
 
 A margin holds only by a proven dual bound below zero. Where the ball is approximated from outside
 (L2 on a solver without quadratic rows), tangents cut off what lies outside until it decides. Smooth
@@ -48,11 +48,11 @@ class _Margin:
 
 
 @dataclass(slots=True)
-class Claim:
-    """That ``margins`` stay below zero over ``region``, with the coordinates ``free`` free.
+class MarginCheck:
+    """A check that ``margins`` stay below zero over ``region``, where coordinates ``free`` move.
 
     ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
-    the session takes the quadratic row of an L2 ball as it is, ``relaxed`` that phases need not be
+    the session takes the quadratic row of an L2 ball as it is, ``lp_only`` that phases need not be
     decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
     activation at last. ``live`` is restricted to ``bounds`` instead of encoding the network again,
     see ``live.live_encoding_of``. ``worst`` holds, for each margin asked about, its
@@ -71,7 +71,7 @@ class Claim:
     deadline: float
     native: bool = False
     live: LiveEncoding | None = None
-    relaxed: bool = False
+    lp_only: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
     _points: list[FloatArray] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Claim:
         if self._encoding is None:
             self._encoding = self._encoded() if self.live is None else self.live.over(self.bounds)
             program = self._encoding.program
-            self.session.load(program.relaxed if self.relaxed else program)
+            self.session.load(program.relaxed if self.lp_only else program)
         return self._encoding
 
     def _encoded(self) -> Encoding:
@@ -179,7 +179,7 @@ class Claim:
         proven = np.inf if broken else margin.constant - result.bound
         if proven < -margin.needed:
             limit = min(self.session.largest_big_m, self.tolerances.largest_big_m)
-            if encoding.largest_big_m > limit and not self.relaxed:
+            if encoding.largest_big_m > limit and not self.lp_only:
                 reason = (
                     f"a big-M of {encoding.largest_big_m:.3g} is beyond the {limit:g} up to which "
                     f"proofs by {self.session.name} are trusted"
@@ -198,7 +198,7 @@ class Claim:
             counterfactual = self._replayed(point)
         if counterfactual is not None:
             return counterfactual
-        if self.relaxed and result.status is SolveStatus.OPTIMAL:
+        if self.lp_only and result.status is SolveStatus.OPTIMAL:
             return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
         reason = _reason(result, proven, margin.needed, exact=self.margins.exact)
         return Verdict(Answer.UNKNOWN, reason=reason)

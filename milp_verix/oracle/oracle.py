@@ -16,7 +16,7 @@ from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.live import live_encoding_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
-from milp_verix.oracle.margin_check import Claim
+from milp_verix.oracle.margin_check import MarginCheck
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
@@ -316,9 +316,9 @@ class Oracle:
                 return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
             # solvers compute in float64, too: below this their bounds are noise
             needed = np.maximum(needed, evaluation_error(self._margins, bounds))
-            claim = self._claim(free, region, bounds, deadline)
+            margin_check = self._margin_check(free, region, bounds, deadline)
             order = open_[np.argsort(-upper[open_], kind="stable")]
-            verdict = self._decide(claim, order, needed, upper, points)
+            verdict = self._decide(margin_check, order, needed, upper, points)
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
@@ -327,12 +327,12 @@ class Oracle:
         worst = max(float(np.max(upper, initial=-np.inf)), self._settled)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
 
-    def _claim(
+    def _margin_check(
         self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: Deadline
-    ) -> Claim:
+    ) -> MarginCheck:
         if self._session is None:
             self._session = self._open()
-        return Claim(
+        return MarginCheck(
             self.problem,
             self._margins,
             self._session,
@@ -345,34 +345,39 @@ class Oracle:
             deadline.at,
             native=self._quadratic and "quadratic" in self._session.features,
             live=self._live,
-            relaxed=self.exactness == "relaxation",
+            lp_only=self.exactness == "relaxation",
         )
 
     def _decide(
         self,
-        claim: Claim,
+        margin_check: MarginCheck,
         margins: IntArray,
         needed: FloatArray,
         upper: FloatArray,
         points: dict[int, FloatArray],
     ) -> Verdict:
         """Decide ``margins`` one by one, until one is violated; tighten ``upper`` on the way."""
-        native, effort = claim.native, Effort()
+        native, effort = margin_check.native, Effort()
         unknown: Verdict | None = None
         for index in margins:
-            verdict = claim.decide(int(index), float(needed[index]))
+            verdict = margin_check.decide(int(index), float(needed[index]))
             effort += verdict.effort
             # a session that did not manage the quadratic row is not asked again
-            self._quadratic = self._quadratic and claim.native == native
+            self._quadratic = self._quadratic and margin_check.native == native
             if verdict.violated:
                 return replace(verdict, effort=effort)
             if verdict.bound is None:
                 unknown = verdict if unknown is None else unknown
                 continue
             upper[index] = min(upper[index], verdict.bound)
-            if self.memory is not None and (worst := claim.worst.get(int(index))) is not None:
-                late = Deadline(claim.deadline).passed
-                points[int(index)] = climb(self._margins, claim.region, worst[1], int(index), late)
+            if (
+                self.memory is not None
+                and (worst := margin_check.worst.get(int(index))) is not None
+            ):
+                late = Deadline(margin_check.deadline).passed
+                points[int(index)] = climb(
+                    self._margins, margin_check.region, worst[1], int(index), late
+                )
         if unknown is not None:
             return replace(unknown, effort=effort)
         return Verdict(Answer.HOLDS, effort=effort)
