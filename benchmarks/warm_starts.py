@@ -41,7 +41,7 @@ from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.solvers import Session, SolveResult, Targets, open_session
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.retightened import live_encoding
+from verix_encodings.models.retightened import retightened_encoding
 
 WAYS = ("default", "rebuilt", "in place", "with a start", "re-tightened")
 
@@ -169,9 +169,9 @@ def measured(
     sessions = {way: open_session(solver) for way in WAYS[1:]}
     default = DEFAULTS.get(solver)
     taken = {way: Taken() for way in WAYS if way != "default" or default is not None}
-    if "live_rows" not in sessions["re-tightened"].features:
+    if "in_place_rows" not in sessions["re-tightened"].features:
         del taken["re-tightened"]
-    live = live_encoding(margins, crown_bounds(margins, whole))
+    retightened = retightened_encoding(margins, crown_bounds(margins, whole))
     for way in ("in place", "with a start"):
         sessions[way].load(full.program)
     worst: FloatArray = problem.x.astype(np.float64)
@@ -192,7 +192,7 @@ def measured(
         return full, solve(session, full, check, limit, start)
 
     def tightened(check: Check) -> tuple[Encoding, SolveResult]:
-        encoding = live.over(check.bounds)
+        encoding = retightened.over(check.bounds)
         sessions["re-tightened"].load(encoding.program)
         return encoding, solve(sessions["re-tightened"], encoding, check, limit)
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
-from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from tests.hard import hard_cost, hard_program
 from tests.mip import optimum, over
 from tests.networks import cube, network_of, random_layers
@@ -71,7 +71,7 @@ def test_the_word_of_the_linear_solver_proves_nothing(
     best, _ = optimum(program, cost)
     multipliers = None if rays is None else np.full(program.rows, rays)
     said = LpResult(status, None, multipliers, 0, "no reason")
-    monkeypatch.setattr(LiveLp, "solve", lambda *_: said)
+    monkeypatch.setattr(WarmLp, "solve", lambda *_: said)
     for targets in (Targets(), Targets(holds_above=best + 1.0)):
         result = solved(program, cost, targets)
         assert result.bound <= best

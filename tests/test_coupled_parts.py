@@ -29,7 +29,7 @@ from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.objective import make_objective
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.networks import convolutional, dense_network, random_graph, random_layers, residual
 from tests.onnx_models import FLOAT
@@ -62,7 +62,7 @@ def _more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 def _coupled(
     constraints: list[Constraint], core: set[int], deadline: float = np.inf, features: int = COUNT
 ) -> list[PairedRelus]:
-    lp = LiveLp(1, Tolerances())
+    lp = WarmLp(1, Tolerances())
     of_features = partial(grown, features=features)
     found = coupled(constraints, core, alike(constraints), of_features, lp, deadline=deadline)
     lp.close()
@@ -81,7 +81,7 @@ def test_every_set_of_interest_satisfies_the_program(seed: int, tmp_path: Path) 
         found = _coupled(constraints, core)
         assert_apart(constraints, found, sets)
         # they hold with tighter bounds as well, which leave some of their neurons no column
-        lp = LiveLp(1, Tolerances())
+        lp = WarmLp(1, Tolerances())
         tight = tightened(constraints, core, range(len(constraints)), grown, lp, deadline=np.inf)
         lp.close()
         for scenarios in (constraints, tight):
@@ -177,7 +177,7 @@ def test_relaxations_are_tighter_and_never_above_the_minimum(
                 if alone:
                     patch.setattr(scenario_relaxation, "coupled", lambda *_, **__: [])
                 objective = make_objective(COUNT, None, (), ())
-                relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
+                relaxation = Relaxation(WarmLp(1, Tolerances()), ConstraintPool(p), objective)
                 relaxation.extend(constraints[1:])
                 relaxation.tighten(cutoff, np.inf)
                 # columns of phases come before those that paired ReLUs would add: there are none
@@ -355,7 +355,7 @@ def test_the_minimum_is_that_of_brute_force(
 def test_no_time_is_no_twins(tmp_path: Path) -> None:
     constraints, _, p = drawn_similar(3, tmp_path)
     objective = make_objective(COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
+    relaxation = Relaxation(WarmLp(1, Tolerances()), ConstraintPool(p), objective)
     relaxation.extend(constraints[1:])
     relaxation.tighten(COUNT + 0.5, np.inf)
     bound = _bound(relaxation)

@@ -80,7 +80,7 @@ def test_counts_of_a_drawn_network() -> None:
     assert [name for name, i in zip(program.column_names, program.integer, strict=True) if i] == [
         *("d_1_2", "d_1_3", "d_3_0")
     ]
-    # a defining row for each live neuron, three more for an unstable one
+    # a defining row for each modelled neuron, three more for an unstable one
     assert program.rows == 4 + 3 * 3
     assert program.row_names == [
         *("define_z_1_0", "define_z_1_2", "define_z_1_3"),

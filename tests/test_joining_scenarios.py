@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.problem.objective import make_objective
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, of_interest
 from tests.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
@@ -19,7 +19,7 @@ def test_what_joins_is_coupled_and_every_set_of_interest_is_left(tmp_path: Path)
     for seed in range(40):
         (budget, *constraints), _, p = drawn_similar(seed, tmp_path)
         assert isinstance(budget, CostLimit)
-        lp = LiveLp(1, Tolerances())
+        lp = WarmLp(1, Tolerances())
         relaxation = Relaxation(lp, ConstraintPool(p), make_objective(COUNT, None, (), ()))
         *first, last = constraints
         relaxation.extend(first)

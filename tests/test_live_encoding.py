@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from milp_verix import explain
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.live import live_encoding_of
+from milp_verix.oracle.live import retightened_encoding_of
 from milp_verix.oracle.margin_check import MarginCheck
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests import digits
 from tests.mip import optimum
@@ -41,7 +41,7 @@ from verix_encodings import (
     formulation_named,
     interval_bounds,
 )
-from verix_encodings.models.retightened import can_be_live, live_encoding
+from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
 from verix_encodings.program.program import LEAST_BIG_M
 
 
@@ -50,7 +50,7 @@ def drawn(seed: int) -> tuple[Network, list[Interval]]:
     rng = np.random.default_rng(seed)
     shape = ((3, 6, 2), (4, 5, 4, 2), (3, 8, 8, 3))[seed % 3]
     network = network_of(random_layers(rng, shape))
-    while seed % 4 == 0 and not (can_be_live(network) and network.relu_count > 6):
+    while seed % 4 == 0 and not (can_be_retightened(network) and network.relu_count > 6):
         network = random_graph(rng, size=3, nodes=9)
     inside = [cube(network.input_size)]
     for _ in range(3):
@@ -66,14 +66,14 @@ def test_optima_and_relaxations_are_those_of_its_own_program(
     seed: int, method: BoundMethod
 ) -> None:
     network, inside = drawn(seed)
-    live = live_encoding(network, method(network, inside[0]))
+    retightened = retightened_encoding(network, method(network, inside[0]))
     for box in inside:
         bounds = method(network, box)
         both = tuple(
             Interval(np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper))
-            for a, b in zip(live.bounds, bounds, strict=True)
+            for a, b in zip(retightened.bounds, bounds, strict=True)
         )
-        own, shared = encode(network, both), live.over(bounds)
+        own, shared = encode(network, both), retightened.over(bounds)
         for index in range(network.output_size):
             row, constant = shared.output.row(index, shared.program.columns)
             own_row, own_constant = own.output.row(index, own.program.columns)
@@ -91,10 +91,10 @@ def test_optima_and_relaxations_are_those_of_its_own_program(
 @pytest.mark.parametrize("seed", range(12))
 def test_trajectories_over_a_smaller_box_satisfy_every_row(seed: int) -> None:
     network, inside = drawn(seed)
-    live = live_encoding(network, crown_bounds(network, inside[0]))
+    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
     rng = np.random.default_rng(seed)
     for box in inside:
-        program = live.over(crown_bounds(network, box)).program
+        program = retightened.over(crown_bounds(network, box)).program
         for _ in range(20):
             point = trajectory(program, network, rng.uniform(box.lower, box.upper))
             activity = program.matrix @ point
@@ -121,9 +121,9 @@ def trajectory(program: Program, network: Network, x: NDArray[np.float64]) -> ND
 def test_inputs_are_bounded_by_their_own_ends_where_others_never_move() -> None:
     network = network_of(random_layers(np.random.default_rng(0), (4, 3, 2)))
     low, high = np.array([0.5, 0.1, 0.3, 0.2]), np.array([0.5, 0.9, 0.3, 0.6])
-    live = live_encoding(network, interval_bounds(network, Interval(low, high)))
+    retightened = retightened_encoding(network, interval_bounds(network, Interval(low, high)))
     box = Interval(low + np.array([0, 0.1, 0, 0.05]), high - np.array([0, 0.3, 0, 0.2]))
-    encoding = live.over(interval_bounds(network, box))
+    encoding = retightened.over(interval_bounds(network, box))
     columns = encoding.input.columns
     np.testing.assert_array_equal(encoding.program.column_lower[columns], box.lower[[1, 3]])
     np.testing.assert_array_equal(encoding.program.column_upper[columns], box.upper[[1, 3]])
@@ -131,10 +131,10 @@ def test_inputs_are_bounded_by_their_own_ends_where_others_never_move() -> None:
 
 def test_only_numbers_change() -> None:
     network, inside = drawn(1)
-    live = live_encoding(network, crown_bounds(network, inside[0]))
-    whole = live.full.program
+    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
+    whole = retightened.full.program
     for box in inside:
-        program = live.over(crown_bounds(network, box)).program
+        program = retightened.over(crown_bounds(network, box)).program
         assert np.array_equal(program.matrix.indices, whole.matrix.indices)
         assert np.array_equal(program.matrix.indptr, whole.matrix.indptr)
         assert np.min(np.abs(program.matrix[:, program.integer].data)) >= LEAST_BIG_M
@@ -144,44 +144,46 @@ def test_only_numbers_change() -> None:
 def test_a_box_that_reaches_outside_is_refused() -> None:
     network, _ = drawn(1)
     middle = Interval(np.full(4, 0.25), np.full(4, 0.75))
-    live = live_encoding(network, crown_bounds(network, middle))
+    retightened = retightened_encoding(network, crown_bounds(network, middle))
     with pytest.raises(ValueError, match="inside its own"):
-        live.over(crown_bounds(network, cube(4)))
+        retightened.over(crown_bounds(network, cube(4)))
 
 
 def test_maxima_are_refused() -> None:
     layer = network_of(random_layers(np.random.default_rng(0), (3, 4)))
     pooled = Network((3,), (*layer.nodes, Max(len(layer.nodes), np.arange(4), np.array([0, 2]))))
-    assert not can_be_live(pooled)
+    assert not can_be_retightened(pooled)
     with pytest.raises(ValueError, match="ReLUs only"):
-        live_encoding(pooled, interval_bounds(pooled, cube(3)))
+        retightened_encoding(pooled, interval_bounds(pooled, cube(3)))
 
 
 @dataclass(slots=True)
 class Recorder:
-    """Counts the programs that live linear programs are given, and those of which numbers are."""
+    """Counts the programs that warm linear programs are given, and those of which numbers are."""
 
     passed: int = 0
     changed: int = 0
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> "Recorder":
-        load, change = LiveLp.load, LiveLp._change
+        load, change = WarmLp.load, WarmLp._change
 
-        def loading(lp: LiveLp, program: Program) -> None:
+        def loading(lp: WarmLp, program: Program) -> None:
             self.passed += 1
             load(lp, program)
 
-        def changing(lp: LiveLp, old: Program, new: Program) -> None:
+        def changing(lp: WarmLp, old: Program, new: Program) -> None:
             self.passed -= 1
             self.changed += 1
             change(lp, old, new)
 
-        monkeypatch.setattr(LiveLp, "load", loading)
-        monkeypatch.setattr(LiveLp, "_change", changing)
+        monkeypatch.setattr(WarmLp, "load", loading)
+        monkeypatch.setattr(WarmLp, "_change", changing)
         return self
 
 
-def answers(problem: Problem, subsets: list[NDArray[np.intp]], *, live: bool) -> list[Answer]:
+def answers(
+    problem: Problem, subsets: list[NDArray[np.intp]], *, retightened: bool
+) -> list[Answer]:
     """Decide every subset by all of its margins, in one session.
 
     A margin's solve may come across a counterfactual by another margin, so only answers to the
@@ -191,8 +193,12 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], *, live: bool) ->
     formulation, session = formulation_named("big_m"), open_session("phase")
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
-    shared = live_encoding_of(problem, margins, formulation, session, full) if live else None
-    assert (shared is not None) == live
+    shared = (
+        retightened_encoding_of(problem, margins, formulation, session, full)
+        if retightened
+        else None
+    )
+    assert (shared is not None) == retightened
     found = []
     for free in subsets:
         region = problem.ball.region(free)
@@ -208,7 +214,7 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], *, live: bool) ->
             region,
             bounds,
             time.monotonic() + 60,
-            live=shared,
+            retightened=shared,
         )
         said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
         of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
@@ -239,10 +245,10 @@ def test_claims_share_one_program_and_decide_as_programs_of_their_own(
         # as a traversal frees features: more and more of them, some taken back
         sizes = np.linspace(1, network.input_size, 6).astype(int)
         subsets = [np.sort(order[:size]) for size in (*sizes, sizes[2])]
-        own = answers(problem, subsets, live=False)
+        own = answers(problem, subsets, retightened=False)
         with monkeypatch.context() as patch:
             recorder = Recorder().install(patch)
-            assert answers(problem, subsets, live=True) == own
+            assert answers(problem, subsets, retightened=True) == own
         assert recorder.passed == 1
         assert recorder.changed == len(subsets) - 1
         said |= set(own)
@@ -260,11 +266,11 @@ def test_where_programs_are_not_shared(tmp_path: Path) -> None:
         problem = make_problem(network, x, epsilon=0.1, norm=norm)
         margins = problem.question.margins(network.ir)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
-        found = live_encoding_of(problem, margins, formulation_named(name), session, bounds)
+        found = retightened_encoding_of(problem, margins, formulation_named(name), session, bounds)
         assert (found is not None) == shared
     session.close()
     # where each solve begins anew, a smaller program is better
-    assert [name for name in SOLVERS if "live_rows" in SOLVERS[name].features] == ["phase"]
+    assert [name for name in SOLVERS if "in_place_rows" in SOLVERS[name].features] == ["phase"]
 
 
 @pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])

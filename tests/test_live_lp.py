@@ -8,7 +8,7 @@ import pytest
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase import warm_lp as live_lp
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from verix_encodings.program.program import Program, ProgramBuilder
 
@@ -36,7 +36,7 @@ def test_a_long_solve_ends_where_a_short_one_does(
             # all iterations but the last one unasked
             entries = program.matrix.nnz if setting == "_MOST_WORK" else 1
             monkeypatch.setattr(live_lp, setting, (needed - 1) * entries)
-        lp = LiveLp(1, Tolerances())
+        lp = WarmLp(1, Tolerances())
         lp.load(program)
         lp.set_cost(cost)
         result = lp.solve(np.inf, np.inf, Interrupt())
@@ -55,7 +55,7 @@ def test_a_long_solve_ends_where_a_short_one_does(
 def test_a_long_solve_stops_when_asked(pressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     monkeypatch.setattr(live_lp, "_SHORT", 3)
-    lp = LiveLp(1, Tolerances())
+    lp = WarmLp(1, Tolerances())
     lp.load(covering(rng))
     lp.set_cost(rng.random(COLUMNS) + 0.1)
     deadline = np.inf if pressed else time.monotonic()

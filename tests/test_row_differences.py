@@ -7,7 +7,7 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase import row_differences
 from milp_verix.solvers.phase.row_differences import absolute, references, relative
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program.program import Program, ProgramBuilder
@@ -100,7 +100,7 @@ def test_optima_and_proofs_are_the_same(seed: int) -> None:
         first, whole = _program(layers[:2], demand), _program(layers, demand)
         ends = []
         for similar in (False, True):
-            lp = LiveLp(1, Tolerances(), similar_rows=similar)
+            lp = WarmLp(1, Tolerances(), similar_rows=similar)
             lp.load(first)
             lp.set_cost(_cost(first))
             lp.solve(np.inf, np.inf, Interrupt())

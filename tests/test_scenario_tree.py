@@ -12,7 +12,7 @@ from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import NodeRemainder, SeparationOracle
 from milp_verix.problem.objective import make_objective
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.test_settled import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
@@ -37,7 +37,7 @@ def _tree(cutoff: Callable[[], float], separator: SeparationOracle | None = None
     ones, numbers = np.ones(_COUNT), np.arange(_COUNT)
     p = Perturbations(margins, np.zeros(_COUNT), -ones, ones, "linf", 1.0, numbers)
     objective = make_objective(_COUNT, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
+    relaxation = Relaxation(WarmLp(1, Tolerances()), ConstraintPool(p), objective)
     ends = np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
     relaxation.extend(
         [

@@ -25,7 +25,7 @@ from milp_verix.global_search.separation import NodeRemainder, Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.digits import images, network
 from tests.networks import dense_network, random_graph, random_layers
@@ -269,7 +269,7 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
     ones, numbers = np.ones(4), np.arange(4)
     p = Perturbations(margins, np.zeros(4), -ones, ones, "linf", 1.0, numbers)
     objective = make_objective(4, None, (), ())
-    relaxation = Relaxation(LiveLp(1, Tolerances()), ConstraintPool(p), objective)
+    relaxation = Relaxation(WarmLp(1, Tolerances()), ConstraintPool(p), objective)
     scenario = make_scenario(margins, p.centre, ones, numbers, features=4, method=crown_bounds)
     relaxation.extend([scenario])
     tree = ScenarioTree(

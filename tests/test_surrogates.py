@@ -13,7 +13,7 @@ from milp_verix.global_search.relaxation.surrogates import (
     surrogates_of,
 )
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown, of_interest
 from verix_encodings.arrays import FloatArray
@@ -34,7 +34,7 @@ _ALL = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=COUNT)]
 
 def _duals(program: Program, ends: tuple[FloatArray, FloatArray], cost: FloatArray) -> FloatArray:
     """Return the row duals of the relaxation, or what proves that it has no point."""
-    lp = LiveLp(1, Tolerances())
+    lp = WarmLp(1, Tolerances())
     lp.load(program)
     lp.set_cost(cost)
     lp.set_bounds(*ends)

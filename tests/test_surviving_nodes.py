@@ -27,7 +27,7 @@ from milp_verix.global_search.separation import NodeRemainder, Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.digits import images, network
 from tests.networks import dense_network, random_layers
@@ -65,7 +65,7 @@ def _relaxation(
     constraints = drawn_constraints(rng, p)
     costs = _costs(rng, seed % _KINDS)
     relaxation = Relaxation(
-        LiveLp(1, Tolerances()), ConstraintPool(p), make_objective(COUNT, costs, (), ())
+        WarmLp(1, Tolerances()), ConstraintPool(p), make_objective(COUNT, costs, (), ())
     )
     relaxation.extend(constraints)
     cutoff = float(rng.uniform(0.4, 1.0) * costs.sum())

@@ -16,7 +16,7 @@ from milp_verix.global_search.relaxation import surviving_sets
 from milp_verix.global_search.relaxation.surviving_sets import _MultiplierLp, surviving
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -27,8 +27,8 @@ _GARBAGE = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-320, 1e-9, 1e9, 1
 _NO_NUMBERS = np.array([np.nan, np.inf, -np.inf])
 
 
-def _lp() -> LiveLp:
-    return LiveLp(1, Tolerances())
+def _lp() -> WarmLp:
+    return WarmLp(1, Tolerances())
 
 
 def _rows(rng: np.random.Generator, features: int) -> tuple[IntArray, IntArray]:
@@ -67,7 +67,7 @@ def _satisfying(matrix: IntArray, constant: IntArray, more: float = 0.0) -> set[
 
 
 def _found(
-    matrix: FloatArray, constant: FloatArray, most: int = 10**6, lp: Callable[[], LiveLp] = _lp
+    matrix: FloatArray, constant: FloatArray, most: int = 10**6, lp: Callable[[], WarmLp] = _lp
 ) -> set[Set]:
     sets = surviving(matrix, constant, most, lp)
     assert sets is not None
@@ -134,14 +134,14 @@ def _garbage(rng: np.random.Generator, size: int, *, numbers: bool) -> FloatArra
 def test_no_multipliers_lose_a_set(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
 
-    def solved(self: LiveLp, _cutoff: float, _deadline: float, _: Interrupt) -> LpResult:
+    def solved(self: WarmLp, _cutoff: float, _deadline: float, _: Interrupt) -> LpResult:
         nonlocal asked
         asked += 1
         garbage = _garbage(rng, self._highs.getNumRow(), numbers=kind == "numbers")
         multipliers = None if kind == "none" else garbage
         return LpResult(SolveStatus.OPTIMAL, None, multipliers, 0, "garbage")
 
-    monkeypatch.setattr(LiveLp, "solve", solved)
+    monkeypatch.setattr(WarmLp, "solve", solved)
     for seed in range(40):
         rng = np.random.default_rng([seed, 1])
         _eager(monkeypatch, rng)
@@ -160,7 +160,7 @@ def test_products_that_underflow_lose_no_set(monkeypatch: pytest.MonkeyPatch) ->
     def solved(*_: object) -> LpResult:
         return LpResult(SolveStatus.OPTIMAL, None, multipliers, 0, "tiny")
 
-    monkeypatch.setattr(LiveLp, "solve", solved)
+    monkeypatch.setattr(WarmLp, "solve", solved)
     monkeypatch.setattr(surviving_sets, "_WORTH", 0)
     matrix = np.array([[0.0, 0.0, 0.0], [-1.0, -0.4, -0.4]])
     # 1.75 - 1 - 0.4 - 0.4 < 0, but rounded to whole numbers these are 2 - 1 - 0 - 0
@@ -340,17 +340,17 @@ def test_the_linear_program_is_made_only_where_it_is_used_and_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     events: list[str] = []
-    close = LiveLp.close
+    close = WarmLp.close
 
-    def closed(self: LiveLp) -> None:
+    def closed(self: WarmLp) -> None:
         events.append("closed")
         close(self)
 
-    def made() -> LiveLp:
+    def made() -> WarmLp:
         events.append("made")
         return _lp()
 
-    monkeypatch.setattr(LiveLp, "close", closed)
+    monkeypatch.setattr(WarmLp, "close", closed)
     matrix, constant = _contradicting(8)
     _found(matrix, constant, lp=made)
     assert events == []

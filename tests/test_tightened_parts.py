@@ -9,7 +9,7 @@ from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.relaxation.tightened_parts import tightened
 from milp_verix.problem.objective import make_objective
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.scenario_parts import (
     COUNT,
@@ -55,7 +55,7 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
     budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
     constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
     sets = of_interest(constraints)
-    lp = LiveLp(1, Tolerances())
+    lp = WarmLp(1, Tolerances())
     for core in (
         {0},
         {0, *rng.permutation(len(constraints))[:3].tolist()},
@@ -89,7 +89,7 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
     first = next(n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario))
     growing = grown(constraints)
     program = growing.build()
-    lp = LiveLp(1, Tolerances())
+    lp = WarmLp(1, Tolerances())
     tight = tightened(
         constraints,
         set(range(len(constraints))),
@@ -124,7 +124,7 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     constraints = drawn_constraints(rng, p)
     objective = make_objective(COUNT, None, (), ())
     pool = ConstraintPool(p)
-    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, objective)
+    relaxation = Relaxation(WarmLp(1, Tolerances()), pool, objective)
     relaxation.extend(constraints)
     cutoff = float(rng.integers(3, COUNT)) + 0.5
     sets = of_interest([CostLimit(np.ones(COUNT), cutoff), *constraints])
@@ -144,7 +144,7 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
         costs = rng.integers(1, 5, COUNT).astype(float)
         budget = CostLimit(costs, float(np.ceil(costs.sum() * rng.uniform(0.4, 0.9))))
         constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
-        lp = LiveLp(1, Tolerances())
+        lp = WarmLp(1, Tolerances())
         tight = tightened(
             constraints, {0, 1, 2}, range(len(constraints)), grown, lp, deadline=np.inf
         )
@@ -167,7 +167,7 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         ]
         budget = float(rng.integers(2, COUNT))
         pool = ConstraintPool(p)
-        relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
+        relaxation = Relaxation(WarmLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
         relaxation.extend(first)
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         relaxation.tighten(budget, np.inf)
@@ -187,7 +187,7 @@ def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
         constraint for constraint in drawn_constraints(rng, p) if isinstance(constraint, Scenario)
     ]
     pool = ConstraintPool(p)
-    relaxation = Relaxation(LiveLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
+    relaxation = Relaxation(WarmLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
     relaxation.extend(first)
     relaxation.tighten(3.0, np.inf)
     relaxation.extend([last], -np.inf)

@@ -30,7 +30,7 @@ from milp_verix.problem.problem import make_problem
 from milp_verix.records.explanation import Explanation
 from milp_verix.solvers import Session, open_session
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 
 METHODS = ("scenarios", "hitting_sets")
@@ -86,7 +86,7 @@ def minimum(
         method: ``"scenarios"``, or ``"hitting_sets"``, which checks it by other means: far slower
             on networks with more than a dozen features.
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
-            and features on one live linear program of HiGHS, ``"program"`` gives it to ``solver``
+            and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
         progress: called with the first explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
@@ -138,7 +138,7 @@ def minimum(
             elif search.find_scenario():
                 tree = way == "tree"
                 search.run(
-                    search.tree(LiveLp(threads, tolerances, similar_rows=True))
+                    search.tree(WarmLp(threads, tolerances, similar_rows=True))
                     if tree
                     else search.program(session())
                 )

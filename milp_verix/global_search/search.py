@@ -24,7 +24,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.objective import Objective
 from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
 from milp_verix.solvers import Session
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.models.constraints import Constraint
 
@@ -167,7 +167,7 @@ class MinimumSearch:
         self._mark_late()
         return bool(self._constraints) and self.stopped is None
 
-    def tree(self, lp: LiveLp) -> Master:
+    def tree(self, lp: WarmLp) -> Master:
         """Return the master that searches the relaxation itself."""
         relaxation = Relaxation(lp, ConstraintPool(self._perturbations), self._needed)
         # solvers find symmetries themselves, and rows would hide them

@@ -136,7 +136,7 @@ def bounds_within(
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """A live session, when it must end, and what one solve proves.
+    """An open session, when it must end, and what one solve proves.
 
     The budget is one for programs: CROWN's bounds, which they begin with, end by ``late`` alone.
     """

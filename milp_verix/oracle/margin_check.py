@@ -29,7 +29,7 @@ from verix_encodings import (
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.models.retightened import LiveEncoding
+from verix_encodings.models.retightened import RetightenedEncoding
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6
@@ -54,9 +54,9 @@ class MarginCheck:
     ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
     the session takes the quadratic row of an L2 ball as it is, ``lp_only`` that phases need not be
     decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
-    activation at last. ``live`` is restricted to ``bounds`` instead of encoding the network again,
-    see ``live.live_encoding_of``. ``worst`` holds, for each margin asked about, its
-    highest value seen and the input there.
+    activation at last. ``retightened`` is restricted to ``bounds`` instead of encoding the network
+    again, see ``retightened.retightened_encoding_of``. ``worst`` holds, for each margin asked
+    about, its highest value seen and the input there.
     """
 
     problem: Problem
@@ -70,7 +70,7 @@ class MarginCheck:
     bounds: Bounds
     deadline: float
     native: bool = False
-    live: LiveEncoding | None = None
+    retightened: RetightenedEncoding | None = None
     lp_only: bool = False
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     _failed: bool = False
@@ -110,7 +110,9 @@ class MarginCheck:
     def _loaded(self) -> Encoding:
         """Return the encoding of the claim, loaded into the session."""
         if self._encoding is None:
-            self._encoding = self._encoded() if self.live is None else self.live.over(self.bounds)
+            self._encoding = (
+                self._encoded() if self.retightened is None else self.retightened.over(self.bounds)
+            )
             program = self._encoding.program
             self.session.load(program.relaxed if self.lp_only else program)
         return self._encoding

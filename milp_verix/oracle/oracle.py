@@ -14,7 +14,7 @@ from milp_verix.clock import NO_LIMIT, TIME_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.oracle.live import live_encoding_of
+from milp_verix.oracle.live import retightened_encoding_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.margin_check import MarginCheck
 from milp_verix.oracle.reuse import Memory, first_memory
@@ -35,7 +35,7 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-from verix_encodings.models.retightened import LiveEncoding
+from verix_encodings.models.retightened import RetightenedEncoding
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
 
@@ -80,7 +80,7 @@ class Oracle:
         self._quadratic = True
         self._margins: Network = problem.question.margins(problem.network.ir)
         self._settled = -np.inf
-        self._live: LiveEncoding | None = None
+        self._retightened: RetightenedEncoding | None = None
         self._reuse = reuse
         self.checks = 0
         self.effort = Effort()
@@ -157,14 +157,19 @@ class Oracle:
         if proven:
             open_[np.argmax(upper)] = True  # the one that decides the rest
         left = whole.only(open_)
-        live = None
+        retightened = None
         if not deadline.passed():
-            live = live_encoding_of(
+            retightened = retightened_encoding_of(
                 self.problem, left.margins, self.formulation, session, left.bounds
             )
         # what was interrupted until here leaves nothing half done
         self._settled = float(np.max(upper[~open_], initial=-np.inf))
-        self._margins, self._live, self.whole, self.proven = left.margins, live, whole, proven
+        self._margins, self._retightened, self.whole, self.proven = (
+            left.margins,
+            retightened,
+            whole,
+            proven,
+        )
         if whole.finished and self._bound_method is crown_bounds:
             self._whole = left.bounds
         self._prepared, self.memory = True, None
@@ -344,7 +349,7 @@ class Oracle:
             bounds,
             deadline.at,
             native=self._quadratic and "quadratic" in self._session.features,
-            live=self._live,
+            retightened=self._retightened,
             lp_only=self.exactness == "relaxation",
         )
 

@@ -78,7 +78,7 @@ class SolveResult:
 
 
 class Session(Protocol):
-    """A live solver. Sessions are cheap to open and hold at most one program."""
+    """An open solver. Sessions are cheap to open and hold at most one program."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class Session(Protocol):
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of ``columns`` in the program loaded, until the next ``load``.
 
-        Solvers with the feature ``live_bounds`` change their model, the others build it again.
+        Solvers with the feature ``in_place_bounds`` change their model, the others build it again.
         """
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
@@ -175,8 +175,8 @@ FEATURES = {
     "partition": "partition formulation",
     "quadratic": "quadratic rows",
     "sos1": "special ordered sets",
-    "live_bounds": "bounds in place",
-    "live_rows": "coefficients in place",
+    "in_place_bounds": "bounds in place",
+    "in_place_rows": "coefficients in place",
     "growth": "growth in place",
     "priorities": "branching priorities",
     "start": "start",

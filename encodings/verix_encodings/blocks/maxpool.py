@@ -36,9 +36,9 @@ def big_m_max(
     decided = np.setdiff1d(np.arange(node.starts.size), split)
     chosen = node.indices[found.best[decided]]
 
-    live = np.union1d(source, chosen)
+    modelled = np.union1d(source, chosen)
     z_of = np.full(interval.lower.size, -1)
-    z_of[live] = define(builder, f"z_{label}", z, interval, live)
+    z_of[modelled] = define(builder, f"z_{label}", z, interval, modelled)
 
     lower = node.reduce(interval.lower[node.indices])
     upper = node.reduce(interval.upper[node.indices])

@@ -27,7 +27,7 @@ def big_m_relu(
     """
     phases = phases_of(interval)
     z_of = np.full(phases.size, -1)
-    z_of[phases.live] = define(builder, f"z_{label}", z, interval, phases.live)
+    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
 
     unstable = phases.unstable
     l, u = interval.lower[unstable], interval.upper[unstable]

@@ -34,7 +34,7 @@ def indicator_relu(
     """
     phases = phases_of(interval)
     z_of = np.full(phases.size, -1)
-    z_of[phases.live] = define(builder, f"z_{label}", z, interval, phases.live)
+    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
 
     unstable = phases.unstable
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])

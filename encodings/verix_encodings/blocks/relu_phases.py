@@ -23,7 +23,7 @@ class Phases:
     size: int
 
     @property
-    def live(self) -> IntArray:
+    def modelled(self) -> IntArray:
         """Neurons that are not always zero, ascending."""
         return np.sort(np.concatenate([self.active, self.unstable]))
 
@@ -36,7 +36,7 @@ def phases_of(interval: Interval) -> Phases:
 
 
 def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Expressions:
-    """Return ``a`` of the whole layer: a column for each live neuron, 0 for the others.
+    """Return ``a`` of the whole layer: a column for each modelled neuron, 0 for the others.
 
     ``active`` and ``unstable`` are the columns of these neurons.
     """

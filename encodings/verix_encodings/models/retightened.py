@@ -33,13 +33,13 @@ from verix_encodings.program.program import LEAST_BIG_M, Program
 class _Layer:
     """Where a layer of ReLUs of the value ``source`` stands in the program.
 
-    ``z`` and ``a`` are columns and ``live`` and ``unstable`` the neurons that have them; ``d`` are
-    the phases, ``active_rows`` the rows with ``l``; ``active`` and ``inactive`` the positions of
-    the two big-Ms among the entries of the matrix.
+    ``z`` and ``a`` are columns and ``modelled`` and ``unstable`` the neurons that have them; ``d``
+    are the phases, ``active_rows`` the rows with ``l``; ``active`` and ``inactive`` the positions
+    of the two big-Ms among the entries of the matrix.
     """
 
     source: int
-    live: IntArray
+    modelled: IntArray
     z: IntArray
     unstable: IntArray
     a: IntArray
@@ -50,8 +50,8 @@ class _Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LiveEncoding:
-    """The big-M encoding of a network of ReLUs over a full box; see :func:`live_encoding`."""
+class RetightenedEncoding:
+    """The big-M encoding of a network over a full box; see :func:`retightened_encoding`."""
 
     full: Encoding
     bounds: Bounds
@@ -66,7 +66,7 @@ class LiveEncoding:
         """
         outer, box = self.bounds[0], bounds[0]
         if np.any(box.lower < outer.lower) or np.any(box.upper > outer.upper):
-            raise ValueError("a live encoding is restricted to boxes inside its own")
+            raise ValueError("a retightened encoding is restricted to boxes inside its own")
         program = self.full.program
         data, row_upper = program.matrix.data.copy(), program.row_upper.copy()
         lower, upper = program.column_lower.copy(), program.column_upper.copy()
@@ -74,7 +74,7 @@ class LiveEncoding:
         upper[self.inputs] = box.upper[self.coordinates]
         for layer in self.layers:
             l, u = _both(self.bounds[layer.source], bounds[layer.source])
-            lower[layer.z], upper[layer.z] = l[layer.live], u[layer.live]
+            lower[layer.z], upper[layer.z] = l[layer.modelled], u[layer.modelled]
             l, u = l[layer.unstable], u[layer.unstable]
             lower[layer.a], upper[layer.a] = np.maximum(l, 0.0), np.maximum(u, 0.0)
             lower[layer.d] = l >= 0
@@ -95,19 +95,19 @@ class LiveEncoding:
         return replace(self.full, program=restricted)
 
 
-def can_be_live(network: Network) -> bool:
-    """Whether :func:`live_encoding` takes ``network``: affine maps and ReLUs only."""
+def can_be_retightened(network: Network) -> bool:
+    """Whether :func:`retightened_encoding` takes ``network``: affine maps and ReLUs only."""
     return all(isinstance(node, Affine | Relu) for node in network.nodes)
 
 
-def live_encoding(network: Network, bounds: Bounds) -> LiveEncoding:
+def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncoding:
     """Encode ``network`` over the box ``bounds[0]``, to be restricted to boxes inside of it.
 
     ``bounds`` must hold for every value. Raises ``ValueError`` for other nonlinear nodes than
     ReLUs.
     """
-    if not can_be_live(network):
-        raise ValueError("a live encoding takes networks of affine maps and ReLUs only")
+    if not can_be_retightened(network):
+        raise ValueError("a retightened encoding takes networks of affine maps and ReLUs only")
     full = encode(network, bounds)
     program = full.program
     columns, rows = _blocks(program.column_labels), _blocks(program.row_labels)
@@ -116,14 +116,16 @@ def live_encoding(network: Network, bounds: Bounds) -> LiveEncoding:
     for index, node in enumerate(network.nodes):
         if not isinstance(node, Relu):
             continue
-        z, live = columns[f"z_{index}"]
+        z, modelled = columns[f"z_{index}"]
         a, unstable = columns[f"a_{index}"]
         d, _ = columns[f"d_{index}"]
         active_rows, _ = rows[f"relu_active_{index}"]
         inactive_rows, _ = rows[f"relu_inactive_{index}"]
         active, inactive = (_entries(program, r, d) for r in (active_rows, inactive_rows))
-        layers.append(_Layer(node.source, live, z, unstable, a, d, active_rows, active, inactive))
-    return LiveEncoding(full, bounds, inputs, coordinates, tuple(layers))
+        layers.append(
+            _Layer(node.source, modelled, z, unstable, a, d, active_rows, active, inactive)
+        )
+    return RetightenedEncoding(full, bounds, inputs, coordinates, tuple(layers))
 
 
 def _both(known: Interval, found: Interval) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.global_search.relaxation.enclosing import proven_least
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu_phases import phases_of
 from verix_encodings.bounds.interval import Interval
@@ -35,7 +35,7 @@ def coupled(
     core: Collection[int],
     pairs: Iterable[tuple[int, int]],
     grown: Callable[[Sequence[Constraint]], ScenarioProgram],
-    lp: LiveLp,
+    lp: WarmLp,
     *,
     deadline: float,
 ) -> list[PairedRelus]:
@@ -98,7 +98,7 @@ def _paired(
     places: tuple[int, int],
     both: tuple[Scenario, Scenario],
     node: int,
-    lp: LiveLp,
+    lp: WarmLp,
     *,
     error: float,
     deadline: float,
@@ -110,7 +110,7 @@ def _paired(
     bounds = [scenario.bounds[relu.source] for scenario in both]
     phases = [phases_of(interval) for interval in bounds]
     either = np.union1d(phases[0].unstable, phases[1].unstable)
-    which = np.intersect1d(either, np.intersect1d(phases[0].live, phases[1].live))
+    which = np.intersect1d(either, np.intersect1d(phases[0].modelled, phases[1].modelled))
     if not which.size:
         return []
     z, other = (dict(growing.arguments[place])[relu.source] for place in places)
@@ -138,7 +138,7 @@ def _range(
     difference: Expressions,
     which: IntArray,
     enough: FloatArray,
-    lp: LiveLp,
+    lp: WarmLp,
     *,
     error: float,
     deadline: float,

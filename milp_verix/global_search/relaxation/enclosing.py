@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.program import Expressions
@@ -22,7 +22,7 @@ def unstable(known: Interval) -> BoolArray:
 
 
 def proven_least(
-    lp: LiveLp,
+    lp: WarmLp,
     safe: SafeBound,
     cost: FloatArray,
     constant: float,
@@ -47,7 +47,7 @@ def proven_least(
 
 
 def enclosed(
-    lp: LiveLp,
+    lp: WarmLp,
     safe: SafeBound,
     z: Expressions,
     known: Interval,

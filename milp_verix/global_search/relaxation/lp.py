@@ -1,4 +1,4 @@
-"""A program of constraints as a live LP holds it, and what row duals prove over its relaxation.
+"""A program of constraints as a warm LP holds it, and what row duals prove over its relaxation.
 
 A bound is evaluated from row duals alone (:mod:`verix_encodings.proofs.safe_bound`), and so is
 infeasibility, from a dual ray: neither rests on the solver.

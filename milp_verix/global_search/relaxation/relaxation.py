@@ -1,4 +1,4 @@
-"""The linear relaxation of a scenario program on one live LP: bounds with proof, and what is open.
+"""The linear relaxation of a scenario program on one warm LP: bounds with proof, and what is open.
 
 It grows by constraints that an optimum violates, and is tightened for cheaper sets; what is proven
 is proven by row duals (:mod:`milp_verix.global_search.relaxation.lp`).
@@ -25,7 +25,7 @@ from milp_verix.global_search.relaxation.tightened_parts import tightened
 from milp_verix.problem.objective import Objective
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.phase.warm_lp import LiveLp, LpCount, LpResult
+from milp_verix.solvers.phase.warm_lp import LpCount, LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
@@ -50,7 +50,7 @@ class Relaxation:
 
     def __init__(
         self,
-        lp: LiveLp,
+        lp: WarmLp,
         pool: ConstraintPool,
         objective: Objective,
         restriction: Restriction | None = None,
@@ -120,7 +120,7 @@ class Relaxation:
         self._couple(self.tightened_for, lp, deadline)
         lp.close()
 
-    def _couple(self, cutoff: float, lp: LiveLp, deadline: float) -> None:
+    def _couple(self, cutoff: float, lp: WarmLp, deadline: float) -> None:
         """Couple scenarios that are alike, where that has not been done."""
         pairs = [pair for pair in alike(self._constraints) if pair not in self._coupled]
         asked = self._of_interest(cutoff)

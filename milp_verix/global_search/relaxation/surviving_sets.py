@@ -22,7 +22,7 @@ import numpy as np
 from milp_verix.global_search.enumeration.frontier import Frontier
 from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.solvers.interrupt import deferred_interrupt
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program.program import ProgramBuilder
 
@@ -35,7 +35,7 @@ _SAMPLES = 4
 
 
 def surviving(
-    matrix: FloatArray, constant: FloatArray, most: int, another: Callable[[], LiveLp]
+    matrix: FloatArray, constant: FloatArray, most: int, another: Callable[[], WarmLp]
 ) -> CandidateSets | None:
     """Return the sets of features with ``G A + h ≤ 0``, and such as rounding cannot tell from them.
 
@@ -108,7 +108,7 @@ def _usable(multipliers: FloatArray) -> FloatArray:
 class _MultiplierLp:
     """The linear program above, ``w`` being the largest entry of each row."""
 
-    def __init__(self, matrix: FloatArray, constant: FloatArray, lp: LiveLp) -> None:
+    def __init__(self, matrix: FloatArray, constant: FloatArray, lp: WarmLp) -> None:
         self._lp = lp
         largest = np.abs(matrix).max(axis=1)
         self._size = np.where(largest > 0.0, largest, 1.0)

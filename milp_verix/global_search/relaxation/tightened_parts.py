@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from milp_verix.global_search.relaxation.enclosing import enclosed, unstable
-from milp_verix.solvers.phase.warm_lp import LiveLp
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.models.constraints import Constraint, Scenario, row_error
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.proofs.safe_bound import SafeBound
@@ -20,7 +20,7 @@ def tightened(
     core: Collection[int],
     which: Iterable[int],
     grown: Callable[[Sequence[Constraint]], ScenarioProgram],
-    lp: LiveLp,
+    lp: WarmLp,
     *,
     deadline: float,
 ) -> list[Constraint]:
@@ -58,7 +58,7 @@ def _bounded(
     scenario: Scenario,
     value: int,
     growing: ScenarioProgram,
-    lp: LiveLp,
+    lp: WarmLp,
     *,
     error: float,
     deadline: float,

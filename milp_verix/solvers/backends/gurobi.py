@@ -30,7 +30,7 @@ licence = "proprietary, free up to 2000 columns"
 features = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
-        *("live_bounds", "growth", "priorities", "start", "early_stop"),
+        *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
     }
 )
 
@@ -54,7 +54,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "GurobiSession":  # noqa: A
 
 
 class GurobiSession:
-    """One environment and one live model in it."""
+    """One environment and one model in it, kept between solves."""
 
     name = name
     largest_big_m = GUROBI.largest_big_m

@@ -29,7 +29,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
 licence = "MIT"
-features = frozenset({"partition", "live_bounds", "growth", "start", "early_stop", "duals"})
+features = frozenset({"partition", "in_place_bounds", "growth", "start", "early_stop", "duals"})
 
 
 def unavailable() -> str | None:
@@ -49,7 +49,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "HighsSession":  # noqa: A0
 
 
 class HighsSession:
-    """One live ``Highs`` object."""
+    """One ``Highs`` object, kept between solves."""
 
     name = name
     largest_big_m = 1e4

@@ -46,8 +46,8 @@ class PyomoSolver:
     @property
     def features(self) -> frozenset[str]:
         """What the solver behind Pyomo takes of what is handed to it."""
-        live = {"live_bounds"} if self.native.startswith("appsi_") else set()
-        return engine_of(self.native).features | live
+        in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
+        return engine_of(self.native).features | in_place
 
     def unavailable(self) -> str | None:
         """Return why Pyomo or the solver behind it cannot be used, or None."""
@@ -76,7 +76,7 @@ def _is_available(pyo: Any, native: str) -> bool:
 
 
 class PyomoSession:
-    """One live Pyomo model, and one live solver object."""
+    """One Pyomo model, and one solver object, both kept between solves."""
 
     def __init__(self, solver: PyomoSolver, threads: int, tolerances: Tolerances) -> None:
         # factories know nothing before this import

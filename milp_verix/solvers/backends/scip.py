@@ -29,7 +29,7 @@ licence = "Apache-2.0"
 features = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
-        *("live_bounds", "growth", "priorities", "start", "early_stop"),
+        *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
     }
 )
 
@@ -59,7 +59,7 @@ def open(*, threads: int, tolerances: Tolerances) -> RemoteSession:  # noqa: A00
 
 
 class ScipSession:
-    """One live model; between solves it is back in the stage where it may change."""
+    """One model; between solves it is back in the stage where it may change."""
 
     name = name
     largest_big_m = 1e4

@@ -1,4 +1,4 @@
-"""Branch and bound over the phases, on one live linear program of HiGHS.
+"""Branch and bound over the phases, on one warm linear program of HiGHS.
 
 The binaries of an encoding are phases of activations. Relaxed to [0, 1] they give the triangle
 relaxation; fixing one to 0 or 1 is a change of two bounds, and the simplex basis stays. A node is
@@ -25,7 +25,7 @@ from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.parameters import HIGHS_DROPS
 from milp_verix.solvers.phase.search_tree import Node, Search
-from milp_verix.solvers.phase.warm_lp import LiveLp, LpResult
+from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, grown, refuse_beyond
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
@@ -34,7 +34,7 @@ from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
 licence = "BSD-3-Clause, HiGHS MIT"
-features = frozenset({"partition", "live_bounds", "live_rows", "growth", "early_stop"})
+features = frozenset({"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop"})
 _DECIDED = 1e-9
 
 
@@ -82,7 +82,7 @@ class _Loaded:
 
 
 class PhaseSession:
-    """One live linear program; each minimisation is a search over phases."""
+    """One warm linear program; each minimisation is a search over phases."""
 
     name = name
     largest_big_m = np.inf
@@ -90,12 +90,12 @@ class PhaseSession:
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:
-        self._lp = LiveLp(threads, tolerances)
+        self._lp = WarmLp(threads, tolerances)
         self.version = self._lp.version
         self._loaded: _Loaded | None = None
 
     def load(self, program: Program) -> None:
-        """Replace the program: its relaxation becomes the live one.
+        """Replace the program: its relaxation becomes the warm one.
 
         Of one with entries at the same places only the numbers that differ change: the basis stays.
         """

@@ -50,7 +50,7 @@ class LpCount:
     iterations: int = 0
 
 
-class LiveLp:
+class WarmLp:
     """One ``Highs`` object with a linear program in it.
 
     Where it has many ``similar_rows``, HiGHS gets differences of these
@@ -81,9 +81,9 @@ class LiveLp:
         self.version: str = self._highs.version()
         highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
 
-    def another(self) -> "LiveLp":
+    def another(self) -> "WarmLp":
         """Return an empty one with the same threads and tolerances."""
-        return LiveLp(
+        return WarmLp(
             self._threads, self._tolerances, similar_rows=self._similar_rows, count=self.count
         )
 
@@ -94,7 +94,7 @@ class LiveLp:
         """Replace the linear program by the relaxation of ``program``.
 
         Where the entries of the matrix are at the same places as before, as those of a
-        ``retightened.LiveEncoding`` are, only numbers change, and the basis stays.
+        ``retightened.RetightenedEncoding`` are, only numbers change, and the basis stays.
         """
         old, new = self._program, self._stated(program, NO_REFERENCES)
         if old is not None and _alike(old, new):
