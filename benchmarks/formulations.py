@@ -93,7 +93,7 @@ def compared(
     taken = {
         name: encoding
         for name, encoding in encodings.items()
-        if formulation_named(name).features <= SOLVERS[solver].features
+        if formulation_named(name).needs <= SOLVERS[solver].capabilities
     }
     seconds: dict[str, list[float]] = {name: [] for name in taken}
     results: dict[str, SolveResult | MilpVerixError] = {}

@@ -169,7 +169,7 @@ def measured(
     sessions = {way: open_session(solver) for way in WAYS[1:]}
     default = DEFAULTS.get(solver)
     taken = {way: Taken() for way in WAYS if way != "default" or default is not None}
-    if "in_place_rows" not in sessions["re-tightened"].features:
+    if "in_place_rows" not in sessions["re-tightened"].capabilities:
         del taken["re-tightened"]
     retightened = retightened_encoding(margins, crown_bounds(margins, whole))
     for way in ("in place", "with a start"):

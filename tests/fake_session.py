@@ -22,7 +22,7 @@ class FakeSession:
     name: str = "fake"
     version: str = "1.0"
     largest_big_m: float = 1e4
-    features: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     program: Program | None = None
     closed: bool = False

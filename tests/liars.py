@@ -22,7 +22,7 @@ class Made:
 
     name: str
     answering: Answering
-    features: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = frozenset()
     reason: str | None = None
     opened: list[FakeSession] = field(default_factory=list)
 

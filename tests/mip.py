@@ -70,7 +70,7 @@ def in_rows(program: Program) -> Program:
 
 def optimum(program: Program, cost: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
     """Return the least cost over ``program``, proven optimal, and a point that attains it."""
-    if program.features:
+    if program.needs:
         columns = cost.size
         program = in_rows(program)
         cost = np.concatenate([cost, np.zeros(program.columns - columns)])

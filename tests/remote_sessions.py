@@ -24,7 +24,7 @@ class Odd:
     once: str | None = None
 
     name, version, largest_big_m = "odd", "1.0", 1e4
-    features: frozenset[str] = frozenset({"partition"})
+    capabilities: frozenset[str] = frozenset({"partition"})
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

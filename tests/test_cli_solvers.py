@@ -86,7 +86,7 @@ def test_one_that_fails_is_exit_code_2(tmp_path: Path, monkeypatch: pytest.Monke
     rows = {row["name"]: row for row in json.loads(out.read_text())}
     assert rows["highs"]["problem"] == "it broke"
     assert rows["highs"]["installed"]
-    assert rows["highs"]["features"] == sorted(SOLVERS["highs"].features)
+    assert rows["highs"]["features"] == sorted(SOLVERS["highs"].capabilities)
     assert rows["cbc"]["problem"] is None or not rows["cbc"]["installed"]
 
 

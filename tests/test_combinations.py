@@ -31,7 +31,7 @@ COMBINATIONS = [
     (solver, name)
     for solver in SOLVERS
     for name in NAMES
-    if why_not(solver) is None and formulation_named(name).features <= SOLVERS[solver].features
+    if why_not(solver) is None and formulation_named(name).needs <= SOLVERS[solver].capabilities
 ]
 
 

@@ -102,7 +102,7 @@ def test_a_stopwatch_tells_first_solves_from_others() -> None:
     cost, watch, first = np.ones(program.columns), Stopwatch(), np.array([0])
     session = open_session(timed_solver("highs", watch))
     assert session.name == "highs"
-    assert session.features == SOLVERS["highs"].features
+    assert session.capabilities == SOLVERS["highs"].capabilities
     plain = open_session("highs")
     for _ in range(2):
         for each in (plain, session):

@@ -30,13 +30,13 @@ TAKEN = [
     pytest.param(name, solver, marks=needs(solver))
     for name in NAMES
     for solver in SOLVERS
-    if formulation_named(name).features <= SOLVERS[solver].features
+    if formulation_named(name).needs <= SOLVERS[solver].capabilities
 ]
 REFUSED = [
     (name, solver)
     for name in FORMULATIONS
     for solver in SOLVERS
-    if not FORMULATIONS[name].features <= SOLVERS[solver].features
+    if not FORMULATIONS[name].needs <= SOLVERS[solver].capabilities
 ]
 SEEDS = range(60)
 
@@ -100,7 +100,7 @@ def test_the_formulation_is_recorded(tmp_path: Path) -> None:
 def test_a_solver_that_does_not_take_it_is_refused_at_once(
     name: str, solver: str, tmp_path: Path
 ) -> None:
-    others = [s for s in SOLVERS if FORMULATIONS[name].features <= SOLVERS[s].features]
+    others = [s for s in SOLVERS if FORMULATIONS[name].needs <= SOLVERS[s].capabilities]
     with pytest.raises(InputError, match=f"{solver} takes no .*: {', '.join(others)}"):
         small(tmp_path, formulation=name, solver=solver)
 

@@ -122,7 +122,7 @@ def test_size_of_a_drawn_network_by_indicators() -> None:
         *("define_z_3_0", "relu_above_z_3_0"),
     ]
     assert (binaries, indicators, sets) == (3, 6, 0)
-    assert program.features == {"indicator"}
+    assert program.needs == {"indicator"}
     assert program.largest_big_m == 0
     # d_1_2 = 1 ⇒ a_1_2 − z_1_2 ≤ 0
     rule = program.indicators[0]
@@ -141,7 +141,7 @@ def test_size_of_a_drawn_network_by_sets() -> None:
     ]
     assert rows == ["define_z_1_0", "relu_parts_1_2", "relu_parts_1_3", "relu_parts_3_0"]
     assert (binaries, indicators, sets) == (0, 0, 3)
-    assert program.features == {"sos1"}
+    assert program.needs == {"sos1"}
     assert program.largest_big_m == 0
     chosen = [(item.name, [columns[j] for j in item.columns]) for item in program.sos1]
     assert chosen[1] == ("relu_one_1_3", ["a_1_3", "s_1_3"])
@@ -157,7 +157,7 @@ def test_size_of_a_drawn_network_by_parts(name: str, parts: list[int]) -> None:
     assert program.columns == 2 + 1 + sum(2 * n + 2 for n in parts)
     assert program.rows == 1 + sum(5 * n + 4 for n in parts)
     assert program.binaries == 3
-    assert not program.features
+    assert not program.needs
     assert {"t0_1_3", "s0_1_3", "a_3_0", "d_3_0"} <= set(program.column_names)
     assert ("t1_1_2" in program.column_names) == (name != "partition:1")
     assert len(set(program.column_names)) == program.columns

@@ -26,7 +26,7 @@ IN_PLACE = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase",
 PRIORITIES = [
     pytest.param(name, marks=needs(name))
     for name in SOLVERS
-    if "priorities" in SOLVERS[name].features
+    if "priorities" in SOLVERS[name].capabilities
 ]
 
 
@@ -121,7 +121,7 @@ def test_tiny_entries_that_come_later_are_kept_in_mind(session: Session) -> None
 
 @pytest.mark.parametrize("solver", IN_PLACE)
 def test_solvers_that_grow_in_place_load_once(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "growth" in SOLVERS[solver].features
+    assert "growth" in SOLVERS[solver].capabilities
     # SCIP's own session, without the process around it
     session = ScipSession(1, Tolerances()) if solver == "scip" else open_session(solver)
     live = getattr(session, "_primary", session)
@@ -147,7 +147,7 @@ def test_the_others_load() -> None:
     for program in growing(0):
         extend(fake, program)
         assert fake.program is program
-    assert [name for name in SOLVERS if "growth" not in SOLVERS[name].features] == [
+    assert [name for name in SOLVERS if "growth" not in SOLVERS[name].capabilities] == [
         "cbc",
         "pulp",
         "pyomo",
@@ -164,7 +164,7 @@ def test_an_extension_has_everything_at_its_place() -> None:
     logical = encode(
         network, interval_bounds(network, box), relu=FORMULATIONS["indicator"].relu
     ).program
-    assert logical.features
+    assert logical.needs
     assert not logical.extends(logical)
     for name in ("row_lower", "row_upper", "column_lower", "column_upper", "integer"):
         values = getattr(large, name).copy()

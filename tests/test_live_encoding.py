@@ -270,7 +270,7 @@ def test_where_programs_are_not_shared(tmp_path: Path) -> None:
         assert (found is not None) == shared
     session.close()
     # where each solve begins anew, a smaller program is better
-    assert [name for name in SOLVERS if "in_place_rows" in SOLVERS[name].features] == ["phase"]
+    assert [name for name in SOLVERS if "in_place_rows" in SOLVERS[name].capabilities] == ["phase"]
 
 
 @pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])

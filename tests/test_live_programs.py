@@ -21,7 +21,7 @@ from tests.networks import cube, network_of, random_layers
 from verix_encodings import Program, ProgramBuilder
 
 IN_PROCESS = [name for name in ("highs", "phase", "gurobi") if why_not(name) is None]
-STARTING = [n for n in SOLVERS if "start" in SOLVERS[n].features and why_not(n) is None]
+STARTING = [n for n in SOLVERS if "start" in SOLVERS[n].capabilities and why_not(n) is None]
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_a_good_start_is_taken(session: Session) -> None:
 def test_a_start_of_another_size_is_refused_or_ignored(session: Session, solver: str) -> None:
     session.load(random_program(0))
     targets = Targets(start=np.zeros(3))
-    if "start" in SOLVERS[solver].features:
+    if "start" in SOLVERS[solver].capabilities:
         with pytest.raises(ValueError, match=r"12 values.*\(3,\)"):
             session.minimise(np.ones(12), targets)
     else:

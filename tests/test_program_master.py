@@ -87,7 +87,7 @@ def test_rounds_extend_one_program(solver: str, install: Install) -> None:
     (session,) = opened
     assert session.closed
     programs = session.loads + session.extensions
-    grows = "growth" in SOLVERS[solver].features
+    grows = "growth" in SOLVERS[solver].capabilities
     assert len(programs) > (0 if solver == "cbc" else 2)
     assert (session.loads if grows else session.extensions) == []
     for before, after in pairwise(programs):

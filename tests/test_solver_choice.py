@@ -213,7 +213,7 @@ class Limited:
     """A session whose licence ends at three columns, at ``load`` or only at ``minimise``."""
 
     name, version, largest_big_m, notes = "limited", "1", 7.0, ()
-    features: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = frozenset()
 
     def __init__(self, late: bool) -> None:
         self.late, self.columns, self.closed = late, 0, False

@@ -19,9 +19,9 @@ from milp_verix.cli.options import check_folder, refusals
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.records.serialisation import write_atomically
 from milp_verix.solvers import SOLVERS
-from milp_verix.solvers.session import FEATURES, PROGRAM_FEATURES
+from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 
-_SHORT = {feature: feature for feature in PROGRAM_FEATURES}
+_SHORT = {name: name for name in PROGRAM_NEEDS}
 
 
 def solvers(
@@ -59,15 +59,15 @@ def _table(reports: Sequence[SolverReport]) -> Table:
             Text(report.name, style="bold" if report.installed else "dim"),
             Text(report.version or "–"),
             Text(report.licence),
-            Text(_listed(report.features & PROGRAM_FEATURES, _SHORT)),
-            Text(_listed(report.features - PROGRAM_FEATURES, FEATURES)),
+            Text(_listed(report.features & PROGRAM_NEEDS, _SHORT)),
+            Text(_listed(report.features - PROGRAM_NEEDS, CAPABILITIES)),
             _outcome(report),
         )
     return table
 
 
-def _listed(features: frozenset[str], words: Mapping[str, str]) -> str:
-    return ", ".join(words[feature] for feature in FEATURES if feature in features) or "–"
+def _listed(names: frozenset[str], words: Mapping[str, str]) -> str:
+    return ", ".join(words[name] for name in CAPABILITIES if name in names) or "–"
 
 
 def _outcome(report: SolverReport) -> Text:

@@ -80,7 +80,7 @@ def _missing(solver: str) -> str | None:
 def _unfit(solver: str, formulation: Formulation) -> str | None:
     """Return why a solver does not take a formulation."""
     try:
-        resolve_solver(solver, formulation.features)
+        resolve_solver(solver, formulation.needs)
     except InputError as error:
         return str(error)
     return None

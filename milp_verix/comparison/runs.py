@@ -98,7 +98,7 @@ def answered(
 def _timed(pair: Pair) -> tuple[dict[str, Any], Stopwatch]:
     """Return the arguments that choose ``pair``, and the stopwatch at its solver."""
     watch = Stopwatch()
-    needed = resolve_formulation(pair.formulation).features
+    needed = resolve_formulation(pair.formulation).needs
     solver = timed_solver(pair.solver, watch, needed)
     return {"solver": solver, "formulation": pair.formulation}, watch
 

@@ -61,7 +61,7 @@ def report_on(name: str) -> SolverReport:
     except MilpVerixError as error:
         version, problem = version or "unknown", str(error)
     seconds = time.monotonic() - started
-    return SolverReport(name, version, solver.licence, solver.features, problem, seconds)
+    return SolverReport(name, version, solver.licence, solver.capabilities, problem, seconds)
 
 
 def self_test(name: str) -> str | None:

@@ -32,6 +32,6 @@ def retightened_encoding_of(
     alike = isinstance(box, Interval) and formulation is BIG_M and can_be_retightened(margins)
     return (
         retightened_encoding(margins, bounds)
-        if alike and "in_place_rows" in session.features
+        if alike and "in_place_rows" in session.capabilities
         else None
     )

@@ -94,7 +94,7 @@ class Oracle:
         self.solver_version = self._session.version
         self._earlier_notes: tuple[str, ...] = ()
         if solver == "auto":
-            self._earlier_notes = why_auto(self.solver, self.formulation.features)
+            self._earlier_notes = why_auto(self.solver, self.formulation.needs)
 
     def __enter__(self) -> "Oracle":
         return self
@@ -273,7 +273,7 @@ class Oracle:
             self._solver,
             threads=self._threads,
             tolerances=self.tolerances,
-            needed=self.formulation.features,
+            needed=self.formulation.needs,
         )
 
     def _upper_and_needed(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
@@ -348,7 +348,7 @@ class Oracle:
             region,
             bounds,
             deadline.at,
-            native=self._quadratic and "quadratic" in self._session.features,
+            native=self._quadratic and "quadratic" in self._session.capabilities,
             retightened=self._retightened,
             lp_only=self.exactness == "relaxation",
         )

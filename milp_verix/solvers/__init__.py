@@ -1,7 +1,7 @@
 """Solvers: one small file each, and one line in ``names.py``.
 
-A solver is a module with ``name``, ``licence``, ``features``, ``unavailable()`` and ``open()``, see
-:class:`~milp_verix.solvers.session.Solver`.
+A solver is a module with ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``,
+see :class:`~milp_verix.solvers.session.Solver`.
 """
 
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
@@ -18,18 +18,18 @@ LICENCE_FALLBACK = "highs"
 def resolve_solver(name: str | Solver, needed: frozenset[str] = frozenset()) -> Solver:
     """Return the solver called ``name``; for ``"auto"`` the first of ``AUTO_ORDER`` available.
 
-    A solver of the caller's own is returned as it is. It takes the features ``needed``, see
-    ``Program.features``. Raises ``InputError`` for a name that is not known or a solver that does
+    A solver of the caller's own is returned as it is. It has the capabilities ``needed``, see
+    ``Program.needs``. Raises ``InputError`` for a name that is not known or a solver that does
     not take them, and ``SolverUnavailableError`` for a solver that is not installed.
     """
     if not isinstance(name, str):
-        if not needed <= name.features:
-            raise lacking(name.name, (), needed - name.features)
+        if not needed <= name.capabilities:
+            raise lacking(name.name, (), needed - name.capabilities)
         return name
     if name == "auto":
         return first_of_auto(needed, lambda solver: solver)
     solver = solver_named(name)
-    if not needed <= solver.features:
+    if not needed <= solver.capabilities:
         raise lacking(name, (name,), needed)
     return available(solver, name)
 
@@ -65,7 +65,7 @@ def timed_solver(name: str, watch: Stopwatch, needed: frozenset[str] = frozenset
     Raises as :func:`resolve_solver` does.
     """
     solver = resolve_solver(name, needed)
-    return TimedSolver(solver.name, solver.features, open_session, watch)
+    return TimedSolver(solver.name, solver.capabilities, open_session, watch)
 
 
 __all__ = [

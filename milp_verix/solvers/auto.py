@@ -21,7 +21,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
     reasons = []
     for name in AUTO_ORDER:
         solver = SOLVERS[name]
-        if not needed <= solver.features:
+        if not needed <= solver.capabilities:
             continue
         try:
             return attempt(available(solver, name))
@@ -38,7 +38,7 @@ def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
         return ()
     passed: dict[str, list[str]] = {}
     for name in AUTO_ORDER[: AUTO_ORDER.index(chosen)]:
-        beyond = needed - SOLVERS[name].features
+        beyond = needed - SOLVERS[name].capabilities
         reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
         passed.setdefault(reason or "does not open", []).append(name)
     if not passed:
@@ -57,7 +57,7 @@ def available(solver: Solver, name: str) -> Solver:
 
 def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
     """Return the error that none of ``names`` takes what is ``needed``."""
-    beyond = needed.difference(*(solver_named(name).features for name in names))
-    taking = [name for name, solver in SOLVERS.items() if needed <= solver.features]
+    beyond = needed.difference(*(solver_named(name).capabilities for name in names))
+    taking = [name for name, solver in SOLVERS.items() if needed <= solver.capabilities]
     who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"
     return InputError(f"{what} takes no {in_words(beyond)}; {who}")

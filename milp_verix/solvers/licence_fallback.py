@@ -39,9 +39,9 @@ class LicenceFallback:
         return self._current.largest_big_m
 
     @property
-    def features(self) -> frozenset[str]:
+    def capabilities(self) -> frozenset[str]:
         """What the solver that was asked for takes and does."""
-        return self._primary.features
+        return self._primary.capabilities
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ class LicenceFallback:
         if self._other is None:
             self._other = self._open_other()
         assert self._program is not None
-        if not self._program.features <= self._other.features:
-            beyond = in_words(self._program.features - self._other.features)
+        if not self._program.needs <= self._other.capabilities:
+            beyond = in_words(self._program.needs - self._other.capabilities)
             raise LicenceLimitError(f"{error}; {self._other.name} takes no {beyond}") from error
         self._other.load(self._program)
         self._current = self._other

@@ -31,7 +31,7 @@ class Engine:
     largest_coefficient: float = 1e15
     dropped: float = 1e-9
     slack: float = 1e-7
-    features: frozenset[str] = field(default=frozenset({"partition"}))
+    capabilities: frozenset[str] = field(default=frozenset({"partition"}))
 
 
 def highs_options(threads: int, tolerances: Tolerances) -> Options:
@@ -129,7 +129,7 @@ CBC = Engine(
     largest_coefficient=1e9,
     dropped=1e-13,
     # on the degenerate rows of the partition formulation it prunes optima
-    features=frozenset(),
+    capabilities=frozenset(),
 )
 UNKNOWN = Engine(
     "unknown",
@@ -139,7 +139,7 @@ UNKNOWN = Engine(
     largest_big_m=50.0,
     largest_coefficient=1e9,
     slack=2e-6,
-    features=frozenset(),
+    capabilities=frozenset(),
 )
 
 

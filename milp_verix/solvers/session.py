@@ -41,7 +41,7 @@ class Targets:
     feasible cost is a whole number, as in a covering problem: a bound less than one below the best
     cost proves it, and presolve, cuts and heuristics pay, which they do not in checks. ``start``
     is a point to begin with, a value for each column, feasible or not; it never changes the answer,
-    and a solver without the feature ``start`` ignores it. ``first`` are integer
+    and a solver without the capability ``start`` ignores it. ``first`` are integer
     columns to branch on before all others, which a solver without ``priorities`` does not.
     ``certify`` asks for a certificate of the bound, from solvers that have one.
     """
@@ -93,20 +93,21 @@ class Session(Protocol):
         """The big-M up to which the solver's proofs are trusted."""
 
     @property
-    def features(self) -> frozenset[str]:
-        """What the session takes and does, as its solver says, see ``FEATURES``."""
+    def capabilities(self) -> frozenset[str]:
+        """What the session takes and does, as its solver says, see ``CAPABILITIES``."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about the session, in words."""
 
     def load(self, program: Program) -> None:
-        """Replace the session's program; ``SolverError`` for one beyond ``features``."""
+        """Replace the session's program; ``SolverError`` for one beyond ``capabilities``."""
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of ``columns`` in the program loaded, until the next ``load``.
 
-        Solvers with the feature ``in_place_bounds`` change their model, the others build it again.
+        Solvers with the capability ``in_place_bounds`` change their model, the others build it
+        again.
         """
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
@@ -122,7 +123,7 @@ class Session(Protocol):
 
 
 class GrowingSession(Session, Protocol):
-    """A session with the feature ``growth``."""
+    """A session with the capability ``growth``."""
 
     def extend(self, program: Program) -> None:
         """Replace the program; of one that extends it, only what is new is built."""
@@ -133,7 +134,7 @@ def extend(session: Session, program: Program) -> None:
 
     As ``load`` would, it undoes what ``set_bounds`` did.
     """
-    if "growth" in session.features:
+    if "growth" in session.capabilities:
         cast("GrowingSession", session).extend(program)
     else:
         session.load(program)
@@ -149,7 +150,7 @@ def grown(old: Program, new: Program, dropped: float) -> bool:
 
 def refuse_beyond(session: Session, program: Program) -> None:
     """Raise ``SolverError`` for a program with what the session does not take: never drop it."""
-    if beyond := program.features - session.features:
+    if beyond := program.needs - session.capabilities:
         raise SolverError(f"{session.name} takes no {in_words(beyond)}")
 
 
@@ -165,12 +166,12 @@ def start_of(targets: Targets, columns: int) -> FloatArray | None:
     return targets.start if np.isfinite(targets.start).all() else None
 
 
-def in_words(features: frozenset[str]) -> str:
-    """Return ``features`` in words."""
-    return " or ".join(FEATURES[feature] for feature in sorted(features))
+def in_words(capabilities: frozenset[str]) -> str:
+    """Return ``capabilities`` in words."""
+    return " or ".join(CAPABILITIES[name] for name in sorted(capabilities))
 
 
-FEATURES = {
+CAPABILITIES = {
     "indicator": "indicator constraints",
     "partition": "partition formulation",
     "quadratic": "quadratic rows",
@@ -183,9 +184,9 @@ FEATURES = {
     "early_stop": "early stop",
     "duals": "duals",
 }
-"""What a solver may take (beyond linear rows, see ``Program.features``) or do, in words."""
+"""What a solver may take (beyond linear rows, see ``Program.needs``) or do, in words."""
 
-PROGRAM_FEATURES = frozenset({"indicator", "partition", "quadratic", "sos1"})
+PROGRAM_NEEDS = frozenset({"indicator", "partition", "quadratic", "sos1"})
 """Those that a program may need."""
 
 
@@ -201,8 +202,8 @@ class Solver(Protocol):
         """The licence of the solver, in a word or two."""
 
     @property
-    def features(self) -> frozenset[str]:
-        """What a session takes and does, see ``FEATURES``."""
+    def capabilities(self) -> frozenset[str]:
+        """What a session takes and does, see ``CAPABILITIES``."""
 
     def unavailable(self) -> str | None:
         """Return why the solver cannot be used and what to do, or None if it can.

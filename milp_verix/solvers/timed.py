@@ -55,12 +55,12 @@ class TimedSolver:
     def __init__(
         self,
         name: str,
-        features: frozenset[str],
+        capabilities: frozenset[str],
         opening: Callable[..., Session],
         watch: Stopwatch,
     ) -> None:
         self.name = name
-        self.features = features
+        self.capabilities = capabilities
         self._opening = opening
         self._watch = watch
 

@@ -18,15 +18,15 @@ ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval],
 
 @dataclass(frozen=True, slots=True)
 class Formulation:
-    """A ReLU encoding with its name and the ``features`` that a solver must take for it.
+    """A ReLU encoding with its name and the ``needs`` that a solver must take for it.
 
-    They are those of its programs (``Program.features``), and ``"partition"``, which says that the
+    They are those of its programs (``Program.needs``), and ``"partition"``, which says that the
     solver must cope with the many degenerate rows of that formulation: not every solver does.
     """
 
     name: str
     relu: ReluEncoding
-    features: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
 
 
 _PARTITION = frozenset({"partition"})

@@ -58,7 +58,7 @@ class Program:
     sos1: tuple[Sos1, ...] = ()
 
     @property
-    def features(self) -> frozenset[str]:
+    def needs(self) -> frozenset[str]:
         """What a solver must take beyond linear rows and integer columns."""
         held = {
             "quadratic": self.quadratic_rows,
@@ -98,12 +98,12 @@ class Program:
     def extends(self, other: "Program") -> bool:
         """Whether this is ``other``, bounds and all, with more columns and rows after its own.
 
-        Only for programs of linear rows: with other ``features`` the answer is no.
+        Only for programs of linear rows: with other ``needs`` the answer is no.
         """
         ours, theirs = self.matrix, other.matrix
         if self.columns < other.columns or self.rows < other.rows:
             return False
-        if self.features or other.features:
+        if self.needs or other.needs:
             return False
         rows, columns, entries = other.rows, other.columns, theirs.nnz
         # indptr has one more number than rows

@@ -32,7 +32,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "cbc"
 licence = "EPL-2.0"
-features = frozenset({"sos1", "start", "early_stop"})
+capabilities = frozenset({"sos1", "start", "early_stop"})
 
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
@@ -82,7 +82,7 @@ class CbcSession:
 
     name = name
     largest_big_m = CBC.largest_big_m
-    features = features
+    capabilities = capabilities
     notes: tuple[str, ...] = ()
 
     def __init__(self, path: str, threads: int, tolerances: Tolerances) -> None:

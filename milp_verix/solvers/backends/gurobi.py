@@ -27,7 +27,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "gurobi"
 licence = "proprietary, free up to 2000 columns"
-features = frozenset(
+capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
         *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
@@ -58,7 +58,7 @@ class GurobiSession:
 
     name = name
     largest_big_m = GUROBI.largest_big_m
-    features = features
+    capabilities = capabilities
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:

@@ -29,7 +29,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "highs"
 licence = "MIT"
-features = frozenset({"partition", "in_place_bounds", "growth", "start", "early_stop", "duals"})
+capabilities = frozenset({"partition", "in_place_bounds", "growth", "start", "early_stop", "duals"})
 
 
 def unavailable() -> str | None:
@@ -53,7 +53,7 @@ class HighsSession:
 
     name = name
     largest_big_m = 1e4
-    features = features
+    capabilities = capabilities
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:

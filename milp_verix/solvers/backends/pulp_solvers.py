@@ -39,9 +39,9 @@ class PulpSolver:
         return f"PuLP MIT, {engine_of(self.native).licence}"
 
     @property
-    def features(self) -> frozenset[str]:
+    def capabilities(self) -> frozenset[str]:
         """What the solver behind PuLP takes of what PuLP can say."""
-        return engine_of(self.native).features
+        return engine_of(self.native).capabilities
 
     def unavailable(self) -> str | None:
         """Return why PuLP or the solver behind it cannot be used, or None."""
@@ -79,7 +79,7 @@ class PulpSession:
         self._engine = engine_of(solver.native)
         self.name = solver.name
         self.version = str(pulp.__version__)
-        self.features = solver.features
+        self.capabilities = solver.capabilities
         self.largest_big_m = self._engine.largest_big_m
         self.notes = notes_on(solver.name, solver.options)
         self._arguments = {

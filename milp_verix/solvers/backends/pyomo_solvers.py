@@ -44,10 +44,10 @@ class PyomoSolver:
         return f"Pyomo BSD-3-Clause, {engine_of(self.native).licence}"
 
     @property
-    def features(self) -> frozenset[str]:
+    def capabilities(self) -> frozenset[str]:
         """What the solver behind Pyomo takes of what is handed to it."""
         in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
-        return engine_of(self.native).features | in_place
+        return engine_of(self.native).capabilities | in_place
 
     def unavailable(self) -> str | None:
         """Return why Pyomo or the solver behind it cannot be used, or None."""
@@ -90,7 +90,7 @@ class PyomoSession:
         self._engine = replace(engine, dropped=max(engine.dropped, 1e-9))
         self._native = solver.native
         self._options = {**self._engine.options(threads, tolerances), **solver.options}
-        self.name, self.features = solver.name, solver.features
+        self.name, self.capabilities = solver.name, solver.capabilities
         self.largest_big_m = self._engine.largest_big_m
         self.version = str(version)
         self.notes = notes_on(solver.name, solver.options)

@@ -26,7 +26,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 name = "scip"
 licence = "Apache-2.0"
-features = frozenset(
+capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
         *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
@@ -63,7 +63,7 @@ class ScipSession:
 
     name = name
     largest_big_m = 1e4
-    features = features
+    capabilities = capabilities
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:

@@ -34,7 +34,7 @@ from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
 licence = "BSD-3-Clause, HiGHS MIT"
-features = frozenset({"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop"})
+capabilities = frozenset({"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop"})
 _DECIDED = 1e-9
 
 
@@ -86,7 +86,7 @@ class PhaseSession:
 
     name = name
     largest_big_m = np.inf
-    features = features
+    capabilities = capabilities
     notes: tuple[str, ...] = ()
 
     def __init__(self, threads: int, tolerances: Tolerances) -> None:

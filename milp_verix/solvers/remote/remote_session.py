@@ -38,7 +38,7 @@ class RemoteSession:
         self._news: list[tuple[object, ...]] = []
         self._process: SolverProcess | None = take(make)
         about = self._process.about
-        self.name, self.version, self.features, self.largest_big_m, self.notes = about
+        self.name, self.version, self.capabilities, self.largest_big_m, self.notes = about
 
     def load(self, program: Program) -> None:
         """Replace the program; the process gets it with the next solve."""
@@ -63,7 +63,7 @@ class RemoteSession:
         if self._program is None:
             raise SolverError("load a program before minimising")
         deadline = time.monotonic() + targets.seconds
-        start = start_of(targets, cost.size) if "start" in self.features else None
+        start = start_of(targets, cost.size) if "start" in self.capabilities else None
         if self._process is None or not self._process.usable:
             self._process, self._news = take(self._make), [("load", self._program)]
         news, self._news = self._news, []

@@ -44,7 +44,7 @@ def main(folder: str) -> None:
 
 
 def _about(session: Any) -> tuple[Any, ...]:
-    return session.name, session.version, session.features, session.largest_big_m, session.notes
+    return session.name, session.version, session.capabilities, session.largest_big_m, session.notes
 
 
 def _read(folder: str, pipe: BinaryIO, questions: "queue.SimpleQueue[Any]") -> None:
