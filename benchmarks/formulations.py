@@ -2,72 +2,73 @@
 
     python benchmarks/formulations.py MODEL IMAGE --epsilon 0.05
 
-IMAGE is a .npy file or a .npz file with KEY[INDEX] after a colon; bytes are scaled to [0, 1]. All
-features are free. For the closest rival, the margin is maximised to optimality by each solver that
-takes the formulation, the formulations in turns, so that a noisy machine treats them alike. Exits
-with 1 where the proven maxima differ.
+All features are free. For the closest rival, the margin is maximised to optimality by each solver
+that takes the formulation, the formulations in turns, so that a noisy machine treats them alike.
+Exits with 1 where the proven maxima differ.
 """
 
-import argparse
 import time
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
+from arguments import add_image, names, parsed, parser, read_image, solver_versions
+from tables import Table, write
 
 import milp_verix
-from milp_verix.cli.inputs import read_input, scale_bytes
 from milp_verix.errors import MilpVerixError
-from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
+from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
 from verix_encodings import Encoding, formulation_named
-
-NAMES = ("big_m", "indicator", "sos1", "partition:2", "partition:4")
 
 
 def main() -> int:
     """Run the comparison; return the exit code."""
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("model")
-    parser.add_argument("image")
-    parser.add_argument("--epsilon", type=float, required=True)
-    parser.add_argument("--domain", type=float, nargs=2, default=(0.0, 1.0))
-    parser.add_argument("--formulations", default=",".join(NAMES))
-    parser.add_argument("--solvers", default="highs,phase,cbc,gurobi")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--time-limit", type=float, default=60.0)
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    add_image(options)
+    options.add_argument("--domain", type=float, nargs=2, default=(0.0, 1.0))
+    options.add_argument(
+        "--formulations", type=names, default="big_m,indicator,sos1,partition:2,partition:4"
+    )
+    options.add_argument("--solvers", type=names, default="highs,phase,cbc,gurobi")
+    options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--time-limit", type=float, default=60.0)
+    arguments = parsed(options)
 
     network = milp_verix.load_network(arguments.model)
-    low, high = arguments.domain
-    image = read_input(arguments.image, network.input_shape).reshape(network.input_shape)
-    x = scale_bytes(image, (low, high), network.dtype)
-    names = arguments.formulations.split(",")
+    domain = tuple(arguments.domain)
+    image = read_image(network, arguments.image, domain)
     encodings = {
         name: milp_verix.encode_check(
-            network, x, epsilon=arguments.epsilon, domain=(low, high), formulation=name
+            network, image, epsilon=arguments.epsilon, domain=domain, formulation=name
         )
-        for name in names
+        for name in arguments.formulations
     }
-    rival = closest_rival(encodings[names[0]])
-    print(f"{arguments.model}, {arguments.image}, epsilon {arguments.epsilon}, margin {rival}\n")
-    print("| formulation | columns | rows | binaries | indicators | sets | relaxation |")
-    print("|---|---|---|---|---|---|---|")
+    rival = closest_rival(next(iter(encodings.values())))
+    runs = {
+        solver: compared(solver, encodings, rival, arguments.repeat, arguments.time_limit)
+        for solver in arguments.solvers
+    }
+    head = "formulation | columns | rows | binaries | indicators | sets | relaxation | maximum"
+    table = Table(" | ".join([head, *arguments.solvers]))
+    proven = []
     for name, encoding in encodings.items():
+        found = [maxima[name] for maxima in runs.values() if name in maxima]
+        best = min((one.bound for one in found), default=np.inf)
+        proven += [one.bound for one in found if one.optimal]
         program = encoding.program
-        print(
-            f"| {name} | {program.columns} | {program.rows} | {program.binaries} "
-            f"| {len(program.indicators)} | {len(program.sos1)} "
-            f"| {relaxation(encoding, rival):.4f} |",
-            flush=True,
+        table.add(
+            name,
+            *(program.columns, program.rows, program.binaries),
+            *(len(program.indicators), len(program.sos1)),
+            f"{relaxation(encoding, rival):.4f}",
+            f"{best:.5f}" if np.isfinite(best) else "–",
+            *(maxima[name].cell if name in maxima else "–" for maxima in runs.values()),
         )
-    print("\n| solver | formulation | maximum, proven | seconds (median) | nodes | status |")
-    print("|---|---|---|---|---|---|")
-    proven = [
-        bound
-        for solver in arguments.solvers.split(",")
-        for bound in compared(solver, encodings, rival, arguments.repeat, arguments.time_limit)
-    ]
+    print(f"\nmargin {rival}; in brackets are nodes")
+    if arguments.write:
+        write(arguments.write, [table], solver_versions(arguments.solvers))
     # CBC's bound is kept 1e-5 above its optimum
-    return 1 if np.ptp(proven) > 1e-4 else 0
+    return 1 if proven and np.ptp(proven) > 1e-4 else 0
 
 
 def closest_rival(encoding: Encoding) -> int:
@@ -86,10 +87,18 @@ def relaxation(encoding: Encoding, margin: int) -> float:
     return constant - result.bound
 
 
+class Maximum(NamedTuple):
+    """The upper bound that a solver proved on a margin, and a cell that says how."""
+
+    bound: float
+    optimal: bool
+    cell: str
+
+
 def compared(
     solver: str, encodings: dict[str, Encoding], rival: int, repeat: int, limit: float
-) -> list[float]:
-    """Print a line for each formulation that ``solver`` takes; return the maxima proven."""
+) -> dict[str, Maximum]:
+    """Maximise the margin in each formulation that ``solver`` takes, ``repeat`` times in turns."""
     taken = {
         name: encoding
         for name, encoding in encodings.items()
@@ -105,23 +114,22 @@ def compared(
                 results[name] = maximised(session, encoding, rival, limit)
             except MilpVerixError as error:
                 results[name] = error
+                print(f"{solver}, {name}: {error}")
             seconds[name].append(time.perf_counter() - started)
             session.close()
-    proven = []
-    for name, result in results.items():
-        if isinstance(result, MilpVerixError):
-            print(f"| {solver} | {name} | – | – | – | {result} |", flush=True)
-            continue
-        constant = taken[name].output.constant[rival]
-        bound = float(constant) - result.bound
-        if result.status.name == "OPTIMAL":
-            proven.append(bound)
-        print(
-            f"| {solver} | {name} | {bound:.5f} | {median(seconds[name]):.3f} | {result.nodes} "
-            f"| {result.status.value} |",
-            flush=True,
-        )
-    return proven
+    return {
+        name: maximum(result, taken[name].output.constant[rival], median(seconds[name]))
+        for name, result in results.items()
+    }
+
+
+def maximum(result: SolveResult | MilpVerixError, constant: float, seconds: float) -> Maximum:
+    """Return the margin's maximum from a solve that minimised ``constant`` less the margin."""
+    if isinstance(result, MilpVerixError):
+        return Maximum(np.inf, False, "failed")
+    optimal = result.status is SolveStatus.OPTIMAL
+    cell = f"{seconds:.3f} ({result.nodes})" if optimal else result.status.value
+    return Maximum(constant - result.bound, optimal, cell)
 
 
 def maximised(session: Session, encoding: Encoding, rival: int, limit: float) -> SolveResult:

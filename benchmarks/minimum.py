@@ -1,37 +1,51 @@
 """Prove minimum explanations of many images: sizes, bounds, seconds, and how far orders are off.
 
     python benchmarks/minimum.py MODEL IMAGES --indices 0:100 --epsilon 0.05 --time-limit 60
-    python benchmarks/minimum.py digits --hidden 16,16 --indices 0:50 --epsilon 0.1
+    python benchmarks/minimum.py digits --hidden 16 16,16 --indices 0:50 --epsilon 0.1 0.2
 
-IMAGES is a .npz file with KEY after a colon; bytes are scaled to [0, 1]. ``digits`` trains a
-network on scikit-learn's digits and takes its test images (``pip install 'milp-verix[train]'``).
-Solvers take turns on each image; ``--orders`` adds the sizes of local explanations. With
-``--cpu-clock`` all limits and seconds are the CPU time of this process: for machines that others
-use, too. The last lines count what is proven. Exits with 1 where proofs contradict each other.
+``digits`` trains networks on scikit-learn's digits, one for each of ``--hidden``, and takes the
+test images (``pip install 'milp-verix[train]'``). Solvers take turns on each image; ``--orders``
+adds the sizes of local explanations. Exits with 1 where proofs contradict each other.
 """
 
 import argparse
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
-import numpy as np
 import onnx
+from arguments import add_images, names, parsed, parser, read_images, solver_versions
 from numpy.typing import NDArray
+from tables import ROOT, Table, write
 
 import milp_verix
-from milp_verix.cli.inputs import read_input, scale_bytes
+from milp_verix import Explanation, OnnxNetwork
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+Images = Sequence[tuple[int, NDArray[Any]]]
 
 
-def digits(hidden: str) -> tuple[milp_verix.OnnxNetwork, NDArray[Any]]:
+@dataclass(frozen=True)
+class Searched:
+    """An image, its minimum by each solver, and the sizes of local explanations by each order."""
+
+    image: int
+    minima: dict[str, Explanation]
+    local: dict[str, int]
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether a solver found fewer features than another says there must be."""
+        highest = max(found.lower_bound or 0 for found in self.minima.values())
+        return any(found.size < highest for found in self.minima.values())
+
+
+def digits(hidden: str, indices: Sequence[int]) -> tuple[OnnxNetwork, Images]:
     """Train a network with layers of these sizes; return it with the test images."""
-    sys.path.insert(0, str(EXAMPLES))
+    sys.path.insert(0, str(ROOT / "examples"))
     import train_digits
     from sklearn.neural_network import MLPClassifier
 
@@ -42,61 +56,73 @@ def digits(hidden: str) -> tuple[milp_verix.OnnxNetwork, NDArray[Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "digits.onnx"
         onnx.save(train_digits.to_onnx(classifier), path)
-        return milp_verix.load_network(path), split.test_images
+        network = milp_verix.load_network(path)
+    return network, [(index, split.test_images[index]) for index in indices]
 
 
-def images(
-    arguments: argparse.Namespace,
-) -> tuple[milp_verix.OnnxNetwork, Iterator[tuple[int, NDArray[Any]]]]:
-    """Return the network, and the images with their numbers."""
-    if ":" in arguments.indices:
-        indices = range(*(int(end) for end in arguments.indices.split(":")))
-    else:
-        indices = [int(index) for index in arguments.indices.split(",")]
+def cases(arguments: argparse.Namespace) -> Iterator[tuple[str, OnnxNetwork, Images]]:
+    """Yield networks with their names and images."""
     if arguments.model == "digits":
-        network, given = digits(arguments.hidden)
-        return network, ((index, given[index]) for index in indices)
-    network = milp_verix.load_network(arguments.model)
-
-    def stored() -> Iterator[tuple[int, NDArray[Any]]]:
-        for index in indices:
-            image = read_input(f"{arguments.images}[{index}]", network.input_shape)
-            yield index, scale_bytes(image, (0.0, 1.0), network.dtype)
-
-    return network, stored()
+        for hidden in arguments.hidden:
+            yield f"digits, {hidden} ReLUs", *digits(hidden, arguments.indices)
+    else:
+        network = milp_verix.load_network(arguments.model)
+        yield Path(arguments.model).stem, network, list(read_images(network, arguments))
 
 
 def main() -> int:
     """Run the comparison; return the exit code."""
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("model")
-    parser.add_argument("images", nargs="?")
-    parser.add_argument("--indices", default="0:10", help="as 0:10, or with commas between")
-    parser.add_argument("--epsilon", type=float, required=True)
-    parser.add_argument("--features", default=None)
-    parser.add_argument("--hidden", default="16,16", help="layers of the network on digits")
-    parser.add_argument("--solvers", default="auto")
-    parser.add_argument("--master", default="auto")
-    parser.add_argument("--orders", default="", help="orders of local explanations, with commas")
-    parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--cpu-clock", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.cpu_clock:
-        time.monotonic = time.process_time
+    options = parser(__doc__)
+    add_images(options, several=True)
+    options.add_argument("--hidden", nargs="+", default=["16,16"], help="layers of digits' network")
+    options.add_argument("--solvers", type=names, default="auto")
+    options.add_argument("--master", default="auto")
+    options.add_argument("--orders", type=names, default="", help="orders of local explanations")
+    options.add_argument("--time-limit", type=float, default=60.0)
+    arguments = parsed(options)
 
-    network, given = images(arguments)
-    solvers = arguments.solvers.split(",")
-    orders = [order for order in arguments.orders.split(",") if order]
-    common = {"epsilon": arguments.epsilon, "features": arguments.features}
-    found: dict[str, list[milp_verix.Explanation]] = {solver: [] for solver in solvers}
-    excess: dict[str, list[float]] = {order: [] for order in orders}
+    summary = Table(
+        "network | ε | solver | images | robust | median size | largest | proven "
+        "| median seconds | most | proven in 10 s | largest gap",
+        words=3,
+        quiet=True,
+    )
+    tables: list[object] = [summary]
     contradictions = 0
-    print(f"| image | solver | size | lower bound | proven | seconds |{' local |' * len(orders)}")
-    print(f"|---|---|---|---|---|---|{'---|' * len(orders)}")
-    for index, x in given:
-        local = [milp_verix.explain(network, x, order=order, **common).size for order in orders]
-        for solver in solvers:
-            result = milp_verix.minimum(
+    for name, network, images in cases(arguments):
+        for epsilon in arguments.epsilon:
+            print(f"{name}, ε = {epsilon:g}\n")
+            runs, by_image = search(network, images, epsilon, arguments)
+            for solver in arguments.solvers:
+                minima = [run.minima[solver] for run in runs]
+                summary.add(name, f"{epsilon:g}", solver, *summed(minima))
+            contradictions += sum(run.contradicts for run in runs)
+            if arguments.orders:
+                tables += [excess(runs, arguments.orders), by_image]
+            elif arguments.model != "digits":
+                tables.append(grid(runs))
+    print(f"\n{summary}\n\ncontradictions: {contradictions}")
+    if arguments.write:
+        write(arguments.write, tables, solver_versions(arguments.solvers))
+    return 1 if contradictions else 0
+
+
+def search(
+    network: OnnxNetwork, images: Images, epsilon: float, arguments: argparse.Namespace
+) -> tuple[list[Searched], Table]:
+    """Prove the minimum of each image by each solver; return what was found, and its table."""
+    head = ["image", "solver", "size", "lower bound", "proven", "seconds", *arguments.orders]
+    table = Table(" | ".join(head), words=2)
+    common: dict[str, Any] = {"epsilon": epsilon, "features": arguments.features}
+    runs = []
+    for index, x in images:
+        local = {
+            order: milp_verix.explain(network, x, order=order, **common).size
+            for order in arguments.orders
+        }
+        minima = {}
+        for solver in arguments.solvers:
+            found = minima[solver] = milp_verix.minimum(
                 network,
                 x,
                 solver=solver,
@@ -104,29 +130,61 @@ def main() -> int:
                 time_limit=arguments.time_limit,
                 **common,
             )
-            found[solver].append(result)
-            row = [index, solver, result.size, result.lower_bound]
-            row += ["yes" if result.proven else "no", f"{result.statistics.seconds:.2f}", *local]
-            print("|", " | ".join(map(str, row)), "|", flush=True)
-        latest = [found[solver][-1] for solver in solvers]
-        highest = max(result.lower_bound or 0 for result in latest)
-        contradictions += any(result.size < highest for result in latest)
-        if latest[0].proven and latest[0].size:
-            for order, size in zip(orders, local, strict=True):
-                excess[order].append(size / latest[0].size)
-    for solver, results in found.items():
-        proven = sum(result.proven for result in results)
-        seconds = [result.statistics.seconds for result in results]
-        gaps = [100 * (r.gap or 0) / r.size for r in results if not r.proven]
-        print(
-            f"{solver}: {proven} of {len(results)} proven, median {median(seconds):.2f} s, most "
-            f"{max(seconds):.2f} s, largest gap {max(gaps, default=0.0):.1f} %"
-        )
-    for order, ratios in excess.items():
+            proven = "yes" if found.proven else "no"
+            seconds = f"{found.statistics.seconds:.2f}"
+            table.add(
+                index, solver, found.size, found.lower_bound, proven, seconds, *local.values()
+            )
+        runs.append(Searched(index, minima, local))
+    return runs, table
+
+
+def summed(minima: Sequence[Explanation]) -> tuple[object, ...]:
+    """Return the cells of a summary: how many are proven, how soon, and how open others are."""
+    seconds = [found.statistics.seconds for found in minima]
+    soon = sum(found.proven and found.statistics.seconds <= 10 for found in minima)
+    gaps = [100 * (found.gap or 0) / found.size for found in minima if not found.proven]
+    return (
+        *(len(minima), sum(not found.size for found in minima)),
+        f"{median(found.size for found in minima):g}",
+        max(found.size for found in minima),
+        sum(found.proven for found in minima),
+        *(f"{median(seconds):.2f}", f"{max(seconds):.2f}"),
+        soon,
+        f"{max(gaps, default=0.0):.1f} %",
+    )
+
+
+def excess(runs: Sequence[Searched], orders: Sequence[str]) -> Table:
+    """Return sizes of local explanations as multiples of the minima that are proven."""
+    table = Table("order | images | median | mean | worst | minima", quiet=True)
+    for order in orders:
+        ratios = [
+            run.local[order] / found.size
+            for run in runs
+            for found in list(run.minima.values())[:1]
+            if found.proven and found.size
+        ]
         if ratios:
-            print(f"{order}: {np.median(ratios):.2f} times the minimum, at most {max(ratios):.2f}")
-    print(f"contradictions: {contradictions}")
-    return 1 if contradictions else 0
+            told = [f"{value:.2f}" for value in (median(ratios), mean(ratios), max(ratios))]
+            table.add(order, len(ratios), *told, sum(ratio == 1 for ratio in ratios))
+    return table
+
+
+def grid(runs: Sequence[Searched], columns: int = 8) -> Table:
+    """Return the minima of images that are not robust, by the first solver; open ones are bold."""
+    cells = []
+    for run in runs:
+        found = next(iter(run.minima.values()))
+        if found.proven and found.size:
+            cells.append(f"{run.image}: {found.size}")
+        elif found.size:
+            cells.append(f"**{run.image}: {found.lower_bound:g} to {found.size}**")
+    table = Table(" | ".join([""] * columns), words=columns, quiet=True)
+    for start in range(0, len(cells), columns):
+        row = cells[start : start + columns]
+        table.add(*row, *[""] * (columns - len(row)))
+    return table
 
 
 if __name__ == "__main__":

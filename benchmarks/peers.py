@@ -3,27 +3,26 @@
     pip install '.[peers]'
     python benchmarks/peers.py MODEL IMAGES --epsilon 0.05 --count 20 --out runs.jsonl --plot p.png
 
-IMAGES is a .npz file with KEY after a colon; bytes are scaled to [0, 1]. Taken are the first COUNT
-images, of all or of --indices, whose prediction does not survive the whole ball. Each run is
-appended to the file --out, and what stands there is not run again: a benchmark that was cut short
-goes on where it stopped. Methods are explained by ``--help``. At last comes a table of medians,
-with ratios to VeriX image by image.
+Taken are the first COUNT images of --indices whose prediction does not survive the whole ball. Each
+run is appended to the file --out, and runs in that file are not repeated: a benchmark that was cut
+short goes on from there. At last comes a table of medians, with ratios to VeriX image by image.
 """
 
-import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
+from arguments import add_images, names, parsed, parser, read_images, solver_versions
 from cold_loop import cold_loop
 from matplotlib import pyplot as plt
+from numpy.typing import NDArray
+from tables import Table, write
 from verix_marabou import Found, verix
 
 import milp_verix
-from milp_verix.cli.inputs import scale_bytes
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.traversal.order import make_order
 
@@ -60,28 +59,28 @@ def run(method: str, model: str, problem: Problem, options: dict[str, Any]) -> F
 
 
 def vulnerable(
-    images: Sequence[Any], indices: Sequence[int], prepare: Callable[[Any], Problem], count: int
+    images: Iterable[tuple[int, NDArray[Any]]],
+    network: milp_verix.OnnxNetwork,
+    options: dict[str, Any],
+    count: int,
 ) -> Iterator[tuple[int, Problem]]:
     """Yield the first images, with their numbers, that the whole ball does not leave alone."""
-    for index in indices:
-        problem = prepare(images[index])
-        x = problem.x.reshape(problem.network.input_shape)
-        free, ball = range(problem.features.count), problem.ball
-        groups = [group.tolist() for group in problem.features.groups]
-        verdict = milp_verix.check(
-            problem.network, x, free, epsilon=ball.epsilon, norm=ball.norm, features=groups
-        )
-        if verdict.violated:
+    for index, image in images:
+        problem = make_problem(network, image.reshape(-1), **options)
+        free = range(problem.features.count)
+        if milp_verix.check(network, image, free, **options).violated:
             yield index, problem
             count -= 1
         if not count:
             return
 
 
-def summary(runs: dict[tuple[int, str], Found], methods: Sequence[str]) -> Iterator[str]:
-    """Yield the rows of the table of medians."""
-    yield "| method | images | size | seconds | solves | unknown | spurious | times faster | size |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+def summary(runs: dict[tuple[int, str], Found], methods: Sequence[str]) -> Table:
+    """Return the table of medians; the ratios in its last columns are to VeriX."""
+    table = Table(
+        "method | images | size | seconds | solves | unknown | spurious | slowest | times faster "
+        "| times the size"
+    )
     for method in methods:
         mine = {index: found for (index, name), found in runs.items() if name == method}
         if not mine:
@@ -89,15 +88,37 @@ def summary(runs: dict[tuple[int, str], Found], methods: Sequence[str]) -> Itera
         pairs = [(runs[i, "verix"], found) for i, found in mine.items() if (i, "verix") in runs]
         faster = median(a.seconds / b.seconds for a, b in pairs) if pairs else None
         smaller = median(b.size / a.size for a, b in pairs if a.size) if pairs else None
-        yield (
-            f"| {method} | {len(mine)} | {median(f.size for f in mine.values()):g} "
-            f"| {median(f.seconds for f in mine.values()):.2f} "
-            f"| {median(f.solves for f in mine.values()):g} "
-            f"| {sum(f.unknown for f in mine.values())} "
-            f"| {sum(f.spurious for f in mine.values())} "
-            f"| {'–' if faster is None else f'{faster:.0f}'} "
-            f"| {'–' if smaller is None else f'{smaller:.2f}'} |"
+        seconds = [found.seconds for found in mine.values()]
+        table.add(
+            *(method, len(mine), f"{median(f.size for f in mine.values()):g}"),
+            *(f"{median(seconds):.2f}", f"{median(f.solves for f in mine.values()):g}"),
+            sum(f.unknown for f in mine.values()),
+            sum(f.spurious for f in mine.values()),
+            f"{max(seconds):.2f}",
+            "–" if faster is None else f"{faster:.0f}",
+            "–" if smaller is None else f"{smaller:.2f}",
         )
+    return table
+
+
+def by_image(runs: dict[tuple[int, str], Found], methods: Sequence[str]) -> Table:
+    """Return the table of all runs, image by image."""
+    table = Table(
+        "image | method | size | unknown | spurious | solves | seconds | times faster",
+        words=2,
+        quiet=True,
+    )
+    for index in dict.fromkeys(index for index, _ in runs):
+        verix_seconds = runs[index, "verix"].seconds if (index, "verix") in runs else None
+        for method in methods:
+            if (index, method) in runs:
+                found = runs[index, method]
+                faster = "–" if verix_seconds is None else f"{verix_seconds / found.seconds:.0f}"
+                table.add(
+                    *(index, method, found.size, found.unknown, found.spurious, found.solves),
+                    *(f"{found.seconds:.2f}", faster),
+                )
+    return table
 
 
 def plot(runs: dict[tuple[int, str], Found], methods: Sequence[str], path: str) -> None:
@@ -113,49 +134,44 @@ def plot(runs: dict[tuple[int, str], Found], methods: Sequence[str], path: str) 
 
 def main() -> None:
     """Run what is missing, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=str(__doc__).splitlines()[0],
-        epilog="; ".join(f"{name}: {text}" for name, text in METHODS.items()),
+    options = parser(__doc__)
+    add_images(options, indices="0:20")
+    options.add_argument("--count", type=int, default=20)
+    options.add_argument(
+        "--methods",
+        type=names,
+        default="verix,cold,default,adaptive,sensitivity,bound,highs",
+        help="; ".join(f"{name}: {text}" for name, text in METHODS.items()),
     )
-    parser.add_argument("model")
-    parser.add_argument("images")
-    parser.add_argument("--epsilon", type=float, required=True)
-    parser.add_argument("--features", default=None)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--indices", help="numbers of images, with commas between; default: all")
-    parser.add_argument("--methods", default="verix,cold,default,adaptive,sensitivity,bound,highs")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--plot")
-    arguments = parser.parse_args()
-    methods = arguments.methods.split(",")
+    options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--plot")
+    arguments = parsed(options)
+    methods = arguments.methods
     network = milp_verix.load_network(arguments.model)
-    options = {"epsilon": arguments.epsilon, "features": arguments.features}
+    asked = {"epsilon": arguments.epsilon, "features": arguments.features}
 
-    def prepare(image: Any) -> Problem:
-        x = scale_bytes(np.asarray(image), (0.0, 1.0), network.dtype).reshape(-1)
-        return make_problem(network, x, **options)
-
-    file, _, key = arguments.images.rpartition(":")
-    images = np.load(file)[key]
     runs: dict[tuple[int, str], Found] = {}
     if arguments.out.exists():
         for line in arguments.out.read_text().splitlines():
             data = json.loads(line)
             run_of = data.pop("image"), data.pop("method")
             runs[run_of] = Found(**data)
-    given = arguments.indices
-    indices = range(len(images)) if given is None else [int(i) for i in given.split(",")]
-    for index, problem in vulnerable(images, indices, prepare, arguments.count):
+    images = read_images(network, arguments)
+    for index, problem in vulnerable(images, network, asked, arguments.count):
         for method in methods:
             if (index, method) in runs:
                 continue
-            found = runs[index, method] = run(method, arguments.model, problem, options)
+            found = runs[index, method] = run(method, arguments.model, problem, asked)
             with arguments.out.open("a") as file:
                 file.write(json.dumps({"image": index, "method": method, **vars(found)}) + "\n")
             print(f"image {index}, {method}: {found}", flush=True)
-    print("\n".join(summary(runs, methods)))
+    medians = summary(runs, methods)
     if arguments.plot:
         plot(runs, methods, arguments.plot)
+    if arguments.write:
+        solvers = solver_versions(_OPTIONS.get(name, {}).get("solver", "auto") for name in methods)
+        marabou = [f"maraboupy {metadata.version('maraboupy')}"] if "verix" in methods else []
+        write(arguments.write, [medians, by_image(runs, methods)], solvers + marabou)
 
 
 if __name__ == "__main__":

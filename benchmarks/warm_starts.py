@@ -2,10 +2,9 @@
 
     python benchmarks/warm_starts.py MODEL IMAGE --epsilon 0.05
 
-IMAGE is a .npy file or a .npz file with KEY[INDEX] after a colon; bytes are scaled to [0, 1]. The
-checks are those of the traversal that bounds leave open, evenly thinned to --checks; of each, the
-margin that bounds come least close to deciding. Every check is decided in five ways, one after the
-other, so that a noisy machine treats them alike:
+The checks are those of the traversal that bounds leave open, evenly thinned to --checks; of each,
+the margin that bounds come least close to deciding. Every check is decided in five ways, one after
+the other, so that a noisy machine treats them alike:
 
 - default: the folded program, by the solver as it is installed: its own parameters, to optimality;
 - rebuilt: the folded program (fixed inputs are constants, big-Ms for this check), loaded into a
@@ -21,7 +20,6 @@ other load on the machine blurs least, but misses what a child starts in turn, a
 does; --wall takes the time on the wall instead. Exits with 1 where two definite answers differ.
 """
 
-import argparse
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -31,10 +29,11 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
+from arguments import add_image, names, parsed, parser, read_image, solver_versions
 from defaults import DEFAULTS
+from tables import Table, write
 
 import milp_verix
-from milp_verix.cli.inputs import read_input, scale_bytes
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.errors import MilpVerixError
 from milp_verix.problem.problem import Problem, make_problem
@@ -69,21 +68,18 @@ class Taken:
 
 def main() -> int:
     """Run the comparison; return the exit code."""
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("model")
-    parser.add_argument("image")
-    parser.add_argument("--epsilon", type=float, required=True)
-    parser.add_argument("--solvers", default="highs,phase,cbc,gurobi")
-    parser.add_argument("--checks", type=int, default=40)
-    parser.add_argument("--order", default="sensitivity")
-    parser.add_argument("--time-limit", type=float, default=60.0)
-    parser.add_argument("--wall", action="store_true", help="time on the wall, for an idle machine")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    add_image(options)
+    options.add_argument("--solvers", type=names, default="highs,phase,cbc,gurobi")
+    options.add_argument("--checks", type=int, default=40)
+    options.add_argument("--order", default="sensitivity")
+    options.add_argument("--wall", action="store_true", help="take the time on the wall")
+    options.add_argument("--time-limit", type=float, default=60.0)
+    arguments = parsed(options)
     clock = time.perf_counter if arguments.wall else processor_time
 
     network = milp_verix.load_network(arguments.model)
-    image = read_input(arguments.image, network.input_shape)
-    x = scale_bytes(image, (0.0, 1.0), network.dtype)
+    x = read_image(network, arguments.image)
     problem = make_problem(network, x, epsilon=arguments.epsilon)
     found = milp_verix.explain(
         network, x, epsilon=arguments.epsilon, order=arguments.order, solver="phase"
@@ -91,37 +87,41 @@ def main() -> int:
     asked = list(open_checks(problem, checks_of(found)))
     places = np.unique(np.linspace(0, len(asked) - 1, arguments.checks).round().astype(int))
     checks = [asked[place] for place in places]
-    print(
-        f"{arguments.model}, {arguments.image}, epsilon {arguments.epsilon}: {len(checks)} of "
-        f"{len(asked)} open checks, {checks[0].free.size} to {checks[-1].free.size} inputs free\n"
+    told = (
+        f"{len(checks)} of {len(asked)} open checks, {checks[0].free.size} to "
+        f"{checks[-1].free.size} inputs free."
     )
-    print("| solver | way | median ms | times rebuilt | nodes | iterations | h/v/u |")
-    print("|---|---|---:|---:|---:|---:|---|")
+    print(f"{told}\n")
+    table = Table("solver | way | median ms | times rebuilt | nodes | iterations | h/v/u", words=2)
     differing = 0
-    for solver in arguments.solvers.split(","):
+    compared = []
+    for solver in arguments.solvers:
         try:
             taken = measured(solver, problem, checks, arguments.time_limit, clock)
         except MilpVerixError as error:
-            print(f"| {solver} | {error} | | | | | |", flush=True)
+            table.add(solver, error, *[""] * 5)
             continue
+        compared.append(solver)
         for way, took in taken.items():
-            print(line(solver, way, took, taken["rebuilt"]), flush=True)
+            table.add(*cells(solver, way, took, taken["rebuilt"]))
         answered = [took.answers for took in taken.values()]
         definite = [set(answers) - {"u"} for answers in zip(*answered, strict=True)]
         differing += sum(len(answers) > 1 for answers in definite)
     print(f"\nchecks with two definite answers: {differing}")
+    if arguments.write:
+        write(arguments.write, [told, table], solver_versions(compared))
     return 1 if differing else 0
 
 
-def line(solver: str, way: str, took: Taken, rebuilt: Taken) -> str:
-    """Return a line of the table; the ratio is the median of those of each check."""
+def cells(solver: str, way: str, took: Taken, rebuilt: Taken) -> tuple[object, ...]:
+    """Return a row of the table; the ratio is the median of those of each check."""
     ratios = [a / b for a, b in zip(took.milliseconds, rebuilt.milliseconds, strict=True)]
     told = any(took.iterations)
-    counts = "/".join(str(took.answers.count(answer)) for answer in "hvu")
     return (
-        f"| {solver} | {way} | {median(took.milliseconds):.1f} | {median(ratios):.2f} "
-        f"| {f'{mean(took.nodes):.1f}' if told else '–'} "
-        f"| {f'{mean(took.iterations):.0f}' if told else '–'} | {counts} |"
+        *(solver, way, f"{median(took.milliseconds):.1f}", f"{median(ratios):.2f}"),
+        f"{mean(took.nodes):.1f}" if told else "–",
+        f"{mean(took.iterations):.0f}" if told else "–",
+        "/".join(str(took.answers.count(answer)) for answer in "hvu"),
     )
 
 

@@ -13,7 +13,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encoding
 
 
 def lines(script: str, *arguments: object) -> list[list[str]]:
-    """Return the cells of the table that a script prints."""
+    """Return the cells of the first table that a script prints."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / script), *map(str, arguments)],
         capture_output=True,
@@ -22,7 +22,9 @@ def lines(script: str, *arguments: object) -> list[list[str]]:
         env=ENVIRONMENT,
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    rows = [line for line in done.stdout.splitlines() if line.startswith("| ")]
+    found = re.search(r"^\|.*(?:\n\|.*)*", done.stdout, flags=re.MULTILINE)
+    assert found, done.stdout
+    rows = [line for line in found[0].splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 

@@ -110,17 +110,20 @@ def found_in(document: str, pattern: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("told", "measured"),
     [
-        (r", (\d+) are proven within a minute", r"(\d+) of 100 are proven in this run"),
+        (
+            r", (\d+) are proven within a minute",
+            r"\| mnist-10x2 \| 0.05 \| auto \| 100 (?:\| [\d.]+ ){3}\| (\d+) \|",
+        ),
         (
             r"traffic signs with 1024 .* the slowest in ([\d.]+) s",
-            r"All 20 are proven, by \w+ in a median of [\d.]+ s and ([\d.]+) s at most",
+            r"\| gtsrb-10x2 \| 0.01 \| auto \| 20 (?:\| [\d.]+ ){3}\| 20 \| [\d.]+ \| ([\d.]+) \|",
         ),
         (r"`influence` (\d+) and `adaptive` \d+, which", r"\| 10 \| default \| (\d+) \|"),
         (r"`influence` \d+ and `adaptive` (\d+), which", r"\| 10 \| adaptive \| (\d+) \|"),
         (r"VeriX's order gives (\d+) features", r"\| 10 \| sensitivity \| (\d+) \|"),
         (r"`adaptive` (\d+), which `minimum` proves", r"\| 9: \d+ \| 10: (\d+) \|"),
-        (r"`influence` takes ([\d.]+) s", r"\| 10 \| default (?:\| \d+ ){3}\| ([\d.]+) \|"),
-        (r"and (\d+) programs decide", r"\| 10 \| default (?:\| \d+ ){2}\| (\d+) \|"),
+        (r"`influence` takes ([\d.]+) s", r"\| 10 \| default (?:\| \d+ ){4}\| ([\d.]+) \|"),
+        (r"and (\d+) programs decide", r"\| 10 \| default (?:\| \d+ ){3}\| (\d+) \|"),
     ],
 )
 def test_the_readme_tells_what_was_measured(told: str, measured: str) -> None:

@@ -1,0 +1,153 @@
+"""Markdown tables, and their places in RESULTS.md.
+
+A table's place is between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. A script that is run
+with ``--write NAME`` puts its tables there, below the commit, date, machine and command of the run.
+"""
+
+import argparse
+import datetime as dt
+import os
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+
+
+class Table:
+    """A Markdown table that is printed row by row; ``str(table)`` is its text.
+
+    Columns are separated by ``|`` in ``head``; those behind the first ``words`` hold numbers.
+    """
+
+    def __init__(self, head: str, *, words: int = 1, quiet: bool = False) -> None:
+        names = [name.strip() for name in head.split("|")]
+        self._lines: list[str] = []
+        self._quiet = quiet
+        self.add(*names)
+        self._say(f"|{'---|' * words}{'---:|' * (len(names) - words)}")
+
+    def add(self, *cells: object) -> None:
+        """Print and keep a row."""
+        self._say(f"| {' | '.join(map(str, cells))} |")
+
+    def _say(self, line: str) -> None:
+        self._lines.append(line)
+        if not self._quiet:
+            print(line, flush=True)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Where the numbers of a table come from."""
+
+    commit: str
+    date: str
+    machine: str
+    versions: str
+    command: str
+
+    def __str__(self) -> str:
+        told = f"Commit {self.commit}, {self.date}; {self.machine}; {self.versions}."
+        return f"{told}\n\n```bash\n{self.command}\n```"
+
+
+def measured_now(versions: Iterable[str] = ()) -> Measurement:
+    """Return commit, machine and command of this run; ``versions`` are beside that of Python."""
+    return Measurement(
+        commit(),
+        dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        machine(),
+        ", ".join([f"Python {platform.python_version()}", *versions]),
+        command(sys.argv),
+    )
+
+
+def commit() -> str:
+    """Return the commit that is checked out, and whether code differs from it."""
+    code = ["*.py", "pyproject.toml"]
+    name = _git("rev-parse", "--short", "HEAD")
+    return f"`{name}`" + (" with changes" if _git("status", "--porcelain", "--", *code) else "")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def machine() -> str:
+    """Return the processor's model and how many cores this process may use."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.processor()}, {_cores()} cores"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def command(argv: Sequence[str]) -> str:
+    """Return the command of a run; of files outside the repository it gives the name alone."""
+    script, *arguments = argv
+    told = shlex.join([_without_folders(argument) for argument in arguments])
+    return f"python benchmarks/{Path(script).name} {told}".rstrip()
+
+
+def _without_folders(argument: str) -> str:
+    def shortened(found: re.Match[str]) -> str:
+        path = Path(found[0])
+        if not path.parent.is_dir():  # a fraction such as 8/255
+            return found[0]
+        path = path.resolve()
+        return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+
+    return re.sub(r"[^\s=,:]*/[^\s=,:\[\]]+", shortened, argument)
+
+
+def add_write(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the table to write."""
+    parser.add_argument(
+        "--write",
+        metavar="NAME",
+        choices=places(RESULTS.read_text(encoding="utf-8")),
+        help=f"write the table NAME of {RESULTS.name}, too: %(choices)s",
+    )
+
+
+def write(
+    name: str, tables: Iterable[object], versions: Iterable[str] = (), document: Path = RESULTS
+) -> None:
+    """Put tables and how they were measured at the place ``name`` of the document.
+
+    Raises ``ValueError`` where the document has no such place.
+    """
+    put(name, [measured_now(versions), *tables], document)
+
+
+def put(name: str, pieces: Iterable[object], document: Path = RESULTS) -> None:
+    """Replace the text at the place ``name``; ``ValueError`` where there is none."""
+    text = document.read_text(encoding="utf-8")
+    begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"{document.name} has no place {name!r}; it has {', '.join(places(text))}")
+    body = "\n\n".join(str(piece) for piece in pieces)
+    document.write_text(f"{before}{begin}{body}\n{end}{after}", encoding="utf-8")
+
+
+def places(text: str) -> list[str]:
+    """Return the names of the places in a document."""
+    return re.findall(r"^<!-- begin (\S+) -->$", text, flags=re.MULTILINE)
