@@ -12,7 +12,8 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
 from verix_encodings.models.scenario import ScenarioProgram
-from verix_encodings.program.program import Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Program
 
 
 def _assert_same(one: Program, other: Program) -> None:

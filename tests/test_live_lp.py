@@ -10,7 +10,8 @@ from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase import warm_lp as live_lp
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
-from verix_encodings.program.program import Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Program
 
 COLUMNS = 30
 

@@ -10,7 +10,8 @@ from milp_verix.solvers.phase.row_differences import absolute, references, relat
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program.program import Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
 _SHARES = 12

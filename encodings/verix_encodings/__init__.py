@@ -31,10 +31,11 @@ from verix_encodings.bounds.slopes import slope_bounds
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
 from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
 from verix_encodings.network.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
+from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.logic import Indicator, Sos1
 from verix_encodings.program.lp_file import write_lp
 from verix_encodings.program.mps_file import write_mps
-from verix_encodings.program.program import Expressions, Program, ProgramBuilder
+from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.certificate import Leaf, certified_bound
 
 __all__ = [

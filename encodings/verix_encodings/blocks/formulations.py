@@ -11,7 +11,8 @@ from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import DEFAULT_PARTS, partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.program import Expressions, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions
 
 ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval], Expressions]
 

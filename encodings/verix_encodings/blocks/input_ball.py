@@ -24,7 +24,8 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
-from verix_encodings.program.program import Expressions, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions
 
 
 def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:

@@ -25,7 +25,7 @@ import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.program import ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
 
 _NONE = np.zeros(0, dtype=np.intp)
 

@@ -15,7 +15,8 @@ import numpy as np
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.relu_phases import activations, phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.program import LEAST_BIG_M, Expressions, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import LEAST_BIG_M, Expressions
 
 
 def big_m_relu(

@@ -22,7 +22,8 @@ import scipy.sparse as sp
 from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.relu_phases import activations, phases_of
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.program.program import Expressions, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions
 
 
 def indicator_relu(

@@ -36,7 +36,8 @@ from verix_encodings.bounds.strips import (
     value_range,
 )
 from verix_encodings.network.smooth_functions import SmoothFunction
-from verix_encodings.program.program import Expressions, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions
 
 DEFAULT_SEGMENTS = 6
 _THIN = 0.01

@@ -32,7 +32,8 @@ from verix_encodings.bounds.crown import upper_form
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.encode import BallEncoding, encode_values
 from verix_encodings.network.network import Network
-from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.program.program import Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Program
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS, enclose_smooth
 from verix_encodings.bounds.interval import Bounds
 from verix_encodings.network.network import Affine, Max, Network, Smooth
-from verix_encodings.program.program import Expressions, Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions, Program
 
 BallEncoding: TypeAlias = Callable[[ProgramBuilder], Expressions]
 

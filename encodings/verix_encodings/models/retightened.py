@@ -26,6 +26,7 @@ from verix_encodings.arrays import FloatArray, IntArray, frozen
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.encode import Encoding, encode
 from verix_encodings.network.network import Affine, Network, Relu
+from verix_encodings.program.labels import blocks
 from verix_encodings.program.program import LEAST_BIG_M, Program
 
 
@@ -110,7 +111,7 @@ def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncodin
         raise ValueError("a retightened encoding takes networks of affine maps and ReLUs only")
     full = encode(network, bounds)
     program = full.program
-    columns, rows = _blocks(program.column_labels), _blocks(program.row_labels)
+    columns, rows = blocks(program.column_labels), blocks(program.row_labels)
     inputs, coordinates = columns["x"]
     layers = []
     for index, node in enumerate(network.nodes):
@@ -130,15 +131,6 @@ def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncodin
 
 def _both(known: Interval, found: Interval) -> tuple[FloatArray, FloatArray]:
     return np.maximum(known.lower, found.lower), np.minimum(known.upper, found.upper)
-
-
-def _blocks(labels: tuple[tuple[str, IntArray], ...]) -> dict[str, tuple[IntArray, IntArray]]:
-    """Return for each prefix the columns or rows that have it, and the numbers behind it."""
-    found, first = {}, 0
-    for prefix, numbers in labels:
-        found[prefix] = np.arange(first, first + len(numbers)), numbers
-        first += len(numbers)
-    return found
 
 
 def _entries(program: Program, rows: IntArray, columns: IntArray) -> IntArray:

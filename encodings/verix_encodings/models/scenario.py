@@ -35,7 +35,8 @@ from verix_encodings.models.constraints import (
 )
 from verix_encodings.models.encode import encode_values
 from verix_encodings.network.network import Network, Relu
-from verix_encodings.program.program import Expressions, Program, ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error
 
 SLACK = 1e-7

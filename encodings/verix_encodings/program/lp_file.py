@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program.program import Program
+from verix_encodings.program.data import ProgramData
 
 _TERMS_IN_A_LINE = 5
 
 
-def write_lp(program: Program, cost: FloatArray, path: Path) -> None:
+def write_lp(program: ProgramData, cost: FloatArray, path: Path) -> None:
     """Write ``minimise cost·v`` over ``program`` to ``path``."""
     path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
 
 
-def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
+def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
     columns = program.column_names
     yield "Minimize"
     # with every column, so that each is declared, and in this order
@@ -56,7 +56,7 @@ def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
     yield "End"
 
 
-def _rows(program: Program, columns: list[str]) -> Iterator[str]:
+def _rows(program: ProgramData, columns: list[str]) -> Iterator[str]:
     matrix = program.matrix
     rows = zip(program.row_names, program.row_lower, program.row_upper, strict=True)
     for i, (name, low, high) in enumerate(rows):

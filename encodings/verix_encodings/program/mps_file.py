@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program.program import Program
+from verix_encodings.program.data import ProgramData
 
 
-def write_mps(program: Program, cost: FloatArray, path: Path) -> None:
+def write_mps(program: ProgramData, cost: FloatArray, path: Path) -> None:
     """Write ``minimise cost·v`` over ``program`` to ``path``.
 
     Raises ``ValueError`` for a program with quadratic rows.
@@ -24,7 +24,7 @@ def write_mps(program: Program, cost: FloatArray, path: Path) -> None:
     path.write_text("\n".join(_lines(program, cost)) + "\n", encoding="ascii")
 
 
-def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
+def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
     yield "NAME milp_verix"
     yield "ROWS"
     yield " N cost"
@@ -54,11 +54,11 @@ def _lines(program: Program, cost: FloatArray) -> Iterator[str]:
     yield "ENDATA"
 
 
-def _named_rows(program: Program) -> Iterator[tuple[str, float, float]]:
+def _named_rows(program: ProgramData) -> Iterator[tuple[str, float, float]]:
     return zip(program.row_names, program.row_lower, program.row_upper, strict=True)
 
 
-def _entries(program: Program, cost: FloatArray) -> Iterator[str]:
+def _entries(program: ProgramData, cost: FloatArray) -> Iterator[str]:
     """Yield the entries column by column, integer columns between markers."""
     rows, by_column = program.row_names, sp.csc_array(program.matrix)
     of_rules: dict[int, list[str]] = {}
@@ -80,7 +80,7 @@ def _entries(program: Program, cost: FloatArray) -> Iterator[str]:
         yield " MARKER 'MARKER' 'INTEND'"
 
 
-def _logic(program: Program) -> Iterator[str]:
+def _logic(program: ProgramData) -> Iterator[str]:
     columns = program.column_names
     if program.sos1:
         yield "SOS"

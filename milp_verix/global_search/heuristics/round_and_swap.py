@@ -25,7 +25,7 @@ from milp_verix.problem.objective import Objective
 from milp_verix.solvers import Targets, open_session
 from milp_verix.solvers.backends import highs
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.program.program import ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
 
 _SWAPS = 60
 _SHORT_LIST = 60

@@ -24,7 +24,7 @@ from milp_verix.global_search.enumeration.set_products import CandidateSets
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.arrays import FloatArray
-from verix_encodings.program.program import ProgramBuilder
+from verix_encodings.program.builder import ProgramBuilder
 
 _ROUNDING = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)
