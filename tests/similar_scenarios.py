@@ -11,7 +11,7 @@ from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Cover, PairedRelus, Scenario
 from verix_encodings.models.scenario import make_scenario
-from verix_encodings.network.network import Relu
+from verix_encodings.network.nodes import Relu
 from verix_encodings.program.program import Program
 
 SLACK = 1e-9

@@ -48,7 +48,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
 from verix_encodings.models.restricted import FixedPhase, Restriction
 from verix_encodings.models.scenario import make_scenario
-from verix_encodings.network.network import Relu
+from verix_encodings.network.nodes import Relu
 
 _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
 

@@ -29,7 +29,7 @@ from verix_encodings import (
     interval_bounds,
     slope_bounds,
 )
-from verix_encodings.network.network import Node
+from verix_encodings.network.nodes import Node
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 

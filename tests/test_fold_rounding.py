@@ -15,7 +15,7 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
 from tests.onnx_models import FLOAT, build, loaded, node, saved
 from verix_encodings import Interval, Network, crown_bounds, interval_bounds, slope_bounds
-from verix_encodings.network.network import Affine
+from verix_encodings.network.nodes import Affine
 from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
 
 

@@ -8,7 +8,8 @@ from milp_verix.global_search.relaxation.constraint_pool import VIOLATED, Constr
 from verix_encodings import crown_bounds
 from verix_encodings.models.constraints import Cover, Scenario
 from verix_encodings.models.scenario import make_scenario
-from verix_encodings.network.network import Affine, Network
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine
 
 
 def _pool(deltas: list[list[float]]) -> ConstraintPool:

@@ -13,7 +13,8 @@ from milp_verix.solvers.phase.warm_lp import LpResult
 from tests.scenario_parts import COUNT, drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Scenario
-from verix_encodings.network.network import Affine, Network
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine
 from verix_encodings.program.program import Program
 
 

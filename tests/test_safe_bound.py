@@ -13,7 +13,7 @@ from tests.mip import optimum
 from tests.networks import random_box, random_graph
 from tests.test_bounds import exact_values, inside, seeds
 from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bounds, encode
-from verix_encodings.network.network import Max
+from verix_encodings.network.nodes import Max
 from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound
 
 

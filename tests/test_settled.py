@@ -38,7 +38,8 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Cover, Precedence, Scenario
 from verix_encodings.models.restricted import FixedPhase, Restriction, reduced
 from verix_encodings.models.scenario import make_scenario
-from verix_encodings.network.network import Affine, Network, Relu
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Relu
 
 _KINDS = 3
 

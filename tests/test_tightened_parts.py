@@ -21,7 +21,7 @@ from tests.scenario_parts import (
 )
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
-from verix_encodings.network.network import Relu
+from verix_encodings.network.nodes import Relu
 
 _SLACK = 1e-9
 

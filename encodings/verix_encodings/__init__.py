@@ -29,7 +29,8 @@ from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval, Regio
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.bounds.slopes import slope_bounds
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
-from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
 from verix_encodings.network.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.logic import Indicator, Sos1

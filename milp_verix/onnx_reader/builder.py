@@ -6,7 +6,8 @@ import numpy as np
 
 from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
 from verix_encodings.arrays import IntArray
-from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
 from verix_encodings.network.smooth_functions import SmoothFunction
 
 

@@ -19,7 +19,7 @@ from milp_verix.onnx_reader.symbol import Symbol
 from milp_verix.problem.ball import Ball
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.network import Affine, value_of
+from verix_encodings.network.nodes import Affine, value_of
 from verix_encodings.proofs.safe_bound import error_behind
 
 _RANDOM_POINTS = 3

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.network.network import Affine
+from verix_encodings.network.nodes import Affine
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 

@@ -17,7 +17,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.dominance import candidates
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.network.network import Max
+from verix_encodings.network.nodes import Max
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
 

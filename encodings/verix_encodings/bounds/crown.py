@@ -50,7 +50,8 @@ from verix_encodings.bounds.interval import (
     never,
 )
 from verix_encodings.bounds.strips import best_lines
-from verix_encodings.network.network import Affine, Max, Network, Node, Relu, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
 
 # above this share of entries that are not zero, a product with an ndarray is faster
 _SPARSE = 0.1

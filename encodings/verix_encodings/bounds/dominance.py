@@ -13,7 +13,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.network.network import Max
+from verix_encodings.network.nodes import Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)

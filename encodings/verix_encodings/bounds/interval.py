@@ -22,7 +22,8 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
 from verix_encodings.bounds.strips import value_range
-from verix_encodings.network.network import Affine, Max, Network, Node, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Node, Smooth
 
 
 class Region(Protocol):

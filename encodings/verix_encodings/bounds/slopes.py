@@ -20,7 +20,8 @@ from verix_encodings.arrays import BoolArray, FloatArray, relative_error
 from verix_encodings.bounds.dominance import candidates
 from verix_encodings.bounds.interval import Bounds
 from verix_encodings.bounds.strips import slope_range
-from verix_encodings.network.network import Affine, Network, Node, Relu, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Node, Relu, Smooth
 
 Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper bounds on derivatives, each of shape (outputs, size of a value)."""

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Interval
-from verix_encodings.network.network import Network, Relu
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Relu
 
 
 @dataclass(frozen=True, slots=True, eq=False)

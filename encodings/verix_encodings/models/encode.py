@@ -11,7 +11,8 @@ from verix_encodings.blocks.maxpool import big_m_max
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS, enclose_smooth
 from verix_encodings.bounds.interval import Bounds
-from verix_encodings.network.network import Affine, Max, Network, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Smooth
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
 

@@ -25,7 +25,8 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray, frozen
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.encode import Encoding, encode
-from verix_encodings.network.network import Affine, Network, Relu
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Relu
 from verix_encodings.program.labels import blocks
 from verix_encodings.program.program import LEAST_BIG_M, Program
 

@@ -34,7 +34,8 @@ from verix_encodings.models.constraints import (
     Scenario,
 )
 from verix_encodings.models.encode import encode_values
-from verix_encodings.network.network import Network, Relu
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Relu
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.network import Affine, Max, Network, Relu
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Relu
 
 
 def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:

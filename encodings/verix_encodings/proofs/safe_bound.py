@@ -24,7 +24,8 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.bounds.strips import slope_range
-from verix_encodings.network.network import Affine, Max, Network, Node, Smooth
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Node, Smooth
 from verix_encodings.program.program import Program
 
 _SMOOTH_OPERATIONS = 16
