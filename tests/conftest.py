@@ -1,7 +1,6 @@
 """What every test may rely on."""
 
 import signal
-import zlib
 
 import pytest
 from hypothesis import settings
@@ -19,16 +18,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(autouse=True)
-def _storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every second test have sparse matrices and differences of rows, however small these are.
+# Networks of tests are small: storage meant for large ones would go untested. Modules whose code
+# depends on storage ask for these fixtures, and each of their tests then runs once for each way.
 
-    Networks of tests are small: what is for larger ones would go untested.
-    """
-    code = zlib.crc32(request.node.nodeid.encode())
-    if code % 2:
+
+@pytest.fixture(params=["dense", "sparse"])
+def matrix_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store the matrices of networks as ndarrays, as small ones are, or sparse where that pays."""
+    if request.param == "sparse":
         monkeypatch.setattr(arrays, "_SMALL", 0)
-    if code // 2 % 2:
+
+
+@pytest.fixture(params=["rows", "differences"])
+def row_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give similar rows to a linear program as they are, as short ones are, or as differences."""
+    if request.param == "differences":
         monkeypatch.setattr(row_differences, "_LONG", 2)
 
 

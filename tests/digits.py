@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
+from verix_encodings import arrays
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MODEL = EXAMPLES / "digits.onnx"
@@ -16,9 +17,14 @@ IMAGES = EXAMPLES / "digits.npz"
 EPSILON = 0.1
 
 
-@cache
 def network() -> OnnxNetwork:
     """Return the shipped network."""
+    return _loaded(arrays._SMALL)
+
+
+@cache
+def _loaded(_small: int) -> OnnxNetwork:
+    """Load the network once for each way to store its matrices, see ``matrix_storage``."""
     return milp_verix.load_network(MODEL)
 
 

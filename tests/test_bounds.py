@@ -12,6 +12,8 @@ from tests.networks import as_layers, network_of, random_box, random_graph, rand
 from verix_encodings import Affine, BoundMethod, Interval, Max, Network, Relu, interval_bounds
 from verix_encodings.arrays import dense
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 seeds = st.integers(0, 2**32 - 1)
 # no products that underflow: float64 loses them without a relative error bound
 reals = st.floats(-8, 8, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-60)

@@ -17,6 +17,8 @@ from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 _INPUTS = 24
 _FEATURES = 16
 

@@ -23,6 +23,8 @@ from verix_encodings import (
 from verix_encodings.bounds import crown
 from verix_encodings.bounds.crown import upper_bounds, upper_form
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 @settings(max_examples=300, deadline=None)
 @given(seeds, st.integers(4, 10))

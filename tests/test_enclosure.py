@@ -31,6 +31,8 @@ from verix_encodings import (
 )
 from verix_encodings.network.nodes import Node
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 
 

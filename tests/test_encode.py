@@ -28,6 +28,8 @@ from verix_encodings import (
     interval_bounds,
 )
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 SEEDS = range(25)
 
 

@@ -36,6 +36,8 @@ from verix_encodings import (
     partition_relu,
 )
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 NAMES = [*FORMULATIONS, "partition:1", "partition:3", "partition:99"]
 LINEAR = ["big_m", "partition:1", "partition:2", "partition:3", "partition:99"]
 each_formulation = pytest.mark.parametrize("name", NAMES)

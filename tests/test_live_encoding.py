@@ -44,6 +44,8 @@ from verix_encodings import (
 from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
 from verix_encodings.program.program import LEAST_BIG_M
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 def drawn(seed: int) -> tuple[Network, list[Interval]]:
     """Return a network of ReLUs and boxes in the unit cube, some coordinates of them fixed."""

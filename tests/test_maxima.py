@@ -9,6 +9,8 @@ from verix_encodings import Affine, Interval, Max, Network, crown_bounds, encode
 from verix_encodings.bounds.crown import upper_bounds
 from verix_encodings.bounds.dominance import candidates
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 BOX = Interval(np.array([-1.0, 0, 2, 1, -1]), np.array([1.0, 2, 3, 2.5, 0]))
 
 

@@ -32,6 +32,7 @@ def fewest(problem: Case) -> int:
     raise AssertionError("everything explained must be an explanation")
 
 
+@pytest.mark.usefixtures("matrix_storage", "row_storage")
 @pytest.mark.parametrize("seed", range(80))
 def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:
     problem = case(seed)

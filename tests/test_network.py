@@ -7,6 +7,8 @@ import scipy.sparse as sp
 from tests.networks import random_graph, random_layers
 from verix_encodings import Affine, Network, Relu
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 def test_values_follow_the_graph() -> None:
     halves = sp.csr_array(np.array([[0.5, 0.0], [0.0, 0.5]]))
@@ -63,6 +65,7 @@ def test_evaluation_refuses_an_input_of_another_size() -> None:
 
 @pytest.mark.parametrize("matrix", [np.ones((2, 2)), sp.csr_array(np.eye(9))])
 def test_weights_are_copies_that_nobody_can_change(matrix: np.ndarray | sp.csr_array) -> None:
+    matrix = matrix.copy()
     size = matrix.shape[0]
     node = Affine(((0, matrix),), np.zeros(size))
     matrix *= 7

@@ -14,6 +14,8 @@ from tests.test_bounds import seeds
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
 from verix_encodings.blocks.input_ball import l2_tangents
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 def random_ball(rng: np.random.Generator, norm: int, size: int = 5) -> NormBall:
     """Return a ball of which the box cuts off parts, with about a fifth of coordinates fixed."""

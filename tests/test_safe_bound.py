@@ -16,6 +16,8 @@ from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bo
 from verix_encodings.network.nodes import Max
 from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 def random_encoding(rng: np.random.Generator) -> tuple[Network, Encoding]:
     while True:

@@ -21,6 +21,8 @@ from verix_encodings import (
 )
 from verix_encodings.bounds.slopes import slope_bounds
 
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
 
 @settings(max_examples=200, deadline=None)
 @given(seeds)
