@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tests.shared import SHARED
+from tests.support.published_data import SHARED
 
 
 @dataclass(frozen=True, slots=True)

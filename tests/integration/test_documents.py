@@ -1,0 +1,149 @@
+"""Code in the documents runs as it stands, and their numbers are those that were measured."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.repository import ROOT
+
+DOCUMENTS = sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
+)
+MARK = "<!-- shown, not run -->"
+SHOWN = {
+    "python3 -m venv .venv && .venv/bin/pip install . && ": "it installs; CI runs it from nothing",
+    "python3 -m venv .venv && .venv/bin/pip install -e": "it runs these tests; CI runs it, too",
+}
+"""How blocks begin that are not run here, and why. The documents mark them."""
+
+_BLOCK = re.compile(
+    rf"^(?P<mark>{MARK}\n)?```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+
+
+class Block(NamedTuple):
+    """A block of code in a document, and the line that it begins in."""
+
+    language: str
+    text: str
+    line: int
+    marked: bool
+
+
+def blocks(document: str) -> list[Block]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return [
+        Block(
+            found["language"],
+            found["text"],
+            text[: found.start("text")].count("\n") + 1,
+            found["mark"] is not None,
+        )
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def test_blocks_are_found() -> None:
+    languages = [block.language for block in blocks("README.md")]
+    fences = (ROOT / "README.md").read_text(encoding="utf-8").count("\n```")
+    assert len(languages) == fences / 2
+    assert {"python", "console"} <= set(languages)
+
+
+def test_blocks_that_are_not_run_are_listed_with_the_reason() -> None:
+    every = [block for document in DOCUMENTS for block in blocks(document)]
+    marked = [block.text for block in every if block.marked]
+    assert all(any(text.startswith(begin) for begin in SHOWN) for text in marked)
+    assert all(any(text.startswith(begin) for text in marked) for begin in SHOWN)
+    assert {block.language for block in every if not block.marked} <= {"python", "console"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_code_of_a_document_runs(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {}
+    for block in blocks(document):
+        where = f"{document}, line {block.line}"
+        if block.marked:
+            continue
+        if block.language == "console":
+            run(block.text, where)
+            continue
+        if "pyomo" in block.text:
+            pytest.importorskip("pyomo", reason="an optional solver")
+        exec(compile("\n" * block.line + block.text, document, "exec"), namespace)
+
+
+def run(text: str, where: str) -> None:
+    """Run the commands behind ``$`` in a block; each must succeed."""
+    commands = re.findall(r"^\$ (.*)$", text.replace("\\\n", " "), flags=re.MULTILINE)
+    assert commands, where
+    for command in commands:
+        name, *arguments = shlex.split(command)
+        assert name == "milp-verix", where
+        done = subprocess.run(
+            [sys.executable, "-m", "milp_verix", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"},
+        )
+        assert (done.returncode, done.stderr) == (0, ""), f"{where}: {command}"
+
+
+def found_in(document: str, pattern: str) -> tuple[str, ...]:
+    """Return the groups of the only place in a document where ``pattern`` is."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    (found,) = re.finditer(pattern, text)
+    return found.groups()
+
+
+@pytest.mark.parametrize(
+    ("told", "measured"),
+    [
+        (
+            r", (\d+) are proven within a minute",
+            r"\| mnist-10x2 \| 0.05 \| auto \| 100 (?:\| [\d.]+ ){3}\| (\d+) \|",
+        ),
+        (
+            r"traffic signs with 1024 .* the slowest in ([\d.]+) s",
+            r"\| gtsrb-10x2 \| 0.01 \| auto \| 20 (?:\| [\d.]+ ){3}\| 20 \| [\d.]+ \| ([\d.]+) \|",
+        ),
+        (r"`influence` (\d+) and `adaptive` \d+, which", r"\| 10 \| default \| (\d+) \|"),
+        (r"`influence` \d+ and `adaptive` (\d+), which", r"\| 10 \| adaptive \| (\d+) \|"),
+        (r"VeriX's order gives (\d+) features", r"\| 10 \| sensitivity \| (\d+) \|"),
+        (r"`adaptive` (\d+), which `minimum` proves", r"\| 9: \d+ \| 10: (\d+) \|"),
+        (r"`influence` takes ([\d.]+) s", r"\| 10 \| default (?:\| \d+ ){4}\| ([\d.]+) \|"),
+        (r"and (\d+) programs decide", r"\| 10 \| default (?:\| \d+ ){3}\| (\d+) \|"),
+    ],
+)
+def test_the_readme_tells_what_was_measured(told: str, measured: str) -> None:
+    assert found_in("README.md", told) == found_in("benchmarks/RESULTS.md", measured)
+
+
+def test_the_readme_counts_the_contrasts_that_are_proven() -> None:
+    text = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    section = text.split("## Smallest contrastive explanations\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| \d .*\| (yes|no) \| ([\d.]+) \|$", section, flags=re.MULTILINE)
+    proven = [float(seconds) for answer, seconds in rows if answer == "yes"]
+    assert len(rows) == 10
+    assert found_in("README.md", r"(\d+) of the first ten test images are settled") == (
+        str(len(proven)),
+    )
+    assert max(proven) < 4 < 2 * max(proven)  # "in one to four seconds each"
+
+
+def test_the_readme_is_short_and_says_how_long_the_tests_take() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 200
+    assert re.search(r"tests take about \w+ minutes on two cores", text)

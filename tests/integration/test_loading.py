@@ -1,0 +1,129 @@
+"""What is loaded when, and Ctrl-C while it is."""
+
+import ast
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import milp_verix
+from milp_verix.cli.app import COMMANDS, command_named
+from tests.integration.test_cli import ENVIRONMENT, ROOT
+
+HEAVY = (
+    *("numpy", "scipy", "onnx", "onnxruntime", "matplotlib", "PIL", "rich", "highspy", "pulp"),
+    *("gurobipy", "pyscipopt", "pyomo"),
+)
+REPORT = "import sys; print(sorted(set(sys.argv[1:]) & set(sys.modules)), file=sys.stderr)"
+
+
+def heavy_after(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{REPORT}", *HEAVY],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENVIRONMENT,
+    )
+    return done.stderr.splitlines()[-1]  # after what Typer says
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import milp_verix; milp_verix.__version__; dir(milp_verix)",
+        "import milp_verix; milp_verix.InputError",
+        "import milp_verix.__main__",
+        *(
+            f"import sys\nfrom milp_verix.cli.app import app\n"
+            f"try: app({arguments})\nexcept SystemExit: pass"
+            for arguments in (["--help"], ["--version"], [], ["explian"])
+        ),
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
+    assert heavy_after(code) == "[]"
+
+
+def test_figures_are_loaded_where_something_is_drawn() -> None:
+    asked = "from milp_verix.cli.app import command_named; command_named('explain')"
+    assert heavy_after(asked) == "['numpy', 'onnx', 'onnxruntime', 'rich', 'scipy']"
+
+
+def test_no_module_has_the_name_of_a_public_name() -> None:
+    # Python would put it in the place of the function of that name, once it is imported
+    for name in milp_verix.__all__:
+        assert importlib.util.find_spec(f"milp_verix.{name}") is None
+
+
+def test_public_names() -> None:
+    assert dir(milp_verix) == sorted(milp_verix.__all__)
+    source = Path(str(milp_verix.__file__)).read_text(encoding="utf-8")
+    checked = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
+    imported = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    homes = {name.name: node.module for node in imported for name in node.names}
+    assert sorted(homes) == milp_verix.__all__
+    for name, home in homes.items():
+        assert getattr(milp_verix, name) is getattr(importlib.import_module(str(home)), name)
+    with pytest.raises(AttributeError, match="no attribute 'explian'"):
+        _ = milp_verix.explian
+    with pytest.raises(ImportError, match="cannot import name 'explian'"):
+        exec("from milp_verix import explian")
+
+
+def test_the_version_is_the_installed_one() -> None:
+    try:
+        assert milp_verix.__version__ == metadata.version("milp-verix")
+    except metadata.PackageNotFoundError:
+        assert milp_verix.__version__ == "0+unknown"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_a_command_says(name: str) -> None:
+    function, told = COMMANDS[name]
+    module = importlib.import_module(f"milp_verix.cli.{name}")
+    assert getattr(module, function).__doc__.splitlines()[0] == told
+    assert command_named(name).help.splitlines()[0] == told
+
+
+def test_every_command_is_listed() -> None:
+    shared = {"__init__", "app", "delivery", "exit_codes", "inputs", "options", "progress"}
+    files = {path.stem for path in (ROOT / "milp_verix" / "cli").glob("*.py")}
+    assert files - shared == set(COMMANDS)
+
+
+@pytest.mark.parametrize("slow", ["typer", "onnxruntime"])
+@pytest.mark.parametrize(
+    "program",
+    [["-m", "milp_verix"], ["-c", "from milp_verix.__main__ import main; main()"]],
+)
+def test_an_interrupt_while_modules_load_is_quiet(
+    program: list[str], slow: str, tmp_path: Path
+) -> None:
+    loading = tmp_path / "loading"
+    # like the packages that take whatever happens for a missing dependency
+    (tmp_path / f"{slow}.py").write_text(
+        "import pathlib, time\n"
+        f"pathlib.Path({str(loading)!r}).touch()\n"
+        "try:\n    time.sleep(60)\nexcept BaseException:\n    pass\n"
+    )
+    path = f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"
+    process = subprocess.Popen(
+        [sys.executable, *program, "explain", "model.onnx", "x.npy", "--epsilon", "0.1"],
+        env={**ENVIRONMENT, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not loading.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=30)
+    assert (process.returncode, *told) == (130, "", "")

@@ -1,0 +1,78 @@
+"""Scenarios, covers and orders over a few features, and which sets satisfy them all."""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linprog
+
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.problem.problem import make_problem
+from tests.support.onnx_models import FLOAT
+from tests.support.random_networks import dense_network, random_layers
+from verix_encodings import crown_bounds
+from verix_encodings.arrays import FloatArray, dense
+from verix_encodings.models.constraints import Constraint, Cover, PairedRelus, Precedence, Scenario
+from verix_encodings.models.scenario import ScenarioProgram, make_scenario
+from verix_encodings.program.program import Program
+
+COUNT = 7
+
+
+def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> Perturbations:
+    """Return the ball around a random input of a small random network."""
+    hidden = ((5,), (4, 3))[int(rng.integers(2))]
+    net = dense_network(random_layers(rng, (COUNT, *hidden, 3), FLOAT), tmp_path)
+    x = rng.random(COUNT).astype(np.float32)
+    return perturbations_of(make_problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
+
+
+def drawn_constraints(rng: np.random.Generator, p: Perturbations) -> list[Constraint]:
+    """Return four scenarios at corners of the ball, a cover somewhere among them, and an order."""
+    ends = [np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper) for _ in range(4)]
+    constraints: list[Constraint] = [
+        make_scenario(p.margins, p.centre, delta, p.feature_of, features=COUNT, method=crown_bounds)
+        for delta in ends
+    ]
+    order = rng.permutation(COUNT)
+    constraints.insert(int(rng.integers(5)), Cover(order[:3]))
+    constraints.append(Precedence(order[2:3], order[3:4]))
+    return constraints
+
+
+def allows(constraint: Constraint, taken: FloatArray) -> bool:
+    """Return whether the features ``taken``, by their shares 0 or 1, satisfy ``constraint``."""
+    if isinstance(constraint, Scenario):
+        return bool(np.max(constraint.network.evaluate(taken)) <= 0)
+    if isinstance(constraint, Cover):
+        return bool(taken[constraint.features].any())
+    if isinstance(constraint, Precedence):
+        return bool(np.all(taken[constraint.before] >= taken[constraint.after]))
+    # paired ReLUs follow of the others
+    return isinstance(constraint, PairedRelus) or bool(constraint.costs @ taken <= constraint.limit)
+
+
+def of_interest(constraints: list[Constraint], features: int = COUNT) -> list[FloatArray]:
+    """Return the sets that satisfy all ``constraints``, by enumeration."""
+    sets = [np.array(bits, dtype=float) for bits in product((0, 1), repeat=features)]
+    return [taken for taken in sets if all(allows(constraint, taken) for constraint in constraints)]
+
+
+def grown(constraints: Sequence[Constraint], features: int = COUNT) -> ScenarioProgram:
+    """Return the program of ``constraints``."""
+    growing = ScenarioProgram(np.zeros(features), np.ones(features))
+    for constraint in constraints:
+        growing.add(constraint)
+    return growing
+
+
+def least_cost(program: Program, cost: FloatArray) -> float:
+    """Return the least cost over the relaxation of ``program``, infinite where it has no point."""
+    matrix, low, high = dense(program.matrix), program.row_lower, program.row_upper
+    rows = np.vstack([matrix[high < np.inf], -matrix[low > -np.inf]])
+    sides = np.concatenate([high[high < np.inf], -low[low > -np.inf]])
+    ends = np.column_stack([program.column_lower, program.column_upper])
+    result = linprog(cost, A_ub=rows, b_ub=sides, bounds=ends)
+    assert result.status in (0, 2)
+    return float(result.fun) if result.status == 0 else np.inf

@@ -1,0 +1,283 @@
+"""Comparisons: what agrees, what is left out, what it took, and what is lost by Ctrl-C."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import Answer, InputError, compare
+from milp_verix.comparison.stored_checks import checks_of
+from milp_verix.solvers import SOLVERS, Stopwatch, Targets, open_session, timed_solver
+from tests.support.digits_example import images, network
+from tests.support.installed_solvers import each_solver, why_not
+from tests.support.lying_solvers import at_call, ctrl_c, honest, no_idea, register
+from tests.support.random_networks import cube, dense_network, network_of, random_layers
+from tests.support.scipy_reference import over
+
+X: Any = images()[15]
+FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
+KINDS = {Answer.HOLDS, Answer.VIOLATED}
+
+
+def test_all_solvers_and_formulations_give_the_explanation() -> None:
+    installed = [name for name in SOLVERS if why_not(name) is None]
+    found = compare(network(), X, epsilon=0.1, solvers=installed, formulations=FORMULATIONS)
+    assert found.agree
+    assert found.complete
+    assert found.disagreements == ()
+    expected = milp_verix.explain(network(), X, epsilon=0.1)
+    for run in found.runs:
+        assert run.explanation is not None
+        assert run.explanation.explanation == expected.explanation, run.pair
+        assert run.size == expected.size == run.count(Answer.VIOLATED)
+        assert run.unknown == 0
+        assert run.answers[expected.explanation[0]] is Answer.VIOLATED
+        assert run.answers[expected.irrelevant[0]] is Answer.HOLDS
+    pairs = {(run.pair.solver, run.pair.formulation) for run in found.runs}
+    left_out = {(item.pair.solver, item.pair.formulation) for item in found.skipped}
+    assert pairs | left_out == {(s, f) for s in installed for f in FORMULATIONS}
+    assert not pairs & left_out
+    assert {(name, "big_m") for name in installed} <= pairs
+    assert ("highs", "indicator") in left_out
+
+
+@each_solver
+def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path: Path) -> None:
+    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    rng = np.random.default_rng(3)
+    x = rng.uniform(size=6)
+    checks = [np.flatnonzero(rng.random(6) < share).tolist() for share in np.linspace(0.1, 1, 12)]
+    options: dict[str, Any] = {"epsilon": 0.15, "bounds": "interval"}
+    found = compare(model, x, solvers=[solver], checks=checks, **options)
+    alone = [milp_verix.check(model, x, free, **options).answer for free in checks]
+    (run,) = found.runs
+    assert list(run.answers) == alone
+    assert set(alone) == KINDS
+    assert run.checks == len(checks)
+    assert run.inside.solves == run.solves > 0
+
+
+def test_the_checks_of_an_explanation_decide_it() -> None:
+    expected = milp_verix.explain(network(), X, epsilon=0.1)
+    checks = checks_of(expected)
+    found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"], checks=checks)
+    for run in found.runs:
+        violated = {
+            expected.permutation[number]
+            for number, answer in enumerate(run.answers)
+            if answer is Answer.VIOLATED
+        }
+        assert violated == set(expected.explanation)
+    assert found.agree
+
+
+def test_regressions_norms_and_groups_are_compared(tmp_path: Path) -> None:
+    model = dense_network(random_layers(np.random.default_rng(5), (6, 6, 2)), tmp_path)
+    x = np.full(6, 0.5)
+    for options in ({"delta": 0.4}, {"norm": "l1"}, {"features": [[0, 1], [2, 3], [4, 5]]}):
+        found = compare(model, x, epsilon=0.6, solvers=["highs", "cbc", "phase"], **options)
+        assert found.agree
+        assert len({run.answers for run in found.runs}) == 1
+        assert len(found.runs[0].answers) == len(options.get("features", x))
+
+
+def test_time_is_taken_inside_the_sessions() -> None:
+    found = compare(network(), X, epsilon=0.1, solvers=["highs", "cbc"], bounds="interval")
+    for run in found.runs:
+        inside = run.inside
+        assert inside.solves == run.solves >= inside.builds > 0
+        assert inside.resolves == inside.solves - inside.builds
+        assert inside.solve_seconds > 0
+        assert inside.build_seconds > 0
+        assert inside.build_seconds + inside.solve_seconds < run.seconds
+
+
+def test_a_stopwatch_tells_first_solves_from_others() -> None:
+    network_ = network_of(random_layers(np.random.default_rng(0), (3, 4, 2)))
+    program = over(network_, cube(3)).program
+    cost, watch, first = np.ones(program.columns), Stopwatch(), np.array([0])
+    session = open_session(timed_solver("highs", watch))
+    assert session.name == "highs"
+    assert session.capabilities == SOLVERS["highs"].capabilities
+    plain = open_session("highs")
+    for _ in range(2):
+        for each in (plain, session):
+            each.load(program)
+        for bounds in (None, (0.25, 0.5)):
+            if bounds is not None:
+                for each in (plain, session):
+                    each.set_bounds(first, *(np.array([end]) for end in bounds))
+            expected = plain.minimise(cost, Targets())
+            assert session.minimise(cost, Targets()).bound == pytest.approx(expected.bound)
+    inside = watch.time
+    assert (inside.builds, inside.solves, inside.resolves) == (2, 4, 2)
+    assert 0 < inside.resolve_seconds < inside.solve_seconds
+    session.close()
+    plain.close()
+
+
+def test_what_is_not_installed_is_named_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "absent", honest, reason="pip install absent")
+    found = compare(network(), X, epsilon=0.1, solvers=["absent", "phase"])
+    assert [run.pair.solver for run in found.runs] == ["phase"]
+    (skipped,) = found.skipped
+    assert str(skipped) == "absent, big_m: solver 'absent': pip install absent"
+    with pytest.raises(InputError, match=r"nothing to compare: absent, big_m.*pip install absent"):
+        compare(network(), X, epsilon=0.1, solvers=["absent"])
+
+
+def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "absent", honest, reason="pip install absent")
+    found = compare(network(), X, epsilon=0.1)
+    ran = {run.pair.solver for run in found.runs} | {item.pair.solver for item in found.skipped}
+    assert {name for name in SOLVERS if why_not(name) is None} <= ran
+
+
+def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "shy", at_call(0, no_idea))
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
+    options["traversal"] = "sequential"
+    found = compare(network(), X, solvers=["shy", "highs"], **options)
+    shy, highs = found.runs
+    assert shy.unknown == 1
+    assert highs.unknown == 0
+    assert shy.explanation is not None
+    assert highs.explanation is not None
+    assert shy.explanation.irrelevant != highs.explanation.irrelevant
+    assert found.agree
+    assert not found.complete
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_part_of_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(monkeypatch, "stopped", at_call(2, ctrl_c))
+    checks = [list(range(count)) for count in range(40, 64)]
+    options: dict[str, Any] = {"epsilon": 0.1, "checks": checks}
+    found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
+    assert found.stopped == "interrupted"
+    whole, part = found.runs
+    assert whole.stopped is None
+    assert whole.checks == len(checks)
+    assert part.stopped == "interrupted"
+    assert 0 < part.checks < len(checks) == len(part.answers)
+    assert part.answers[: part.checks] == whole.answers[: part.checks]
+    assert set(part.answers[part.checks :]) == {Answer.UNKNOWN}
+    assert [str(item) for item in found.skipped] == ["highs, big_m: interrupted"]
+
+
+def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, "stopped", at_call(1, ctrl_c))
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "traversal": "sequential"}
+    found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
+    assert [run.stopped for run in found.runs] == [None, "interrupted"]
+    assert found.agree
+
+    def stop(pair: object) -> None:
+        if str(pair) == "cbc, big_m":
+            raise KeyboardInterrupt
+
+    found = compare(network(), X, solvers=["phase", "cbc"], progress=stop, **options)
+    assert [run.pair.solver for run in found.runs] == ["phase"]
+    assert found.stopped == "interrupted"
+    found = compare(network(), X, solvers=["cbc"], progress=stop, **options)
+    assert found.runs == ()
+    with pytest.raises(InputError, match="nothing to draw"):
+        found.plot()
+
+
+def test_rounds_take_turns_and_the_median_counts() -> None:
+    seen: list[str] = []
+    found = compare(
+        *(network(), X),
+        epsilon=0.1,
+        solvers=["phase", "highs"],
+        rounds=3,
+        progress=lambda pair: seen.append(pair.solver),
+    )
+    assert seen == ["phase", "highs"] * 3
+    assert [run.pair.solver for run in found.runs] == ["phase", "highs"]
+    assert found.rounds == 3
+
+
+def test_a_time_limit_is_one_of_each_run() -> None:
+    checks = [list(range(60))] * 3
+    options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}
+    for asked in (checks, None):
+        found = compare(network(), X, solvers=["highs", "phase"], checks=asked, **options)
+        assert [run.stopped for run in found.runs] == ["time limit"] * 2
+        assert not found.complete
+
+
+def test_results_are_written(tmp_path: Path) -> None:
+    found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs"])
+    data = json.loads(found.to_json(tmp_path / "out.json"))
+    assert data == json.loads((tmp_path / "out.json").read_text())
+    assert data["agree"] is True
+    assert data["features"] == 64
+    assert data["checks"] is None
+    assert [run["size"] for run in data["runs"]] == [28, 28]
+    assert data["runs"][0]["answers"] == [answer.value for answer in found.runs[0].answers]
+    lines = list(csv.DictReader(found.to_csv(tmp_path / "out.csv").splitlines()))
+    assert [line["solver"] for line in lines] == ["phase", "highs"]
+    assert float(lines[0]["seconds"]) == found.runs[0].seconds
+    assert int(lines[1]["solves"]) == found.runs[1].solves
+    assert found.table().row_count == 2
+    html = found._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "no two definite answers contradict" in html
+
+
+def test_the_bars_are_as_long_as_the_seconds() -> None:
+    found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs", "cbc"])
+    (axes,) = found.plot().axes
+    assert len(axes.containers) == 4
+    for row, run in enumerate(found.runs):
+        parts = [container[row].get_width() for container in axes.containers]  # type: ignore[index]
+        assert sum(parts) == pytest.approx(run.seconds)
+        assert parts[0] == run.inside.build_seconds
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"solvers": ["cplex"]}, "unknown solver 'cplex'"),
+        ({"solvers": []}, "solvers must be one name or more"),
+        ({"solvers": "highs"}, "solvers must be one name or more, and none empty, got 'highs'"),
+        ({"solvers": ["highs", ""]}, "none empty"),
+        ({"solvers": ["highs", "highs"]}, "solvers lists a name twice: highs, highs"),
+        ({"solvers": ["auto"]}, "auto is a choice between them"),
+        ({"formulations": ["sos3"]}, "unknown formulation 'sos3'"),
+        ({"formulations": []}, "formulations must be one name or more"),
+        ({"solvers": ["cbc"], "formulations": ["partition"]}, "nothing to compare: cbc, partition"),
+        ({"checks": []}, "the list of checks is empty"),
+        ({"checks": [[64]]}, "feature 64 is out of range"),
+        ({"checks": [[0, 0]]}, "lists a feature twice"),
+        ({"checks": "all"}, "checks are a list of lists"),
+        ({"checks": [0, 1]}, "free lists features by their integer indices"),
+        ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
+        ({"rounds": 0}, "rounds must be an integer of at least 1"),
+        ({"epsilon": -1}, "epsilon must be finite and not negative"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        compare(network(), X, **{"epsilon": 0.1, **options})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"epsilon": 0.1, "solver": "highs"},
+        {"epsilon": 0.1, "colour": 1},
+        {"epsilon": 0.1, "checks": [[0]], "order": "random"},
+    ],
+)
+def test_options_that_there_are_not(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        compare(network(), X, **options)

@@ -1,0 +1,184 @@
+"""Bounds contain every value of a network, in real arithmetic, and are no wider than they must."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.random_networks import (
+    as_layers,
+    network_of,
+    random_box,
+    random_graph,
+    random_layers,
+)
+from verix_encodings import Affine, BoundMethod, Interval, Max, Network, Relu, interval_bounds
+from verix_encodings.arrays import dense
+
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
+seeds = st.integers(0, 2**32 - 1)
+# no products that underflow: float64 loses them without a relative error bound
+reals = st.floats(-8, 8, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-60)
+
+
+def exact_values(network: Network, x: list[Fraction]) -> list[list[Fraction]]:
+    """Evaluate every value of ``network`` at ``x`` in rational arithmetic."""
+    values = [x]
+    for node in network.nodes:
+        if isinstance(node, Relu):
+            values.append([max(z, Fraction(0)) for z in values[node.source]])
+            continue
+        if isinstance(node, Max):
+            groups = np.split(node.indices, node.starts[1:])
+            values.append([max(values[node.source][j] for j in group) for group in groups])
+            continue
+        result = [Fraction(float(b)) for b in node.bias]
+        for source, matrix in node.terms:
+            for i, row in enumerate(dense(matrix)):
+                result[i] += sum(
+                    (Fraction(float(w)) * v for w, v in zip(row, values[source], strict=True)),
+                    Fraction(0),
+                )
+        values.append(result)
+    return values
+
+
+def assert_encloses(
+    network: Network, box: Interval, x: list[Fraction], method: BoundMethod = interval_bounds
+) -> None:
+    for interval, value in zip(method(network, box), exact_values(network, x), strict=True):
+        for low, v, high in zip(interval.lower, value, interval.upper, strict=True):
+            assert Fraction(float(low)) <= v <= Fraction(float(high))
+
+
+def inside(box: Interval, rng: np.random.Generator) -> list[Fraction]:
+    """Return an exact point of ``box``: a corner, or a mixture of its two ends."""
+    shares = [Fraction(int(n), 4) for n in rng.integers(0, 5, box.lower.size)]
+    return [
+        Fraction(float(low)) * (1 - t) + Fraction(float(high)) * t
+        for low, high, t in zip(box.lower, box.upper, shares, strict=True)
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng)
+    box = random_box(rng, network.input_size)
+    assert_encloses(network, box, inside(box, rng))
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng, size=4, nodes=9)
+    box = random_box(rng, 4)
+    bounds = interval_bounds(network, box)
+    for x in rng.uniform(box.lower, box.upper, (50, 4)):
+        for interval, value in zip(bounds, network.values(x), strict=True):
+            # the samples are rounded, so they may lie outside by about as much
+            slack = 1e-12 * (1 + interval.magnitude)
+            assert np.all(interval.lower - slack <= value)
+            assert np.all(value <= interval.upper + slack)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(reals, reals), min_size=1, max_size=6), reals)
+def test_a_point_box_encloses_the_exact_value(pairs: list[tuple[float, float]], b: float) -> None:
+    row, x = zip(*pairs, strict=True)
+    network = network_of(as_layers(([row], [b]), ([[1.0]], [0.0])))
+    assert_encloses(network, Interval(np.array(x), np.array(x)), [Fraction(v) for v in x])
+
+
+def test_rounding_is_outward_where_float64_is_wrong() -> None:
+    # 1e16 + 1 − 1e16 is 0 in float64 and 1 in fact
+    network = network_of(as_layers(([[1.0, 1.0, -1.0]], [0.0])))
+    x = np.array([1e16, 1.0, 1e16])
+    assert network.evaluate(x) != 1.0
+    assert_encloses(network, Interval(x, x), [Fraction(float(v)) for v in x])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_of_an_affine_map_are_its_exact_range(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = network_of(random_layers(rng, (4, 3)))
+    box = random_box(rng, 4)
+    corners = [
+        network.evaluate(np.array(c)) for c in product(*zip(box.lower, box.upper, strict=True))
+    ]
+    output = interval_bounds(network, box)[-1]
+    np.testing.assert_allclose(output.lower, np.min(corners, axis=0), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(output.upper, np.max(corners, axis=0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_over_a_point_are_its_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng)
+    x = rng.normal(size=3)
+    for interval, value in zip(
+        interval_bounds(network, Interval(x, x)), network.values(x), strict=True
+    ):
+        np.testing.assert_allclose(interval.lower, value, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(interval.upper, value, rtol=1e-10, atol=1e-12)
+
+
+def test_a_relu_clips_both_ends() -> None:
+    relu = Network((3,), (Relu(0),))
+    output = interval_bounds(relu, Interval(np.array([-2.0, -1, 1]), np.array([-1.0, 2, 3])))[-1]
+    assert output.lower.tolist() == [0, 0, 1]
+    assert output.upper.tolist() == [0, 2, 3]
+
+
+def test_a_constant_has_a_point_for_its_bounds() -> None:
+    constant = Network((2,), (Affine((), np.array([0.0, 1.5])),))
+    output = interval_bounds(constant, Interval(np.zeros(2), np.ones(2)))[-1]
+    np.testing.assert_allclose(output.lower, [0.0, 1.5], atol=1e-14)
+    np.testing.assert_allclose(output.upper, [0.0, 1.5], atol=1e-14)
+
+
+@pytest.mark.parametrize("weight", [1e200, -1e200])
+def test_bounds_beyond_float64_are_an_overflow(weight: float) -> None:
+    network = network_of(as_layers(([[weight]], [0.0]), ([[weight]], [0.0]), ([[1.0]], [0.0])))
+    with pytest.raises(OverflowError, match=r"bounds of value 3 overflow"):
+        interval_bounds(network, Interval(np.array([-1.0]), np.array([1.0])))
+
+
+def test_opposite_overflows_are_no_bounds() -> None:
+    # ∞ − ∞ is no number, and must not pass for a bound
+    network = network_of(as_layers(([[1e308, 1e308, -1e308, -1e308]], [0.0])))
+    box = Interval(np.full(4, 4.0), np.full(4, 4.0))
+    with pytest.raises(OverflowError, match=r"bounds of value 1 overflow"):
+        interval_bounds(network, box)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "message"),
+    [
+        ([0.0, 0.0], [1.0], "two vectors of one size, got shapes (2,) and (1,)"),
+        ([[0.0]], [[1.0]], "two vectors of one size"),
+        ([0.0, 2.0], [1.0, 1.0], "lower <= upper"),
+        ([-np.inf], [0.0], "finite ends"),
+        ([0.0], [np.inf], "finite ends"),
+        ([np.nan], [0.0], "finite ends"),
+    ],
+)
+def test_intervals_refuse_what_is_no_box(lower: object, upper: object, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        Interval(np.array(lower), np.array(upper))
+    assert message in str(caught.value)
+
+
+def test_intervals_are_copies_that_nobody_can_change() -> None:
+    given_lower = np.zeros(2)
+    interval = Interval(given_lower, np.ones(2))
+    given_lower[0] = -5
+    assert interval.lower.tolist() == [0, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        interval.upper[0] = 2

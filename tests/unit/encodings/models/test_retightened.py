@@ -1,0 +1,290 @@
+"""One encoding restricted to smaller balls is as exact and as tight as one made for each."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from milp_verix import explain
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.live import retightened_encoding_of
+from milp_verix.oracle.margin_check import MarginCheck
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.verdict import Answer
+from milp_verix.solvers import SOLVERS, open_session
+from milp_verix.solvers.phase.warm_lp import WarmLp
+from milp_verix.tolerances import Tolerances
+from tests.support import digits_example as digits
+from tests.support.random_networks import (
+    convolutional,
+    cube,
+    dense_network,
+    network_of,
+    random_graph,
+    random_layers,
+    residual,
+)
+from tests.support.scipy_reference import optimum
+from verix_encodings import (
+    BoundMethod,
+    Interval,
+    Max,
+    Network,
+    Program,
+    crown_bounds,
+    encode,
+    formulation_named,
+    interval_bounds,
+)
+from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
+from verix_encodings.program.program import LEAST_BIG_M
+
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
+
+def drawn(seed: int) -> tuple[Network, list[Interval]]:
+    """Return a network of ReLUs and boxes in the unit cube, some coordinates of them fixed."""
+    rng = np.random.default_rng(seed)
+    shape = ((3, 6, 2), (4, 5, 4, 2), (3, 8, 8, 3))[seed % 3]
+    network = network_of(random_layers(rng, shape))
+    while seed % 4 == 0 and not (can_be_retightened(network) and network.relu_count > 6):
+        network = random_graph(rng, size=3, nodes=9)
+    inside = [cube(network.input_size)]
+    for _ in range(3):
+        ends = np.sort(rng.uniform(size=(2, network.input_size)), axis=0)
+        ends[1] = np.where(rng.random(ends.shape[1]) < 0.4, ends[0], ends[1])
+        inside.append(Interval(*ends))
+    return network, inside
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("method", [interval_bounds, crown_bounds])
+def test_optima_and_relaxations_are_those_of_its_own_program(
+    seed: int, method: BoundMethod
+) -> None:
+    network, inside = drawn(seed)
+    retightened = retightened_encoding(network, method(network, inside[0]))
+    for box in inside:
+        bounds = method(network, box)
+        both = tuple(
+            Interval(np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper))
+            for a, b in zip(retightened.bounds, bounds, strict=True)
+        )
+        own, shared = encode(network, both), retightened.over(bounds)
+        for index in range(network.output_size):
+            row, constant = shared.output.row(index, shared.program.columns)
+            own_row, own_constant = own.output.row(index, own.program.columns)
+            if not own.program.columns:
+                assert constant - optimum(shared.program, -row)[0] == pytest.approx(own_constant)
+                continue
+            for found, expected in (
+                (shared.program, own.program),
+                (shared.program.relaxed, own.program.relaxed),
+            ):
+                greatest = own_constant - optimum(expected, -own_row)[0]
+                assert constant - optimum(found, -row)[0] == pytest.approx(greatest, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_trajectories_over_a_smaller_box_satisfy_every_row(seed: int) -> None:
+    network, inside = drawn(seed)
+    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
+    rng = np.random.default_rng(seed)
+    for box in inside:
+        program = retightened.over(crown_bounds(network, box)).program
+        for _ in range(20):
+            point = trajectory(program, network, rng.uniform(box.lower, box.upper))
+            activity = program.matrix @ point
+            assert np.all(activity >= program.row_lower - 1e-9)
+            assert np.all(activity <= program.row_upper + 1e-9)
+            assert np.all(point >= program.column_lower - 1e-9)
+            assert np.all(point <= program.column_upper + 1e-9)
+
+
+def trajectory(program: Program, network: Network, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the columns' values, by their labels, where the input is ``x``."""
+    values, columns = network.values(x), []
+    for prefix, numbers in program.column_labels:
+        kind, *index = prefix.split("_")
+        if kind == "x":
+            columns.append(values[0][numbers])
+            continue
+        (source,) = network.nodes[int(index[0])].sources
+        z = values[source][numbers]
+        columns.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
+    return np.concatenate(columns)
+
+
+def test_inputs_are_bounded_by_their_own_ends_where_others_never_move() -> None:
+    network = network_of(random_layers(np.random.default_rng(0), (4, 3, 2)))
+    low, high = np.array([0.5, 0.1, 0.3, 0.2]), np.array([0.5, 0.9, 0.3, 0.6])
+    retightened = retightened_encoding(network, interval_bounds(network, Interval(low, high)))
+    box = Interval(low + np.array([0, 0.1, 0, 0.05]), high - np.array([0, 0.3, 0, 0.2]))
+    encoding = retightened.over(interval_bounds(network, box))
+    columns = encoding.input.columns
+    np.testing.assert_array_equal(encoding.program.column_lower[columns], box.lower[[1, 3]])
+    np.testing.assert_array_equal(encoding.program.column_upper[columns], box.upper[[1, 3]])
+
+
+def test_only_numbers_change() -> None:
+    network, inside = drawn(1)
+    retightened = retightened_encoding(network, crown_bounds(network, inside[0]))
+    whole = retightened.full.program
+    for box in inside:
+        program = retightened.over(crown_bounds(network, box)).program
+        assert np.array_equal(program.matrix.indices, whole.matrix.indices)
+        assert np.array_equal(program.matrix.indptr, whole.matrix.indptr)
+        assert np.min(np.abs(program.matrix[:, program.integer].data)) >= LEAST_BIG_M
+        assert np.array_equal(program.matrix.data, whole.matrix.data) == (box is inside[0])
+
+
+def test_a_box_that_reaches_outside_is_refused() -> None:
+    network, _ = drawn(1)
+    middle = Interval(np.full(4, 0.25), np.full(4, 0.75))
+    retightened = retightened_encoding(network, crown_bounds(network, middle))
+    with pytest.raises(ValueError, match="inside its own"):
+        retightened.over(crown_bounds(network, cube(4)))
+
+
+def test_maxima_are_refused() -> None:
+    layer = network_of(random_layers(np.random.default_rng(0), (3, 4)))
+    pooled = Network((3,), (*layer.nodes, Max(len(layer.nodes), np.arange(4), np.array([0, 2]))))
+    assert not can_be_retightened(pooled)
+    with pytest.raises(ValueError, match="ReLUs only"):
+        retightened_encoding(pooled, interval_bounds(pooled, cube(3)))
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Counts the programs that warm linear programs are given, and those of which numbers are."""
+
+    passed: int = 0
+    changed: int = 0
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> "Recorder":
+        load, change = WarmLp.load, WarmLp._change
+
+        def loading(lp: WarmLp, program: Program) -> None:
+            self.passed += 1
+            load(lp, program)
+
+        def changing(lp: WarmLp, old: Program, new: Program) -> None:
+            self.passed -= 1
+            self.changed += 1
+            change(lp, old, new)
+
+        monkeypatch.setattr(WarmLp, "load", loading)
+        monkeypatch.setattr(WarmLp, "_change", changing)
+        return self
+
+
+def answers(
+    problem: Problem, subsets: list[NDArray[np.intp]], *, retightened: bool
+) -> list[Answer]:
+    """Decide every subset by all of its margins, in one session.
+
+    A margin's solve may come across a counterfactual by another margin, so only answers to the
+    whole claim compare.
+    """
+    margins = problem.question.margins(problem.network.ir)
+    formulation, session = formulation_named("big_m"), open_session("phase")
+    every = problem.ball.region(np.arange(problem.x.size))
+    full = interval_bounds(margins, every)
+    shared = (
+        retightened_encoding_of(problem, margins, formulation, session, full)
+        if retightened
+        else None
+    )
+    assert (shared is not None) == retightened
+    found = []
+    for free in subsets:
+        region = problem.ball.region(free)
+        bounds = interval_bounds(margins, region)
+        claim = MarginCheck(
+            problem,
+            margins,
+            session,
+            Tolerances(),
+            formulation,
+            1,
+            free,
+            region,
+            bounds,
+            time.monotonic() + 60,
+            retightened=shared,
+        )
+        said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}
+        of_all = (Answer.VIOLATED, Answer.UNKNOWN, Answer.HOLDS)
+        found.append(next(answer for answer in of_all if answer in said))
+    session.close()
+    return found
+
+
+def dense(folder: Path, seed: int) -> OnnxNetwork:
+    return dense_network(random_layers(np.random.default_rng(seed), (6, 8, 6, 5, 3)), folder)
+
+
+@pytest.mark.parametrize("make", [dense, convolutional, residual])
+@pytest.mark.parametrize("delta", [None, 0.3])
+def test_claims_share_one_program_and_decide_as_programs_of_their_own(
+    make: Callable[[Path, int], OnnxNetwork],
+    delta: float | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: set[Answer] = set()
+    for seed in range(5):
+        network = make(tmp_path, seed)
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(size=network.input_size)
+        problem = make_problem(network, x, epsilon=(0.1, 0.3)[seed % 2], delta=delta)
+        order = rng.permutation(network.input_size)
+        # as a traversal frees features: more and more of them, some taken back
+        sizes = np.linspace(1, network.input_size, 6).astype(int)
+        subsets = [np.sort(order[:size]) for size in (*sizes, sizes[2])]
+        own = answers(problem, subsets, retightened=False)
+        with monkeypatch.context() as patch:
+            recorder = Recorder().install(patch)
+            assert answers(problem, subsets, retightened=True) == own
+        assert recorder.passed == 1
+        assert recorder.changed == len(subsets) - 1
+        said |= set(own)
+    assert said >= {Answer.HOLDS, Answer.VIOLATED}
+
+
+def test_where_programs_are_not_shared(tmp_path: Path) -> None:
+    network = dense(tmp_path, 0)
+    session, x = open_session("phase"), np.full(6, 0.5)
+    for norm, name, shared in (
+        ("linf", "big_m", True),
+        ("l1", "big_m", False),
+        ("linf", "partition:2", False),
+    ):
+        problem = make_problem(network, x, epsilon=0.1, norm=norm)
+        margins = problem.question.margins(network.ir)
+        bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
+        found = retightened_encoding_of(problem, margins, formulation_named(name), session, bounds)
+        assert (found is not None) == shared
+    session.close()
+    # where each solve begins anew, a smaller program is better
+    assert [name for name in SOLVERS if "in_place_rows" in SOLVERS[name].capabilities] == ["phase"]
+
+
+@pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])
+def test_a_traversal_loads_one_program(traversal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = 0
+    for image in digits.images()[:10]:
+        options: dict[str, Any] = {"epsilon": 0.2, "order": "sequential", "traversal": traversal}
+        with monkeypatch.context() as patch:
+            recorder = Recorder().install(patch)
+            found = explain(digits.network(), image, solver="phase", **options)
+        assert recorder.passed == (1 if found.statistics.solves else 0)
+        changed += recorder.changed
+        by_highs = explain(digits.network(), image, solver="highs", **options)
+        assert found.explanation == by_highs.explanation
+    assert changed > 10

@@ -1,0 +1,161 @@
+"""A program that is built after each constraint is the one that is built once, whoever goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.support.scenario_cases import COUNT, drawn_constraints, drawn_perturbations, grown
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
+from verix_encodings.models.scenario import ScenarioProgram
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Program
+
+
+def _assert_same(one: Program, other: Program) -> None:
+    assert one.extends(other)
+    assert other.extends(one)
+    assert one.matrix.shape == other.matrix.shape
+    assert one.row_names == other.row_names
+    assert one.column_names == other.column_names
+
+
+def _assert_same_phases(one: ScenarioProgram, other: ScenarioProgram) -> None:
+    for ours, theirs in zip(one.phases(), other.phases(), strict=True):
+        assert np.array_equal(ours, theirs)
+
+
+def _constraints(seed: int, tmp_path: Path) -> tuple[list[Constraint], np.random.Generator]:
+    """Return scenarios, a cover, an order, a budget, paired ReLUs, each after what it is about."""
+    rng = np.random.default_rng([seed, 71])
+    constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
+    constraints.insert(int(rng.integers(len(constraints))), CostLimit(rng.random(COUNT), 3.0))
+    scenarios = [n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario)]
+    apart = Interval(np.array([-1.0, 0.0]), np.array([0.5, 2.0]))
+    of, beside = rng.permutation(scenarios)[:2].tolist()
+    constraints.append(PairedRelus(of, beside, 1, np.array([0, 2]), apart))
+    return constraints, rng
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_program_built_after_each_part(seed: int, tmp_path: Path) -> None:
+    constraints, rng = _constraints(seed, tmp_path)
+    growing = grown([])
+    kept: list[tuple[Program, FloatArray]] = []
+    for number, constraint in enumerate(constraints, start=1):
+        growing.add(constraint)
+        if rng.random() < 0.7:
+            program = growing.build()
+            _assert_same(program, grown(constraints[:number]).build())
+            kept.append((program, program.matrix.toarray()))
+        if rng.random() < 0.7:
+            _assert_same_phases(growing, grown(constraints[:number]))
+    _assert_same(growing.build(), grown(constraints).build())
+    _assert_same(growing.build(), growing.build())
+    assert grown(constraints).phases().phase.size
+    # those that there were stay as they were
+    for program, entries in kept:
+        assert growing.build().extends(program)
+        assert np.array_equal(program.matrix.toarray(), entries)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_programs_that_follow_one_another_two_ways(seed: int, tmp_path: Path) -> None:
+    constraints, rng = _constraints(seed, tmp_path)
+    many: list[tuple[list[Constraint], ScenarioProgram]] = [([], grown([]))]
+    asked: list[Callable[[ScenarioProgram], object]] = [
+        ScenarioProgram.build,
+        ScenarioProgram.phases,
+        lambda _: None,
+    ]
+    for constraint in [
+        constraint for constraint in constraints if not isinstance(constraint, PairedRelus)
+    ] * 2:
+        held, growing = many[int(rng.integers(len(many)))]
+        asked[int(rng.integers(len(asked)))](growing)
+        many.append(([*held, constraint], growing.followed_by(constraint)))
+        if rng.random() < 0.3:
+            # what was followed goes on itself
+            growing.add(constraints[0])
+            held.append(constraints[0])
+    rng.shuffle(many)  # type: ignore[arg-type]
+    for held, growing in many:
+        _assert_same(growing.build(), grown(held).build())
+        _assert_same_phases(growing, grown(held))
+        assert np.array_equal(growing.constraint_of_rows, grown(held).constraint_of_rows)
+    assert max(len(held) for held, _ in many) > 2
+
+
+class _Noted:
+    """A builder, and all that it should hold, as dense rows."""
+
+    def __init__(
+        self,
+        builder: ProgramBuilder,
+        rows: tuple[tuple[IntArray, FloatArray], ...] = (),
+        columns: int = 0,
+    ) -> None:
+        self.builder = builder
+        self._rows = rows
+        self._columns = columns
+
+    def grow(self, rng: np.random.Generator) -> None:
+        """Add some columns, or none, and some rows in vectors, arrays and sparse arrays."""
+        if rng.random() < 0.6 or not self._columns:
+            new = int(rng.integers(1, 4))
+            self.builder.add_columns(f"v{self._columns}", np.arange(new), 0.0, 1.0)
+            self._columns += new
+        count = int(rng.integers(0, 4))
+        terms, dense = [], np.zeros((count, self._columns))
+        for kind in rng.permutation(3)[: int(rng.integers(1, 4))].tolist():
+            # the same column may come twice, and entries may be zero
+            columns = rng.integers(self._columns, size=count if kind == 0 else 3)
+            matrix = rng.integers(-2, 3, (count, columns.size)).astype(float)
+            if kind == 0:
+                matrix = np.diag(np.diag(matrix))
+            for row in range(count):
+                np.add.at(dense[row], columns, matrix[row])
+            forms = np.diag(matrix), matrix, sp.csr_array(matrix)
+            terms.append((forms[kind], columns))
+        self.builder.add_rows(f"r{len(self._rows)}", np.arange(count), terms, -1.0, 1.0)
+        self._rows += tuple((np.arange(self._columns), row) for row in dense)
+
+    def copy(self) -> "_Noted":
+        """Return one that goes on from here by itself."""
+        return _Noted(self.builder.copy(), self._rows, self._columns)
+
+    def assert_built(self) -> None:
+        """Assert that what is built is what was added, in canonical form."""
+        program = self.builder.build()
+        expected = np.zeros((len(self._rows), self._columns))
+        for place, (columns, row) in enumerate(self._rows):
+            expected[place, columns] = row
+        assert program.matrix.shape == expected.shape
+        assert (program.rows, program.columns) == expected.shape
+        assert np.array_equal(program.matrix.toarray(), expected)
+        assert program.matrix.nnz == np.count_nonzero(expected)
+        fresh = sp.csr_array(expected)
+        assert np.array_equal(program.matrix.indices, fresh.indices)
+        assert np.array_equal(program.matrix.indptr, fresh.indptr)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_are_those_added_however_often_they_are_built(seed: int) -> None:
+    rng = np.random.default_rng([seed, 72])
+    many = [_Noted(ProgramBuilder())]
+    many[0].assert_built()
+    for _ in range(12):
+        noted = many[int(rng.integers(len(many)))]
+        noted.grow(rng)
+        if rng.random() < 0.4:
+            noted.assert_built()
+        if rng.random() < 0.4:
+            many.append(noted.copy())
+    for noted in many:
+        noted.assert_built()
+        noted.grow(rng)
+        noted.assert_built()

@@ -1,0 +1,173 @@
+"""The worst perturbation of shares is what brute force says, and it is in the ball."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix.errors import SolverError
+from milp_verix.global_search.pricing import exact_pricing as worst_case
+from milp_verix.global_search.pricing.adversary import Adversary
+from milp_verix.global_search.pricing.exact_pricing import WorstCase
+from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.problem.problem import make_problem
+from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
+from tests.support.brute_force import BruteForce
+from tests.support.brute_force_norms import worst_margin
+from tests.support.fake_session import FakeSolver
+from tests.support.onnx_models import DOUBLE
+from tests.support.random_networks import Layer, dense_network, random_layers
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
+
+_COUNT = 5
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posed:
+    """Perturbations of a random network, shares of its inputs, and what they are at worst."""
+
+    perturbations: Perturbations
+    selection: FloatArray
+    worst: float
+
+
+def _posed(seed: int, norm: str, folder: Path) -> Posed:
+    rng = np.random.default_rng([seed, 71])
+    layers = random_layers(rng, (_COUNT, 5, 4, 3), DOUBLE)
+    x = rng.random(_COUNT)
+    epsilon = float(rng.uniform(0.2, 0.8)) * (1.0 if norm == "linf" else 2.0)
+    problem = make_problem(dense_network(layers, folder, DOUBLE), x, epsilon=epsilon, norm=norm)
+    p = perturbations_of(problem)
+    # some are felt wholly, some not at all, the others in part
+    selection = np.clip(rng.uniform(-0.5, 1.5, _COUNT), 0.0, 1.0)
+    brute = _scaled(layers, x, selection, p)
+    everything = range(_COUNT)
+    if norm == "linf":
+        worst = float(np.max(brute.worst(everything)))
+    else:
+        worst = worst_margin(brute, everything, int(norm[1]), epsilon)
+    return Posed(p, selection, worst)
+
+
+def _scaled(
+    layers: tuple[Layer, ...], x: FloatArray, selection: FloatArray, p: Perturbations
+) -> BruteForce:
+    """Return the network of the perturbation, what is fixed of it being lost."""
+    (matrix, bias), *rest = layers
+    first = matrix * (1.0 - selection), matrix @ x + bias
+    groups = [[i] for i in range(_COUNT)]
+    widest = float(np.max(np.abs([p.lower, p.upper])))
+    return BruteForce((first, *rest), np.zeros(_COUNT), widest, groups, p.lower, p.upper)
+
+
+def _session() -> Session:
+    return open_session("highs")
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+@pytest.mark.parametrize("seed", range(40))
+def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
+    posed = _posed(seed, norm, tmp_path)
+    p = posed.perturbations
+    delta = WorstCase(p, _session).against(posed.selection, -1e3, np.inf)
+    assert delta is not None
+    assert np.all((p.lower <= delta) & (delta <= p.upper))
+    if norm == "l1":
+        assert np.abs(delta).sum() <= p.radius
+    reached = float(np.max(p.reached(p.weight(posed.selection), delta[:, None])))
+    assert reached == pytest.approx(posed.worst, abs=_NEAR)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
+    posed = _posed(seed, "linf", tmp_path)
+    search = WorstCase(posed.perturbations, _session)
+    assert search.against(posed.selection, posed.worst + _NEAR, np.inf) is None
+    assert search.against(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
+
+
+def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path) -> None:
+    missed = 0
+    for seed in range(60):
+        posed = _posed(seed, "linf", tmp_path)
+        adversary = Adversary(posed.perturbations, WorstCase(posed.perturbations, _session))
+        _, values = adversary.attacked(posed.selection)
+        delta, value = adversary.worst(posed.selection, np.inf)
+        assert value >= np.max(values)
+        if posed.worst > 0:
+            assert value == pytest.approx(posed.worst, abs=2 * _NEAR)
+            missed += bool(np.max(values) < posed.worst - 1e-3)
+        p = posed.perturbations
+        # another margin may be larger there
+        assert np.max(p.reached(p.weight(posed.selection), delta[:, None])) >= value - _NEAR
+    assert missed
+
+
+def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
+    survived = 0
+    for seed in range(30):
+        posed = _posed(seed, "linf", tmp_path)
+        p = posed.perturbations
+        adversary = Adversary(p, WorstCase(p, _session))
+        harm = adversary.learn(posed.selection, np.inf)
+        reached = np.max(p.reached(p.weight(posed.selection), adversary.pool), axis=0, initial=-1.0)
+        if posed.worst <= 0:
+            survived += 1
+            assert harm == 0
+            assert adversary.pool.shape[1] == 0
+        else:
+            assert harm > 0
+            assert np.all(reached > 0)
+            assert np.max(reached) == pytest.approx(harm)
+    assert 0 < survived < 30
+
+
+def test_balls_in_the_l2_norm_are_left_to_the_search(tmp_path: Path) -> None:
+    problem = make_problem(
+        dense_network(random_layers(np.random.default_rng(3), (_COUNT, 4, 3), DOUBLE), tmp_path),
+        np.full(_COUNT, 0.5, dtype=np.float32),
+        epsilon=0.5,
+        norm="l2",
+    )
+    solver = FakeSolver(lambda *_: pytest.fail("no program is asked for"))
+    search = WorstCase(perturbations_of(problem), solver)
+    assert search.against(np.zeros(_COUNT), -1e3, np.inf) is None
+    assert not solver.opened
+
+
+def test_a_solver_that_fails_is_not_asked_again(tmp_path: Path) -> None:
+    def fail(*_: object) -> SolveResult:
+        raise SolverError("no licence")
+
+    solver = FakeSolver(fail)
+    search = WorstCase(_posed(0, "linf", tmp_path).perturbations, solver)
+    for _ in range(3):
+        assert search.against(np.zeros(_COUNT), -1e3, np.inf) is None
+    assert [session.closed for session in solver.opened] == [True]
+
+
+def test_it_takes_no_more_than_its_share_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+    clock = [100.0]
+
+    def slow(_program: Program, _cost: FloatArray, targets: Targets) -> SolveResult:
+        asked.append(targets.seconds)
+        clock[0] += targets.seconds
+        return SolveResult(SolveStatus.TIME_LIMIT)
+
+    monkeypatch.setattr(worst_case.time, "monotonic", lambda: clock[0])
+    search = WorstCase(_posed(0, "linf", tmp_path).perturbations, FakeSolver(slow))
+    selection = np.zeros(_COUNT)
+    assert search.against(selection, -1e3, np.inf) is None
+    assert sum(asked) == pytest.approx(2.0)
+    # a quarter of what has gone by
+    assert search.against(selection, -1e3, np.inf) is None
+    assert sum(asked) == pytest.approx(2.5)
+    clock[0] += 100.0
+    assert search.against(selection, -1e3, clock[0] + 1.0) is None
+    assert sum(asked) == pytest.approx(3.5)

@@ -1,0 +1,190 @@
+"""Costs, and features that must or must not be explained: the cheapest set is brute force's."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import Explanation, InputError, MinimumProgress, minimum
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import make_objective
+from tests.integration.test_cli import run
+from tests.support.brute_force_cases import Case, case
+from tests.support.counterfactual_checks import assert_sound
+from tests.support.digits_example import IMAGES, MODEL, images, network
+
+
+def cheapest(problem: Case, costs: list[float], must: set[int], must_not: set[int]) -> float | None:
+    """Return the least cost of an explanation, by trying all subsets; None where there is none."""
+    features = range(len(problem.groups))
+    subsets = (set(s) for size in range(len(features) + 1) for s in combinations(features, size))
+    found = [
+        sum(costs[f] for f in subset)
+        for subset in subsets
+        if must <= subset
+        and not must_not & subset
+        and problem.brute.holds([f for f in features if f not in subset])
+    ]
+    return min(found) if found else None
+
+
+@pytest.mark.parametrize(
+    ("seed", "way"),
+    [
+        *((seed, {"master": "tree"}) for seed in range(120, 170)),
+        *((seed, {"master": "program"}) for seed in range(120, 135)),
+        *((seed, {"method": "hitting_sets"}) for seed in range(120, 160)),
+    ],
+)
+def test_the_cheapest_is_that_of_brute_force(
+    seed: int, way: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = case(seed)
+    if "method" in way:
+        # a first explanation would often be a minimum already, and hide a bound that is too high
+        monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+    net, count = problem.network(tmp_path), len(problem.groups)
+    rng = np.random.default_rng([seed, 3])
+    costs = rng.integers(0, 6, count).astype(float)
+    if seed % 2:
+        costs += rng.random(count).round(3)
+    drawn = rng.permutation(count).tolist()
+    must, must_not = set(drawn[: seed % 3 // 2]), set(drawn[2 : 2 + seed % 5 // 3])
+    seen: list[MinimumProgress] = []
+    options: dict[str, Any] = {
+        **problem.options,
+        "progress": seen.append,
+        "costs": costs,
+        "must": sorted(must),
+        "must_not": sorted(must_not),
+        **way,
+    }
+    least = cheapest(problem, costs.tolist(), must, must_not)
+    if least is None:
+        with pytest.raises(InputError, match="no explanation leaves out all of must_not"):
+            minimum(net, problem.x, **options)
+        return
+    found = minimum(net, problem.x, **options)
+    assert found.proven
+    assert found.cost == pytest.approx(least, abs=1e-5)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= least + 1e-9
+    assert all(state.lower_bound <= least + 1e-9 <= state.size + 1e-6 for state in seen)
+    assert must <= set(found.explanation)
+    assert not must_not & set(found.explanation)
+    # what is asked for and could be left out is the only thing that is not decided
+    assert set(found.unknown) <= must
+    assert problem.brute.holds(found.irrelevant)
+    assert_sound(found, net, problem.x)
+    again = Explanation.from_json(found.to_json())
+    assert (again.costs, again.cost, again.lower_bound) == (
+        found.costs,
+        found.cost,
+        found.lower_bound,
+    )
+
+
+def test_wishes_come_both_ways() -> None:
+    found = []
+    for seed in range(120, 170):
+        problem = case(seed)
+        drawn = np.random.default_rng(seed).permutation(len(problem.groups)).tolist()
+        costs = [1.0] * len(drawn)
+        found.append(cheapest(problem, costs, set(), set(drawn[:1])))
+    assert None in found
+    assert any(least is not None and least > 1 for least in found)
+
+
+def test_a_free_feature_costs_nothing_to_explain() -> None:
+    costs = np.ones(64)
+    costs[::2] = 0.0
+    found = minimum(network(), images()[15], epsilon=0.1, costs=costs)
+    plain = minimum(network(), images()[15], epsilon=0.1)
+    assert found.proven
+    assert found.cost == sum(costs[list(found.explanation)]) <= plain.size
+    assert found.minimal
+
+
+@pytest.mark.parametrize(
+    ("bound", "least"),
+    [(3.0, 3), (3 - 1e-9, 3), (3 + 1e-9, 3), (3 + 1e-5, 4), (2.5, 3), (-0.5, 0), (np.inf, np.inf)],
+)
+def test_bounds_on_whole_costs_are_rounded_up_but_not_beyond_rounding(
+    bound: float, least: float
+) -> None:
+    assert make_objective(2, [1.0, 2.0], (), ()).attainable(bound) == least
+    assert make_objective(2, [1.0, 0.5], (), ()).attainable(bound) == max(bound, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"costs": [1.0] * 63}, "costs must be a number for each of 64 features, got 63"),
+        ({"costs": [-1.0] * 64}, "feature 0 costs -1.0"),
+        ({"costs": [float("nan")] * 64}, "finite and not negative"),
+        ({"costs": ["a"] * 64}, "costs must be a number for each feature"),
+        ({"must": [64]}, "must: feature 64 is out of range"),
+        ({"must_not": [3, 3]}, "must_not lists a feature twice"),
+        ({"must": [3], "must_not": [3]}, "feature 3 is in must and in must_not"),
+        ({"must_not": range(64)}, "no explanation leaves out all of must_not"),
+        ({"gap": 1.0}, "gap is a share of the cost"),
+        ({"gap": "x"}, "gap must be a number"),
+        ({"master": "slave"}, "unknown master 'slave'; choose one of auto, tree, program"),
+        ({"method": "m"}, "unknown method 'm'; choose one of scenarios, hitting_sets"),
+        ({"method": "hitting_sets", "master": "tree"}, "master 'tree' solves scenarios: leave it"),
+    ],
+)
+def test_bad_wishes(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        minimum(network(), images()[15], epsilon=0.1, **options)
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.5])
+def test_a_gap_ends_the_search_early(gap: float) -> None:
+    found = minimum(network(), images()[17], epsilon=0.2, gap=gap)
+    least = minimum(network(), images()[17], epsilon=0.2)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= least.size <= found.size
+    assert found.gap is not None
+    assert found.gap <= gap * found.size
+    assert least.proven
+
+
+def test_wishes_on_the_command_line(tmp_path: Path) -> None:
+    costs, out = tmp_path / "costs.npy", tmp_path / "out.json"
+    np.save(costs, np.arange(64.0))
+    done = run(
+        "minimum",
+        MODEL,
+        f"{IMAGES}:images[15]",
+        *("--epsilon", 0.1, "--costs", costs, "--must", "1,2", "--must-not", "63"),
+        *("--gap", 0.02, "--json", out),
+    )
+    found = Explanation.from_json(out)
+    assert done.returncode == (0 if found.minimal else 3)
+    assert {1, 2} <= set(found.explanation)
+    assert 63 not in found.explanation
+    assert f"cost {found.cost:g}" in done.stdout
+    hitting = run(
+        "minimum",
+        MODEL,
+        f"{IMAGES}:images[15]",
+        *("--epsilon", 0.1, "--must-not", "63", "--gap", 0.9, "--method", "hitting_sets"),
+    )
+    assert (hitting.returncode, "yes, proven" in hitting.stdout) == (0, False)
+    bad = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
+    assert (bad.returncode, "--must lists features with commas between" in bad.stderr) == (2, True)
+
+
+def test_an_interrupt_before_must_not_is_proven_claims_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Oracle, "check", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        minimum(network(), images()[15], epsilon=0.1, must_not=[0])

@@ -1,0 +1,171 @@
+"""What is remembered from one check to the next is true, and saves solves, not answers."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import explain
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.reuse import first_memory
+from milp_verix.problem.problem import make_problem
+from tests.support.brute_force_cases import case, permutation
+from tests.support.digits_example import images, network
+from tests.support.random_networks import as_layers, convolutional, network_of, random_layers
+from verix_encodings import Interval, crown_bounds, interval_bounds
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 2))
+def test_bounds_that_grow_with_the_ball_stay_above_brute_force(seed: int, tmp_path: Path) -> None:
+    problem = case(seed)
+    posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+    freed: list[int] = []
+    everything = posed.ball.region(np.arange(problem.x.size))
+    upper = crown_bounds(posed.question.margins(posed.network.ir), everything)[-1].upper
+    contested = (upper >= -1e-6) | (upper == upper.max() if upper.max() < -1e-6 else False)
+    with Oracle(posed, bounds=problem.bounds) as oracle:
+        for feature in permutation(seed, len(problem.groups)):
+            free = [*freed, feature]
+            verdict = oracle.check(posed.features.coordinates(free))
+            assert verdict.holds == problem.brute.holds(free)
+            memory = oracle.memory
+            assert memory is not None
+            if verdict.holds:
+                freed = free
+            # margins that can reach zero nowhere in the ball are dropped
+            worst = problem.brute.worst(freed)[contested]
+            assert np.all(memory.upper >= worst - 1e-9)
+            assert np.all(memory.reached <= worst + 1e-9)
+            np.testing.assert_array_equal(memory.free, posed.features.coordinates(freed))
+            fixed = np.setdiff1d(np.arange(problem.x.size), memory.free)
+            for point in memory.points:
+                np.testing.assert_array_equal(point[fixed], problem.brute.x[fixed])
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("order", ["sensitivity", "random"])
+def test_explanations_are_the_same_with_and_without(order: str, norm: str) -> None:
+    for index in (11, 16):
+        epsilon = {"linf": 0.1, "l1": 0.8, "l2": 0.35}[norm]
+        options = {"epsilon": epsilon, "norm": norm, "order": order}
+        with_memory = explain(network(), images()[index], **options)
+        without = explain(network(), images()[index], reuse=False, **options)
+        assert with_memory.explanation == without.explanation
+        assert with_memory.minimal
+        assert with_memory.replay(network()) == ()
+        assert with_memory.statistics.solves <= without.statistics.solves
+
+
+def test_most_counterfactuals_come_without_a_solve() -> None:
+    found = explain(network(), images()[16], epsilon=0.1)
+    assert found.statistics.flips > 0.7 * len(found.counterfactuals)
+    options: dict[str, Any] = {"epsilon": 0.1, "traversal": "sequential", "reuse": False}
+    assert explain(network(), images()[16], **options).statistics.flips == 0
+
+
+def test_groups_of_coordinates_are_moved_together(tmp_path: Path) -> None:
+    net = convolutional(tmp_path, seed=3)
+    x = np.random.default_rng(0).random((1, 1, 4, 4), dtype=np.float32)
+    groups = [[0, 1, 4, 5], [2, 3, 6, 7], [8, 9, 12, 13], [10, 11, 14, 15]]
+    for epsilon in (0.05, 0.15, 0.4):
+        options = {"epsilon": epsilon, "features": groups, "order": "sequential"}
+        found = explain(net, x, **options)
+        assert found.explanation == explain(net, x, reuse=False, **options).explanation
+        assert found.replay(net) == ()
+
+
+def test_a_check_on_fewer_coordinates_forgets_nothing_and_uses_nothing() -> None:
+    posed = make_problem(network(), images()[15], epsilon=0.1)
+    explanation = explain(network(), images()[15], epsilon=0.1)
+    irrelevant = np.array(explanation.irrelevant)
+    with Oracle(posed) as oracle:
+        assert oracle.check(irrelevant).holds
+        known = oracle.memory
+        assert oracle.check(np.append(irrelevant[1:], explanation.explanation[:3])).violated
+        assert oracle.memory is known
+        assert oracle.check(irrelevant[:5]).holds
+        assert oracle.memory is not None
+        assert oracle.check(irrelevant).holds
+
+
+def test_worst_points_move_along_the_gradient() -> None:
+    rng = np.random.default_rng(0)
+    size = 300
+    network = network_of(random_layers(rng, (size, 20, 3)))
+    memory = first_memory(network, np.full(size, 0.5))
+    assert memory is not None
+    box = Interval(np.full(size, 0.4), np.full(size, 0.6))
+    found = list(memory.suspects(np.arange(size), box))
+    assert sorted(margin for margin, _, _ in found) == [0, 1, 2]
+    drawn = rng.uniform(0.4, 0.6, (500, size))
+    best_of_many = np.max([network.evaluate(point) for point in drawn], axis=0)
+    known = memory.proven(np.arange(size), memory.upper, {k: point for k, point, _ in found})
+    for margin, point, value in found:
+        assert np.all((box.lower <= point) & (point <= box.upper))
+        assert value == network.evaluate(point)[margin] > best_of_many[margin]
+        assert value == known.reached[margin] > memory.reached[margin]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_of_linear_margins_grow_by_all_that_they_gain(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, bias = rng.normal(size=(3, 4)), rng.normal(size=3)
+    network = network_of(as_layers((matrix, bias)))
+    centre, room = rng.uniform(0.3, 0.7, 4), rng.uniform(0, 0.3, (2, 4))
+    memory = first_memory(network, centre)
+    assert memory is not None
+    extra = np.array([0, 2, 3])
+    lower, upper = centre.copy(), centre.copy()
+    lower[extra], upper[extra] = (centre - room[0])[extra], (centre + room[1])[extra]
+    best = [
+        sum(
+            Fraction(float(w)) * Fraction(float(upper[i] if w > 0 else lower[i]))
+            for i, w in enumerate(row)
+        )
+        + Fraction(float(b))
+        for row, b in zip(matrix, bias, strict=True)
+    ]
+    grown = memory.grown(extra, interval_bounds(network, Interval(lower, upper)))
+    assert all(Fraction(float(bound)) >= most for bound, most in zip(grown, best, strict=True))
+    np.testing.assert_allclose(grown, [float(most) for most in best], atol=1e-12)
+
+
+def test_points_that_were_found_elsewhere_bring_no_bounds() -> None:
+    problem = make_problem(network(), images()[11], epsilon=0.1)
+    with Oracle(problem) as oracle:
+        oracle.suppose(np.arange(5), problem.x.astype(float)[:, None])
+        assert oracle.memory is not None
+        assert np.all(oracle.memory.upper == np.inf)
+        np.testing.assert_array_equal(oracle.memory.free, np.arange(5))
+
+
+def test_rises_are_what_a_linear_margin_gains() -> None:
+    network = network_of(as_layers(([[1.0, -2.0], [0.0, 3.0]], [0.0, 1.0])))
+    memory = first_memory(network, np.array([0.5, 0.5]))
+    assert memory is not None
+    box = Interval(np.array([0.25, 0.5]), np.array([0.625, 1.0]))
+    # from the middle, x0 goes up by an eighth or down by a quarter, x1 only up
+    np.testing.assert_array_equal(memory.rises(box), [[0.125, 0.0], [0.0, 1.5]])
+
+
+def test_the_features_that_flip_are_told_apart_at_once() -> None:
+    posed = make_problem(network(), images()[16], epsilon=0.1)
+    found = explain(network(), images()[16], epsilon=0.1)
+    with Oracle(posed) as oracle:
+        assert oracle.check(posed.features.coordinates(found.irrelevant)).holds
+        flipped, effort = oracle.flipped(found.irrelevant, found.explanation)
+        # all of them, if the worst point of the last check is the worst there is
+        assert 0.7 * found.size < len(flipped) <= found.size
+        assert effort.flips == len(flipped)
+        late, _ = oracle.flipped(found.irrelevant, found.explanation, seconds=0.0)
+        assert late == {}
+        # what finds nothing takes time as well
+        none, effort = oracle.flipped(found.irrelevant[1:], found.explanation)
+        assert none == {}
+        assert effort.seconds == effort.stages[0] > 0
+    for feature, verdict in flipped.items():
+        assert verdict.witness is not None
+        moved = np.flatnonzero(verdict.witness.reshape(-1) != images()[16].reshape(-1))
+        assert set(moved.tolist()) <= {*found.irrelevant, feature}

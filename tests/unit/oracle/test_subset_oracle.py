@@ -1,0 +1,75 @@
+"""What is made of verdicts on sets: monotonicity, and what to do where rounding breaks it."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.records.verdict import Answer, Verdict
+from tests.support.random_networks import as_layers, dense_network
+
+
+def sum_of_three(folder: Path) -> Problem:
+    """Return a problem with the margin x0 + x1 + 2 x2 − 1 at the origin, ε = 0.4."""
+    layers = as_layers(([[1, 1, 2]], [0]), ([[0], [1]], [1, 0]))
+    return make_problem(dense_network(layers, folder), np.zeros(3), epsilon=0.4)
+
+
+def frozen(*features: int) -> frozenset[int]:
+    return frozenset(features)
+
+
+def test_few_checks_answer_many(tmp_path: Path) -> None:
+    with Oracle(sum_of_three(tmp_path)) as oracle:
+        subsets = SubsetOracle(oracle, np.inf, np.inf)
+        assert subsets.check(frozen(0, 1)).holds
+        assert subsets.check(frozen(1, 2)).violated
+        assert subsets.checks == 2
+        assert subsets.check(frozen(1)).holds
+        assert subsets.check(frozen(0, 1, 2)).violated
+        assert subsets.checks == 2
+        found, minimal = subsets.shrink(subsets.check(frozen(0, 1, 2)))
+        assert (subsets.changed(found), minimal) == (frozen(1, 2), True)
+        assert subsets.grow(frozen(0), [1, 2]) == (frozen(0, 1), True)
+
+
+def test_nothing_is_decided_after_the_deadline(tmp_path: Path) -> None:
+    with Oracle(sum_of_three(tmp_path)) as oracle:
+        subsets = SubsetOracle(oracle, -np.inf, np.inf)
+        assert subsets.check(frozen(0)).answer is Answer.UNKNOWN
+        assert subsets.grow(frozen(), [0, 1, 2]) == (frozen(), False)
+        assert subsets.checks == 0
+
+
+def test_a_set_inside_which_checks_are_unknown_is_not_proven_minimal(tmp_path: Path) -> None:
+    class Doubtful(Oracle):
+        def check(self, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:
+            verdict = super().check(free, seconds)
+            return verdict if verdict.violated else Verdict(Answer.UNKNOWN, reason="in doubt")
+
+    with Doubtful(sum_of_three(tmp_path)) as oracle:
+        subsets = SubsetOracle(oracle, np.inf, np.inf)
+        found, minimal = subsets.shrink(subsets.check(frozen(0, 1, 2)))
+        assert (subsets.changed(found), minimal) == (frozen(1, 2), False)
+
+
+def test_a_counterfactual_inside_a_robust_set_is_no_answer(tmp_path: Path) -> None:
+    class Rounding(Oracle):
+        def check(self, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:
+            if free.size < 3:
+                return super().check(free, seconds)
+            # as if float32 had carried this point, which keeps the class, across the margin
+            witness = np.array([[0.4, 0.4, 0.0]], dtype=np.float32)
+            return Verdict(Answer.VIOLATED, witness=witness, prediction=1)
+
+    with Rounding(sum_of_three(tmp_path)) as oracle:
+        subsets = SubsetOracle(oracle, np.inf, np.inf)
+        assert subsets.check(frozen(0, 1)).holds
+        verdict = subsets.check(frozen(0, 1, 2))
+        assert verdict.answer is Answer.UNKNOWN
+        assert verdict.reason is not None
+        assert "rounding" in verdict.reason
+        assert not subsets.contrasts
