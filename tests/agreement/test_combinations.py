@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from milp_verix import Answer, OnnxNetwork, Verdict, check, encode_check, to_pyomo
 from milp_verix.solvers import SOLVERS
-from tests.agreement.test_program_files import by_cbc, by_highs
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.installed_solvers import SLOW, why_not
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
+from tests.support.program_readers import by_cbc, by_highs
 from tests.support.random_networks import convolutional, dense_network, random_layers, residual
 from tests.support.scipy_reference import optimum
 from verix_encodings import FORMULATIONS, Encoding, formulation_named, interval_bounds

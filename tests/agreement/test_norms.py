@@ -9,19 +9,13 @@ import pytest
 from milp_verix import Answer, OnnxNetwork, Verdict, check, explain
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import Case, case
-from tests.support.brute_force_norms import worst_margin
+from tests.support.brute_force_norms import NORMS, radius, worst_margin
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import SLOW
 from tests.support.random_networks import as_layers, dense_network
 
 SEEDS = range(60)
-NORMS = {"l1": 1, "l2": 2}
-
-
-def radius(problem: Case, norm: str) -> float:
-    """Return a radius at which about half of the checks are violated."""
-    return problem.epsilon * (1.8 if norm == "l1" else 1.2)
 
 
 def posed(

@@ -1,6 +1,5 @@
 """A program is the same whoever reads it: LP and MPS files, Pyomo blocks, the solver in process."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 import milp_verix
 from milp_verix import InputError
-from milp_verix.solvers.backends import cbc
 from tests.support.installed_solvers import needs
+from tests.support.program_readers import by_cbc, by_gurobi, by_highs
 from tests.support.random_networks import cube, dense_network, drawn, network_of, random_layers
 from tests.support.scipy_reference import optimum, pinned
-from tests.unit.encodings.program.test_mps_file import every_kind
+from tests.support.small_programs import every_kind
 from verix_encodings import (
     Encoding,
     NormBall,
@@ -53,32 +52,6 @@ each_program = pytest.mark.parametrize("make", PROGRAMS.values(), ids=PROGRAMS.k
 
 def random_costs(program: Program, count: int = 3) -> NDArray[np.float64]:
     return np.random.default_rng(7).normal(size=(count, program.columns))
-
-
-def by_cbc(path: Path) -> float:
-    solution = path.with_suffix(".sol")
-    command = [str(cbc.binary()), str(path), "-solve", "-solu", str(solution)]
-    subprocess.run(command, check=True, capture_output=True)
-    status, objective = solution.read_text().splitlines()[0].split(" - objective value ")
-    assert status == "Optimal"
-    return float(objective)
-
-
-def by_highs(path: Path) -> float:
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    highs.setOptionValue("mip_rel_gap", 0.0)
-    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
-    highs.run()
-    return float(highs.getInfo().objective_function_value)
-
-
-def by_gurobi(path: Path) -> float:
-    gurobipy = pytest.importorskip("gurobipy")
-    with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.read(str(path), env) as model:
-        model.Params.MIPGap = 0.0
-        model.optimize()
-        return float(model.ObjVal)
 
 
 READERS = [

@@ -24,9 +24,9 @@ from milp_verix import (
 )
 from milp_verix.cli.progress import autosaving
 from milp_verix.records.serialisation import write_atomically
+from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import wide_case, wide_truth
-from tests.unit.traversal.test_explain import assert_sound
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:

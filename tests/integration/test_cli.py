@@ -1,11 +1,9 @@
 """The command line as a user meets it: in a process of its own."""
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -17,28 +15,11 @@ from PIL import Image
 
 from milp_verix import Explanation, InputError
 from milp_verix.cli.options import check_folder, number_of
-from tests.support.digits_example import IMAGES, MODEL, explained, images, network
+from tests.support.command_line import ENVIRONMENT, SEVEN, command, run
+from tests.support.digits_example import MODEL, explained, images, network
 from tests.support.onnx_models import saved
 from tests.support.random_networks import as_layers, dense_model
-from tests.support.repository import ROOT
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
-
-SEVEN = f"{IMAGES}:images[15]"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"}
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "milp_verix", *map(str, arguments)]
-
-
-def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**ENVIRONMENT, **variables},
-    )
 
 
 def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:

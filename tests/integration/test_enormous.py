@@ -26,7 +26,7 @@ from milp_verix.errors import ModelError
 from milp_verix.records.serialisation import replacing, write_atomically
 from milp_verix.reporting.plotting import write_figure
 from milp_verix.stored_numbers import array_in, json_in
-from tests.integration.test_cli import ENVIRONMENT, SEVEN, command, run
+from tests.support.command_line import ENVIRONMENT, SEVEN, command, run
 from tests.support.digits_example import MODEL, explained, network
 
 AT = ["--epsilon", 0.1]

@@ -16,6 +16,7 @@ import pytest
 
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from milp_verix.solvers.interrupt import deferred_interrupt
+from tests.support.command_line import commands
 from tests.support.installed_solvers import each_solver, needs
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.repository import ROOT
@@ -32,18 +33,6 @@ def ctrl_c(seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-def commands() -> list[str]:
-    """Return the command lines of all processes."""
-    files = Path("/proc").glob("[0-9]*/cmdline")
-    found = []
-    for file in files:
-        try:
-            found.append(file.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        except OSError:  # ended meanwhile
-            continue
-    return found
 
 
 @each_solver

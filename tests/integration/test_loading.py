@@ -14,7 +14,8 @@ import pytest
 
 import milp_verix
 from milp_verix.cli.app import COMMANDS, command_named
-from tests.integration.test_cli import ENVIRONMENT, ROOT
+from tests.support.command_line import ENVIRONMENT
+from tests.support.repository import ROOT
 
 HEAVY = (
     *("numpy", "scipy", "onnx", "onnxruntime", "matplotlib", "PIL", "rich", "highspy", "pulp"),

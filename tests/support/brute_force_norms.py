@@ -10,6 +10,9 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 
 from tests.support.brute_force import _EXACT, Array, BruteForce, _Affine, _pieces
+from tests.support.brute_force_cases import Case
+
+NORMS = {"l1": 1, "l2": 2}
 
 
 def worst_margin(brute: BruteForce, free: Sequence[int], norm: int, epsilon: float) -> float:
@@ -82,3 +85,8 @@ def _largest_l2(
     )
     found = best.x if excess(best.x) <= 1e-8 else nearest.x
     return float(row @ x + c @ found)
+
+
+def radius(problem: Case, norm: str) -> float:
+    """Return a radius at which about half of the checks are violated."""
+    return problem.epsilon * (1.8 if norm == "l1" else 1.2)

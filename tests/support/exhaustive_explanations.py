@@ -6,10 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from tests.agreement.test_norms import radius
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case
-from tests.support.brute_force_norms import worst_margin
+from tests.support.brute_force_norms import radius, worst_margin
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import random_layers
 
@@ -95,3 +94,27 @@ def wide_case(seed: int) -> Case:
 def wide_truth(seed: int) -> tuple[Sets, Sets]:
     """Return the minimal explanations of both kinds of :func:`wide_case`."""
     return minimal_sets(8, wide_case(seed).brute.holds)
+
+
+def fewest(problem: Case) -> int:
+    """Return the size of the smallest explanation, by trying all subsets."""
+    features = range(len(problem.groups))
+    for size in range(len(problem.groups) + 1):
+        for explained in combinations(features, size):
+            if problem.brute.holds([f for f in features if f not in explained]):
+                return size
+    raise AssertionError("everything explained must be an explanation")
+
+
+def cheapest(problem: Case, costs: list[float], must: set[int], must_not: set[int]) -> float | None:
+    """Return the least cost of an explanation, by trying all subsets; None where there is none."""
+    features = range(len(problem.groups))
+    subsets = (set(s) for size in range(len(features) + 1) for s in combinations(features, size))
+    found = [
+        sum(costs[f] for f in subset)
+        for subset in subsets
+        if must <= subset
+        and not must_not & subset
+        and problem.brute.holds([f for f in features if f not in subset])
+    ]
+    return min(found) if found else None

@@ -1,5 +1,6 @@
 """The solvers installed here, as a parameter of tests; the others are skipped by name."""
 
+import sys
 from collections.abc import Iterable
 from functools import cache
 
@@ -40,3 +41,9 @@ def each_solver_with(
 each_solver = pytest.mark.parametrize(
     "solver", [pytest.param(name, marks=needs(name)) for name in SOLVERS]
 )
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+    """Make the import of ``modules`` fail, as where they are not installed."""
+    for module in modules:
+        monkeypatch.setitem(sys.modules, module, None)

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from tests.support.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
-from verix_encodings import Affine, Interval, Max, Network, Node, Relu
+from verix_encodings import (
+    SMOOTH_FUNCTIONS,
+    Affine,
+    Interval,
+    Max,
+    Network,
+    Node,
+    Relu,
+    Smooth,
+)
 
 Layer: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A matrix, shape (outputs, inputs), and a bias; a ReLU stands between one layer and the next."""
@@ -168,3 +177,13 @@ def drawn() -> tuple[Network, Interval]:
     second = ([[1, 1, -1, -2]], [-0.5])
     network = network_of(as_layers(first, second, ([[1]], [0])))
     return network, Interval(np.array([0, 0.5, 0]), np.array([1, 0.5, 1]))
+
+
+def smooth_network(layers: tuple[Layer, ...], names: list[str]) -> Network:
+    """Return the network of ``layers`` with one function after each but the last."""
+    nodes: list[Node] = []
+    for k, (matrix, bias) in enumerate(layers):
+        nodes.append(Affine(((len(nodes), matrix),), bias))
+        if k < len(layers) - 1:
+            nodes.append(Smooth(len(nodes), SMOOTH_FUNCTIONS[names[k % len(names)]]))
+    return Network((layers[0][0].shape[1],), tuple(nodes))

@@ -13,8 +13,7 @@ from milp_verix.comparison.self_test import report_on, self_test
 from milp_verix.errors import SolverError
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends import highs
-from tests.support.installed_solvers import each_solver, why_not
-from tests.unit.solvers.test_auto import hide
+from tests.support.installed_solvers import each_solver, hide, why_not
 
 RUN = CliRunner()
 

@@ -14,8 +14,8 @@ from milp_verix.duality import contrast_search as contrast_search_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
-from tests.integration.test_cli import run
 from tests.support.brute_force_cases import case
+from tests.support.command_line import run
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth

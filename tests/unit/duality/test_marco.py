@@ -23,8 +23,8 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from milp_verix.traversal.traversal import INTERRUPTED
-from tests.integration.test_cli import run
 from tests.support.brute_force_cases import case
+from tests.support.command_line import run
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import (

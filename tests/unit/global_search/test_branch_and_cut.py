@@ -14,7 +14,7 @@ from milp_verix.global_search.separation import NodeRemainder, SeparationOracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
-from tests.unit.global_search.test_restricted import Undecided
+from tests.support.scenario_cases import Undecided
 from verix_encodings import Affine, Network, Relu, crown_bounds
 from verix_encodings.models.constraints import Constraint
 from verix_encodings.models.scenario import make_scenario

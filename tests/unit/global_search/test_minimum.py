@@ -13,23 +13,13 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS
-from tests.agreement.test_norms import NORMS, radius
-from tests.integration.test_cli import run
-from tests.support.brute_force_cases import Case, case
-from tests.support.brute_force_norms import worst_margin
+from tests.support.brute_force_cases import case
+from tests.support.brute_force_norms import NORMS, radius, worst_margin
+from tests.support.command_line import run
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
+from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import SLOW
-
-
-def fewest(problem: Case) -> int:
-    """Return the size of the smallest explanation, by trying all subsets."""
-    features = range(len(problem.groups))
-    for size in range(len(problem.groups) + 1):
-        for explained in combinations(features, size):
-            if problem.brute.holds([f for f in features if f not in explained]):
-                return size
-    raise AssertionError("everything explained must be an explanation")
 
 
 @pytest.mark.usefixtures("matrix_storage", "row_storage")

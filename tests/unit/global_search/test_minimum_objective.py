@@ -1,6 +1,5 @@
 """Costs, and features that must or must not be explained: the cheapest set is brute force's."""
 
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,11 @@ from milp_verix import Explanation, InputError, MinimumProgress, minimum
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
-from tests.integration.test_cli import run
-from tests.support.brute_force_cases import Case, case
+from tests.support.brute_force_cases import case
+from tests.support.command_line import run
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
-
-
-def cheapest(problem: Case, costs: list[float], must: set[int], must_not: set[int]) -> float | None:
-    """Return the least cost of an explanation, by trying all subsets; None where there is none."""
-    features = range(len(problem.groups))
-    subsets = (set(s) for size in range(len(features) + 1) for s in combinations(features, size))
-    found = [
-        sum(costs[f] for f in subset)
-        for subset in subsets
-        if must <= subset
-        and not must_not & subset
-        and problem.brute.holds([f for f in features if f not in subset])
-    ]
-    return min(found) if found else None
+from tests.support.exhaustive_explanations import cheapest
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
+from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import needs
-from tests.unit.global_search.test_minimum import fewest
 from verix_encodings import Program
 
 DIGIT = {"epsilon": 0.1, "master": "program"}

@@ -29,12 +29,11 @@ from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
+from tests.support.exhaustive_explanations import cheapest, fewest
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_graph, random_layers
-from tests.unit.global_search.test_minimum import fewest
-from tests.unit.global_search.test_minimum_objective import cheapest
+from tests.support.scenario_cases import Undecided
 from verix_encodings import crown_bounds
-from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Cover, Precedence, Scenario
 from verix_encodings.models.restricted import FixedPhase, Restriction, reduced
 from verix_encodings.models.scenario import make_scenario
@@ -246,20 +245,6 @@ def test_trees_in_trees_keep_costs_and_wishes(
     assert found.proven
     assert found.cost == pytest.approx(least)
     assert must <= set(found.explanation)
-
-
-class Undecided:
-    """A choice that neither proves nor refutes any set."""
-
-    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
-        """Find nothing better."""
-
-    def separate(self, _selection: FloatArray, _asked: int) -> list[Constraint]:
-        """Find nothing against a set."""
-        return []
-
-    def enumerate_node(self, _remainder: NodeRemainder) -> None:
-        """Leave the sets as they are."""
 
 
 def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:

@@ -10,9 +10,10 @@ from milp_verix import MinimumProgress, check, minimum
 from milp_verix.global_search.pricing.perturbation_set import perturbations_of
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SolveStatus, Targets, open_session
-from tests.agreement.test_max_pool_checks import pooled
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import case
+from tests.support.exhaustive_explanations import fewest
+from tests.support.max_pool_cases import pooled
 from tests.support.onnx_models import FLOAT, build, loaded, node
 from tests.support.random_networks import (
     as_layers,
@@ -23,7 +24,6 @@ from tests.support.random_networks import (
     random_layers,
 )
 from tests.support.scipy_reference import pinned
-from tests.unit.global_search.test_minimum import fewest
 from verix_encodings import crown_bounds
 from verix_encodings.models.scenario import ScenarioProgram, make_scenario
 from verix_encodings.network.batch import batch_gradients, batch_values

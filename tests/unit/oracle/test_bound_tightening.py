@@ -18,6 +18,7 @@ from milp_verix.solvers.backends.highs import HighsSession
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.explain import explain
 from tests.support.brute_force import BruteForce
+from tests.support.exact_values import assert_encloses, inside, seeds
 from tests.support.random_networks import (
     cube,
     dense_network,
@@ -26,7 +27,6 @@ from tests.support.random_networks import (
     random_graph,
     random_layers,
 )
-from tests.unit.encodings.bounds.test_interval import assert_encloses, inside, seeds
 from verix_encodings import Interval, Network, NormBall, Relu, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray
 

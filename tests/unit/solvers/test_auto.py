@@ -1,7 +1,6 @@
 """Which solver is used, and what is said where one is missing, unknown or out of licence."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,16 +20,10 @@ from milp_verix.solvers import (
 )
 from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from tests.support.installed_solvers import needs, why_not
+from tests.support.installed_solvers import hide, needs, why_not
 from tests.support.random_networks import as_layers, cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import over
 from verix_encodings import Program, ProgramBuilder
-
-
-def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
-    """Make the import of ``modules`` fail, as where they are not installed."""
-    for module in modules:
-        monkeypatch.setitem(sys.modules, module, None)
 
 
 def hide_cbc(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
+from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder
 
 IN_PROCESS = [name for name in ("highs", "phase", "gurobi") if why_not(name) is None]
@@ -33,29 +34,6 @@ def session(solver: str) -> Iterator[Session]:
 
 def network_program(seed: int) -> Program:
     return over(network_of(random_layers(np.random.default_rng(seed), (3, 6, 2))), cube(3)).program
-
-
-def random_program(seed: int) -> Program:
-    """Return a program of six binaries, six continuous columns and eight rows, never empty."""
-    rng = np.random.default_rng(seed)
-    builder = ProgramBuilder()
-    d = builder.add_columns("d", np.arange(6), 0.0, 1.0, integer=True)
-    v = builder.add_columns("v", np.arange(6), -2.0, 2.0)
-    rows = rng.normal(size=(8, 12)) * (rng.random((8, 12)) < 0.6)
-    terms = [(sp.csr_array(rows), np.concatenate([d, v]))]
-    # zero is feasible
-    builder.add_rows("row", np.arange(8), terms, -rng.uniform(0, 2, 8), rng.uniform(0, 2, 8))
-    return builder.build()
-
-
-def assert_same_as_fresh(session: Session, program: Program, cost: NDArray[np.float64]) -> None:
-    best, _ = optimum(program, cost)
-    result = session.minimise(cost, Targets())
-    assert result.status is SolveStatus.OPTIMAL
-    assert result.bound == pytest.approx(best, abs=2e-5, rel=2e-5)
-    assert result.bound <= best + 1e-8
-    assert result.point is not None
-    assert cost @ result.point == pytest.approx(best, abs=1e-6)
 
 
 @each_solver

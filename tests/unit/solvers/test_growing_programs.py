@@ -18,7 +18,7 @@ from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, needs
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
-from tests.unit.solvers.test_changing_programs import assert_same_as_fresh, random_program
+from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
 from verix_encodings.blocks.formulations import FORMULATIONS
 

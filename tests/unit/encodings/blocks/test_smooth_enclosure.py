@@ -13,37 +13,23 @@ from milp_verix.oracle.check import check
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.records.verdict import Answer
 from milp_verix.traversal.explain import explain
+from tests.support.exact_values import seeds
 from tests.support.onnx_models import FLOAT, build, loaded, node
-from tests.support.random_networks import Layer, cube, random_box, random_layers
+from tests.support.random_networks import Layer, cube, random_box, random_layers, smooth_network
 from tests.support.scipy_reference import extremes, pinned
-from tests.unit.encodings.bounds.test_interval import seeds
 from verix_encodings import (
     SMOOTH_FUNCTIONS,
-    Affine,
     Interval,
-    Network,
     NormBall,
-    Smooth,
     crown_bounds,
     encode,
     interval_bounds,
     slope_bounds,
 )
-from verix_encodings.network.nodes import Node
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
-
-
-def smooth_network(layers: tuple[Layer, ...], names: list[str]) -> Network:
-    """Return the network of ``layers`` with one function after each but the last."""
-    nodes: list[Node] = []
-    for k, (matrix, bias) in enumerate(layers):
-        nodes.append(Affine(((len(nodes), matrix),), bias))
-        if k < len(layers) - 1:
-            nodes.append(Smooth(len(nodes), SMOOTH_FUNCTIONS[names[k % len(names)]]))
-    return Network((layers[0][0].shape[1],), tuple(nodes))
 
 
 def steep_layers(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Layer, ...]:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.support.exact_values import assert_encloses, inside, seeds
 from tests.support.random_networks import (
     as_layers,
     cube,
@@ -17,7 +18,6 @@ from tests.support.random_networks import (
     random_graph,
     random_layers,
 )
-from tests.unit.encodings.bounds.test_interval import assert_encloses, inside, seeds
 from verix_encodings import (
     Affine,
     Interval,

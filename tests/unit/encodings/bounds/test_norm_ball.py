@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
+from tests.support.exact_values import seeds
 from tests.support.random_networks import network_of, random_layers
 from tests.support.scipy_reference import violation
-from tests.unit.encodings.bounds.test_interval import seeds
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
 from verix_encodings.blocks.input_ball import l2_tangents
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.support.exact_values import seeds
 from tests.support.random_networks import (
     as_layers,
     network_of,
     random_box,
     random_graph,
     random_layers,
+    smooth_network,
 )
-from tests.unit.encodings.blocks.test_smooth_enclosure import smooth_network
-from tests.unit.encodings.bounds.test_interval import seeds
 from verix_encodings import (
     SMOOTH_FUNCTIONS,
     Affine,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from tests.unit.encodings.bounds.test_interval import seeds
+from tests.support.exact_values import seeds
 from verix_encodings import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.strips import (

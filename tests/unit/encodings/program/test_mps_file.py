@@ -6,28 +6,13 @@ from pathlib import Path
 import highspy
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from milp_verix.solvers.backends import cbc
 from tests.support.random_networks import cube, drawn, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
-from verix_encodings import Interval, Program, ProgramBuilder, write_mps
-
-
-def every_kind() -> Program:
-    """Rows of every sense, columns of every kind of bound, integers next to continuous ones."""
-    builder = ProgramBuilder()
-    x = builder.add_columns("x", np.arange(3), [-np.inf, -np.inf, 1.5], [np.inf, 2.25, np.inf])
-    k = builder.add_columns("k", np.arange(2), [-3, 0], [5, 1], integer=True)
-    y = builder.add_columns("y", np.array([7]), -0.1, 0.3)
-    columns = np.concatenate([x, k, y])
-    matrix = sp.csr_array(np.random.default_rng(1).integers(-4, 5, (4, 6)) / 3)
-    low, high = [-np.inf, -1.0, 0.25, -2.5], [10.0, np.inf, 0.25, 0.5]
-    builder.add_rows("row", np.arange(4), [(matrix, columns)], low, high)
-    # keeps the program bounded
-    builder.add_rows("box", np.arange(3), [(sp.eye_array(3, format="csr"), x)], -8.0, 8.0)
-    return builder.build()
+from tests.support.small_programs import every_kind
+from verix_encodings import Interval, Program, write_mps
 
 
 @pytest.fixture(params=["drawn", "dense", "no integers", "no rows", "every kind"])

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from milp_verix.solvers import Targets, open_session
+from tests.support.exact_values import exact_values, inside, seeds
 from tests.support.random_networks import random_box, random_graph
 from tests.support.scipy_reference import optimum
-from tests.unit.encodings.bounds.test_interval import exact_values, inside, seeds
 from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bounds, encode
 from verix_encodings.network.nodes import Max
 from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound

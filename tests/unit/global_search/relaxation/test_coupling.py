@@ -32,6 +32,7 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
+from tests.support.exhaustive_explanations import fewest
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import (
     convolutional,
@@ -40,15 +41,17 @@ from tests.support.random_networks import (
     random_layers,
     residual,
 )
-from tests.support.scenario_cases import COUNT, grown, least_cost, of_interest
-from tests.support.similar_scenarios import (
+from tests.support.scenario_cases import (
+    COUNT,
     assert_apart,
     assert_inside,
     drawn_similar,
+    grown,
+    least_cost,
+    of_interest,
     point,
     similar_constraints,
 )
-from tests.unit.global_search.test_minimum import fewest
 from verix_encodings import Affine, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario

@@ -9,8 +9,14 @@ from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
-from tests.support.scenario_cases import COUNT, of_interest
-from tests.support.similar_scenarios import assert_apart, assert_inside, drawn_similar, point
+from tests.support.scenario_cases import (
+    COUNT,
+    assert_apart,
+    assert_inside,
+    drawn_similar,
+    of_interest,
+    point,
+)
 from verix_encodings.models.constraints import CostLimit, PairedRelus, Scenario
 
 

@@ -31,11 +31,10 @@ from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
+from tests.support.exhaustive_explanations import cheapest, fewest
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
 from tests.support.scenario_cases import COUNT, drawn_constraints, drawn_perturbations, of_interest
-from tests.unit.global_search.test_minimum import fewest
-from tests.unit.global_search.test_minimum_objective import cheapest
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.restricted import Restriction

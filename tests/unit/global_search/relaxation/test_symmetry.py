@@ -15,9 +15,8 @@ from milp_verix.global_search.branch_and_cut import ScenarioTree
 from milp_verix.global_search.relaxation.symmetry import Interchangeable, interchangeable
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import Problem, make_problem
-from tests.agreement.test_norms import NORMS
 from tests.support.brute_force import BruteForce
-from tests.support.brute_force_norms import worst_margin
+from tests.support.brute_force_norms import NORMS, worst_margin
 from tests.support.onnx_models import FLOAT, build, loaded, node
 from tests.support.random_networks import Layer, dense_network, random_layers, residual
 from verix_encodings.models.constraints import Constraint, Precedence, Scenario

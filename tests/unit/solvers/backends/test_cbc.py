@@ -12,7 +12,7 @@ import pytest
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets, open_session
 from milp_verix.solvers.backends import cbc
-from tests.integration.test_interrupts import commands
+from tests.support.command_line import commands
 from tests.support.installed_solvers import needs
 from tests.support.known_radius_network import checked, valley
 from tests.support.random_networks import cube, network_of, random_layers

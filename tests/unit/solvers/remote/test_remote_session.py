@@ -21,16 +21,12 @@ from milp_verix.solvers.remote import process
 from milp_verix.solvers.remote import remote_session as remote
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
-from tests.support.random_networks import cube, dense_network, network_of, random_layers
+from tests.support.random_networks import dense_network, random_layers
 from tests.support.repository import ROOT
-from tests.support.scipy_reference import optimum, over
-from verix_encodings import Program
+from tests.support.scipy_reference import optimum
+from tests.support.small_programs import small_program
 
 OURS = "milp-verix-*"
-
-
-def program() -> Program:
-    return over(network_of(random_layers(np.random.default_rng(0), (3, 4, 2))), cube(3)).program
 
 
 @pytest.fixture
@@ -52,7 +48,7 @@ def sleeper(parent: int) -> str:
 
 
 def assert_works(session: RemoteSession) -> None:
-    task = program()
+    task = small_program()
     cost = np.ones(task.columns)
     session.load(task)
     result = session.minimise(cost, Targets(seconds=60))
@@ -65,9 +61,9 @@ def test_it_is_the_session_of_the_process(odd: Callable[..., RemoteSession]) -> 
     assert (session.name, session.version, session.largest_big_m) == ("odd", "1.0", 1e4)
     assert_works(session)
     # a probe cannot go along; a program that was loaded is there for many costs
-    cost = -np.ones(program().columns)
+    cost = -np.ones(small_program().columns)
     result = session.minimise(cost, Targets(probe=lambda _: True))
-    assert result.bound == pytest.approx(optimum(program(), cost)[0], abs=1e-6)
+    assert result.bound == pytest.approx(optimum(small_program(), cost)[0], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +79,7 @@ def test_a_crash_costs_one_solve(
     habit: str, words: str, odd: Callable[..., RemoteSession], tmp_path: Path
 ) -> None:
     session = odd(habit, tmp_path / "once")
-    task = program()
+    task = small_program()
     session.load(task)
     if habit == "short":
         with pytest.raises(SolverError, match=words):
@@ -101,7 +97,7 @@ def test_a_solver_that_hangs_is_killed_with_all_it_started(
 ) -> None:
     monkeypatch.setattr(remote, "_GRACE_SECONDS", 0.5)
     session = odd("hang", tmp_path / "once")
-    task = program()
+    task = small_program()
     session.load(task)
     started = time.monotonic()
     result = session.minimise(np.ones(task.columns), Targets(seconds=0.5))
@@ -120,7 +116,7 @@ def test_ctrl_c_ends_it_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path
 ) -> None:
     session = odd("hang", tmp_path / "once")
-    task = program()
+    task = small_program()
     session.load(task)
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -171,17 +167,17 @@ import numpy as np
 from milp_verix.solvers import Targets
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
-from tests.unit.solvers.remote.test_remote_session import program
+from tests.support.small_programs import small_program
 
 idle = RemoteSession(partial(Odd, "none"))
 idle.close()
 session = RemoteSession(partial(Odd, "hang"))
-session.load(program())
+session.load(small_program())
 print(os.getpid(), session._process._folder, flush=True)
 if sys.argv[1] == "die":
     import threading, time, signal
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    session.minimise(np.ones(program().columns), Targets())
+    session.minimise(np.ones(small_program().columns), Targets())
 """
 
 
@@ -273,9 +269,9 @@ def test_an_explanation_goes_on(
 
 def test_a_licence_error_keeps_its_kind(odd: Callable[..., RemoteSession], tmp_path: Path) -> None:
     session = odd("licence lost", tmp_path / "once")
-    session.load(program())
+    session.load(small_program())
     with pytest.raises(LicenceLimitError, match="token"):
-        session.minimise(np.ones(program().columns), Targets())
+        session.minimise(np.ones(small_program().columns), Targets())
 
 
 def test_idle_processes_end_with_this_one() -> None:

@@ -1,0 +1,38 @@
+"""The command line in a process of its own, and the command lines of processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.digits_example import IMAGES
+from tests.support.repository import ROOT
+
+SEVEN = f"{IMAGES}:images[15]"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "milp_verix", *map(str, arguments)]
+
+
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**ENVIRONMENT, **variables},
+    )
+
+
+def commands() -> list[str]:
+    """Return the command lines of all processes."""
+    files = Path("/proc").glob("[0-9]*/cmdline")
+    found = []
+    for file in files:
+        try:
+            found.append(file.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:  # ended meanwhile
+            continue
+    return found
