@@ -1,0 +1,88 @@
+"""Documents are short, name files that exist, and tell what the configuration says."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.repository import ROOT
+
+DOCUMENTS = sorted(
+    str(path.relative_to(ROOT))
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/*.md")
+    for path in ROOT.glob(pattern)
+)
+MUST_NOT_EXIST = frozenset({"encodings/__init__.py"})
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def longest(document: str) -> int:
+    """Return the length of the longest line, code aside."""
+    text = re.sub(r"^```.*?^```$", "", text_of(document), flags=re.DOTALL | re.MULTILINE)
+    return max(map(len, text.splitlines()))
+
+
+def test_the_documents_are_found() -> None:
+    names = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/PERFORMANCE.md"}
+    assert names | {"benchmarks/RESULTS.md", "docs/solvers.md"} <= set(DOCUMENTS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_line_is_a_page(document: str) -> None:
+    assert longest(document) <= (200 if document == "CHANGELOG.md" else 600)
+
+
+def test_the_performance_log_holds_tables() -> None:
+    _, *sections = re.split(r"^#+ .*\n", text_of("benchmarks/PERFORMANCE.md"), flags=re.MULTILINE)
+    _introduction, *tables = sections
+    assert len(tables) > 3
+    for table in tables:
+        rows = table.strip().splitlines()
+        assert all(row.startswith("| ") or set(row) <= {"|", "-"} for row in rows)
+        assert len({len(row.split(" | ")) for row in rows if row.startswith("| ")}) == 1
+
+
+def test_the_changelog_has_the_version_of_the_package() -> None:
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    assert f"\n## {project['version']}\n" in text_of("CHANGELOG.md")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_that_a_document_names_exist(document: str) -> None:
+    known = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if ".venv" not in path.parts]
+    text = re.sub(r"^```.*?^```$", "", text_of(document), flags=re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"`([\w./-]+\.(?:py|md|toml|ipynb))`", text))
+    named |= {name.rstrip("/") for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*/)`", text)}
+    named |= set(re.findall(r"\]\((?!http)([^)#]+)\)", text))
+    for name in named - MUST_NOT_EXIST:
+        if "NAME" not in name:
+            assert any(f"/{path}".endswith(f"/{name}") for path in known), name
+
+
+def layers() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield the root of each contract over rooms with its layers, highest first."""
+    linter = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]
+    for contract in linter["contracts"]:
+        if "containers" not in contract:
+            rows = [tuple(name.strip() for name in row.split("|")) for row in contract["layers"]]
+            root = rows[0][0].rpartition(".")[0]
+            named = [tuple(n.removeprefix(f"{root}.") for n in row) for row in rows]
+            yield root, [row for row in named if row[0] not in linter["root_packages"]]
+
+
+@pytest.mark.parametrize(("root", "expected"), list(layers()))
+def test_contributing_lists_the_rooms_as_the_contracts_do(
+    root: str, expected: list[tuple[str, ...]]
+) -> None:
+    tables = re.findall(
+        r"^\| room.*\n\|[-|]+\n((?:\|.*\n)+)", text_of("CONTRIBUTING.md"), re.MULTILINE
+    )
+    told = [
+        [tuple(re.findall(r"`(\w+)/?`", row.split("|")[1])) for row in table.splitlines()]
+        for table in tables
+    ]
+    assert expected in told, root
