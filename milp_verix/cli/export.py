@@ -37,7 +37,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.check_program import encode_check
-from milp_verix.records.serialisation import replacing
+from milp_verix.records.json_format import replacing
 from verix_encodings import Encoding
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from milp_verix.comparison.pairs import Pair, Skipped
 from milp_verix.errors import InputError
 from milp_verix.records.explanation import Explanation, Prediction
-from milp_verix.records.serialisation import replacing
+from milp_verix.records.json_format import replacing
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SolverTime
 from verix_encodings import Encoding

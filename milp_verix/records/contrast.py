@@ -14,7 +14,7 @@ from milp_verix.records.finding_json import (
     write_finding,
     written_out,
 )
-from milp_verix.records.serialisation import not_a_result, read_json
+from milp_verix.records.json_format import not_a_result, read_json
 
 if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork

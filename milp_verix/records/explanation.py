@@ -216,7 +216,7 @@ class Explanation:
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the explanation as JSON, and write it to ``path`` if given."""
-        from milp_verix.records.serialisation import dump, write_atomically
+        from milp_verix.records.json_format import dump, write_atomically
 
         text = dump(self, indent=indent)
         if path is not None:
@@ -229,7 +229,7 @@ class Explanation:
 
         Raises ``InputError`` for what is not an explanation of this schema.
         """
-        from milp_verix.records.serialisation import load
+        from milp_verix.records.json_format import load
 
         return load(source)
 

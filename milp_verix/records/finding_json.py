@@ -6,7 +6,7 @@ from typing import Any
 
 from milp_verix.records.base import Finding
 from milp_verix.records.explanation import Counterfactual, Statistics
-from milp_verix.records.serialisation import (
+from milp_verix.records.json_format import (
     SCHEMA,
     posed_data,
     posed_fields,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.records.comparison import Comparison, Disagreement, Run
-from milp_verix.records.serialisation import write_atomically
+from milp_verix.records.json_format import write_atomically
 from milp_verix.records.verdict import Answer
 
 SCHEMA = 1

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.serialisation import write_atomically
+from milp_verix.records.json_format import write_atomically
 
 if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing

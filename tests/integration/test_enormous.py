@@ -23,7 +23,7 @@ from milp_verix.cli.inputs import read_input, read_texts
 from milp_verix.cli.options import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import ModelError
-from milp_verix.records.serialisation import replacing, write_atomically
+from milp_verix.records.json_format import replacing, write_atomically
 from milp_verix.reporting.plotting import write_figure
 from milp_verix.stored_numbers import array_in, json_in
 from tests.support.command_line import ENVIRONMENT, SEVEN, command, run

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, explain
-from milp_verix.records.serialisation import array_hash
+from milp_verix.records.json_format import array_hash
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.repository import FIXTURES
