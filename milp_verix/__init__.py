@@ -30,11 +30,16 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
-    from milp_verix.records.comparison import Comparison, Disagreement, Run
-    from milp_verix.records.contrast import ContrastiveExplanation
-    from milp_verix.records.enumeration import Enumeration
-    from milp_verix.records.explanation import Counterfactual, Explanation
+    from milp_verix.records.base import Counterfactual
+    from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
+    from milp_verix.results.public import (
+        Comparison,
+        ContrastiveExplanation,
+        Enumeration,
+        Explanation,
+        Run,
+    )
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.tolerances import Tolerances
     from milp_verix.traversal.explain import Progress, explain
@@ -87,11 +92,10 @@ _HOMES = {
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
-    "records.comparison": "Comparison Disagreement Run",
-    "records.contrast": "ContrastiveExplanation",
-    "records.enumeration": "Enumeration",
-    "records.explanation": "Counterfactual Explanation",
+    "records.base": "Counterfactual",
+    "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
+    "results.public": "Comparison ContrastiveExplanation Enumeration Explanation Run",
     "solvers.backends.pyomo_model": "to_pyomo",
     "tolerances": "Tolerances",
     "traversal.explain": "Progress explain",

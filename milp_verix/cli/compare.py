@@ -40,15 +40,15 @@ from milp_verix.cli.options import (
 )
 from milp_verix.cli.progress import autosaving
 from milp_verix.comparison.compare import compare as compare_pairs
-from milp_verix.comparison.pairs import Pair
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.features import make_features
-from milp_verix.records.comparison import Comparison
+from milp_verix.records.comparison import Pair
 from milp_verix.reporting.comparison_table import remarks
-from milp_verix.reporting.plotting import plot_format
+from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.results.public import Comparison
 from milp_verix.solvers import SOLVERS
 from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS

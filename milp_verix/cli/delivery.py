@@ -15,11 +15,9 @@ from rich.console import Console
 from milp_verix.cli.inputs import decoded_note, read_input, scale_bytes
 from milp_verix.cli.options import check_folder, exit_code
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.explanation_table import summary
-from milp_verix.reporting.plotting import plot_format
+from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.results.public import ContrastiveExplanation, Enumeration, Explanation
 
 JsonPath: TypeAlias = Annotated[
     Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from milp_verix.atomic_write import replacing
 from milp_verix.cli.delivery import given_input
 from milp_verix.cli.options import (
     BoundsName,
@@ -37,7 +38,6 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.check_program import encode_check
-from milp_verix.records.json_format import replacing
 from verix_encodings import Encoding
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 

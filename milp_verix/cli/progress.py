@@ -17,8 +17,8 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from milp_verix.atomic_write import replaceable
 from milp_verix.errors import InputError
-from milp_verix.records.json_format import replaceable
 from milp_verix.traversal.explain import Progress
 
 _SECONDS_BETWEEN_SAVES = 2.0

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from milp_verix.atomic_write import write_atomically
 from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.cli.options import check_folder, refusals
 from milp_verix.comparison.self_test import SolverReport, report_on
-from milp_verix.records.json_format import write_atomically
 from milp_verix.solvers import SOLVERS
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 

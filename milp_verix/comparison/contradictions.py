@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.comparison.pairs import Pair
 from milp_verix.oracle.check_program import encode_check
 from milp_verix.problem.problem import Problem
-from milp_verix.records.comparison import Disagreement, Run
+from milp_verix.records.comparison import Disagreement, Pair, Run
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 

@@ -1,34 +1,12 @@
 """Pairs of a solver and a formulation: which of them fit, and why the others do not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.errors import InputError, SolverUnavailableError
+from milp_verix.records.comparison import Pair, Skipped
 from milp_verix.solvers import SOLVERS, open_session, resolve_solver
 from verix_encodings import Formulation
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A solver and the formulation it is given, by their names."""
-
-    solver: str
-    formulation: str
-
-    def __str__(self) -> str:
-        return f"{self.solver}, {self.formulation}"
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A pair that has no result, and why."""
-
-    pair: Pair
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.pair}: {self.reason}"
 
 
 def fitting_pairs(

@@ -1,4 +1,4 @@
-"""Put one question to one pair of solver and formulation, with a stopwatch at the solver."""
+"""Put one question to one pair of solver and formulation, and time the solver."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -6,13 +6,13 @@ from typing import Any
 
 from milp_verix.arguments import resolve_formulation, seconds_of
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
-from milp_verix.comparison.pairs import Pair
+from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
-from milp_verix.records.comparison import Run
+from milp_verix.records.comparison import Pair
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.verdict import Answer, Effort, Verdict
-from milp_verix.solvers import Stopwatch, timed_solver
+from milp_verix.results.public import Run
 from milp_verix.traversal.explain import explain
 
 PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output", "image_shape")
@@ -30,7 +30,7 @@ def part_of(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def explained(problem: Problem, pair: Pair, options: dict[str, Any]) -> Run:
     """Find an explanation; ``options`` are those of :func:`milp_verix.explain`."""
-    chosen, watch = _timed(pair)
+    chosen, clock = _timed(pair)
     x = problem.x if problem.image_shape is None else problem.x.reshape(problem.image_shape)
     found = explain(problem.network, x, **options, **chosen)
     took = found.statistics
@@ -43,7 +43,7 @@ def explained(problem: Problem, pair: Pair, options: dict[str, Any]) -> Run:
         nodes=took.nodes,
         iterations=took.iterations,
         seconds=took.seconds,
-        inside=watch.time,
+        inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
         explanation=found,
@@ -58,7 +58,7 @@ def answered(
     ``options`` are those of :func:`milp_verix.explain` that concern a check and its time; any other
     is a ``TypeError``.
     """
-    chosen, watch = _timed(pair)
+    chosen, clock = _timed(pair)
     whole = seconds_of(options.get("time_limit"), "time_limit")
     each = seconds_of(options.get("check_time_limit", 300.0), "check_time_limit")
     rest = {k: v for k, v in options.items() if k not in (*PROBLEM, *_LIMITS)}
@@ -88,19 +88,19 @@ def answered(
             nodes=effort.nodes,
             iterations=effort.iterations,
             seconds=seconds,
-            inside=watch.time,
+            inside=clock.time,
             stopped=stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
         )
 
 
-def _timed(pair: Pair) -> tuple[dict[str, Any], Stopwatch]:
-    """Return the arguments that choose ``pair``, and the stopwatch at its solver."""
-    watch = Stopwatch()
+def _timed(pair: Pair) -> tuple[dict[str, Any], SolverClock]:
+    """Return the arguments that choose ``pair``, and the clock of its solver."""
+    clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = timed_solver(pair.solver, watch, needed)
-    return {"solver": solver, "formulation": pair.formulation}, watch
+    solver = timed_solver(pair.solver, clock, needed)
+    return {"solver": solver, "formulation": pair.formulation}, clock
 
 
 def _answers(found: Explanation) -> tuple[Answer, ...]:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from milp_verix.arguments import indices_of
+from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import write_atomically
 from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1

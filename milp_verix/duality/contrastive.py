@@ -16,10 +16,8 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import make_problem
-from milp_verix.records.base import posed, spent
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Counterfactual
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.solvers import open_session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
@@ -97,14 +95,14 @@ def contrastive(
                 cost = math.fsum(priced[list(contrast)])
                 lower_bound = cost if search.proven else min(lower_bound, cost)
             return ContrastiveExplanation(
-                **posed(problem, oracle),
+                **shared_fields(problem, oracle.solver, oracle.solver_version, oracle.notes),
                 contrast=contrast,
                 counterfactual=None if best is None else counterfactual_of(best),
                 robust=search.robust,
                 costs=None if costs is None else tuple(priced.tolist()),
                 lower_bound=lower_bound,
                 unknown_reason=None if search.proven else search.unknown_reason,
-                statistics=spent(
+                statistics=statistics_of(
                     subsets.effort + search.effort, subsets.checks, seconds, search.stopped
                 ),
             )
@@ -148,10 +146,3 @@ def _counted_in(
         progress(ContrastiveProgress(cost, state.lower_bound * unit, state.rounds))
 
     return show
-
-
-def counterfactual_of(verdict: Verdict) -> Counterfactual:
-    """Return the counterfactual of a violated claim."""
-    assert verdict.witness is not None
-    assert verdict.prediction is not None
-    return Counterfactual(verdict.witness, verdict.prediction)

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.clock import INTERRUPTED, TIME_LIMIT
-from milp_verix.duality.contrastive import counterfactual_of
 from milp_verix.duality.hitting_set import propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -30,9 +29,10 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import make_problem
-from milp_verix.records.base import posed, spent
-from milp_verix.records.enumeration import Enumeration, FeatureSet
-from milp_verix.records.explanation import Counterfactual
+from milp_verix.records.base import Counterfactual
+from milp_verix.records.enumeration import FeatureSet
+from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.public import Enumeration
 from milp_verix.solvers import Session, open_session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.models.cover import Clause
@@ -108,7 +108,7 @@ def enumerate_explanations(
         def snapshot() -> Callable[[], Enumeration]:
             """Return what makes a result of the explanations found until now."""
             abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
-            statistics = spent(
+            statistics = statistics_of(
                 subsets.effort, subsets.checks, time.monotonic() - started, search.stopped
             )
             return partial(
@@ -119,7 +119,7 @@ def enumerate_explanations(
                 lower_bound=min(search.lower_bound, problem.features.count),
                 unknown_reason=search.unknown_reason,
                 statistics=statistics,
-                **posed(problem, oracle),
+                **shared_fields(problem, oracle.solver, oracle.solver_version, oracle.notes),
             )
 
         def tell() -> None:

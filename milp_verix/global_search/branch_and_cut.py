@@ -32,7 +32,7 @@ from milp_verix.global_search.relaxation.node import Fixings, Relaxed
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.separation import NodeRemainder, RestrictedSeparator, SeparationOracle
 from milp_verix.problem.objective import Attainable, Cutoff
-from milp_verix.records.explanation import SearchEffort
+from milp_verix.records.statistics import SearchEffort
 
 _PERIOD = 60
 _FIRST_TIGHTENING = 2

@@ -19,7 +19,7 @@ from milp_verix.duality.hitting_set import propose
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.objective import Cutoff, Objective
-from milp_verix.records.explanation import SearchEffort
+from milp_verix.records.statistics import SearchEffort
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 

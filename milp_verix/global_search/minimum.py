@@ -27,7 +27,7 @@ from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.public import Explanation
 from milp_verix.solvers import Session, open_session
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp

@@ -18,10 +18,11 @@ from milp_verix.oracle.live import retightened_encoding_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.margin_check import MarginCheck
 from milp_verix.oracle.reuse import Memory, first_memory
+from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.verdict import Answer, Effort, Stage, Stopwatch, Verdict
+from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
 from milp_verix.solvers import Session, open_session, why_auto
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
@@ -199,7 +200,7 @@ class Oracle:
         ``irrelevant`` is the set of features that is proven; see ``oracle.lookahead``.
         After ``seconds`` no more features are looked at.
         """
-        watch = Stopwatch(Stage.POINTS)
+        watch = StageClock(Stage.POINTS)
         deadline = deadline_in(seconds)
         memory = self._memory_of(irrelevant, deadline)
         found: dict[int, Verdict] = {}
@@ -252,7 +253,7 @@ class Oracle:
         return self.memory
 
     def _timed(self, free: IntArray, seconds: float, *, bounds_only: bool) -> Verdict:
-        watch = Stopwatch(Stage.BOUNDS)
+        watch = StageClock(Stage.BOUNDS)
         deadline = deadline_in(seconds)
         try:
             self.prepare(deadline)
@@ -282,7 +283,7 @@ class Oracle:
         return bounds[-1].upper.copy(), np.array(needed)
 
     def _check(
-        self, free: IntArray, deadline: Deadline, watch: Stopwatch, *, bounds_only: bool
+        self, free: IntArray, deadline: Deadline, watch: StageClock, *, bounds_only: bool
     ) -> Verdict:
         if self.proven and deadline.passed():
             assert self.whole is not None

@@ -1,26 +1,54 @@
-"""What results beside :class:`~milp_verix.Explanation` share: which prediction they are about."""
+"""The data that every result has: the prediction that it is about, and what the search took."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
-from milp_verix.records.explanation import DomainEnd, ModelInfo, Prediction, Statistics
-from milp_verix.records.verdict import Effort
-from verix_encodings.arrays import FloatArray
+from milp_verix.records.statistics import Statistics
+
+Prediction = int | tuple[float, ...]
+"""A class, or the values of the outputs that a regression is about."""
+
+DomainEnd = float | tuple[float, ...]
+"""One end of the input domain: the same for all coordinates, or one number for each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterfactual:
+    """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
+
+    In an explanation it differs from the original only in irrelevant features and in the one that
+    it belongs to.
+    """
+
+    input: NDArray[Any]
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The network that a result is about. ``sha256`` is that of the ONNX file."""
+
+    file: str
+    sha256: str
+    input_shape: tuple[int, ...]
+    dtype: str
+    softmax_stripped: bool
+    sigmoid_stripped: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Finding:
-    """The prediction and the ball that a result is about; the names are those of an explanation.
+class Result:
+    """The prediction and the ball that a result is about, and how it came about.
 
-    ``input`` has the network's input shape and dtype; feature numbers refer to ``groups``;
-    ``statistics`` say what it took, and what stopped it early, if anything. ``image_shape`` is the
-    shape in which the input is an image, None where its own shape says it; ``feature_names``
-    are those that the user gave, or None.
+    ``input`` has the network's input shape and dtype. ``domain`` is the pair of ends, each a float
+    or a flat tuple. ``output`` is the one that a regression is about, None for all. Feature numbers
+    refer to ``groups``. ``statistics`` say what it took, and what stopped it early, if anything.
+    ``image_shape`` is the shape in which the input is an image, None where its own shape says it;
+    ``feature_names`` are those that the user gave, or None.
     """
 
     model: ModelInfo
@@ -29,66 +57,17 @@ class Finding:
     epsilon: float
     norm: str
     delta: float | None
-    output: int | None
     domain: tuple[DomainEnd, DomainEnd]
     groups: tuple[tuple[int, ...], ...]
     feature_shape: tuple[int, ...] | None
     solver: str
     statistics: Statistics
     notes: tuple[str, ...] = ()
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    output: int | None = None
     image_shape: tuple[int, ...] | None = None
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
         self.input.flags.writeable = False
-
-
-def posed(problem: Problem, oracle: Oracle) -> dict[str, Any]:
-    """Return the fields that a :class:`Finding` about ``problem`` has from the start."""
-    network, ball = problem.network, problem.ball
-    return {
-        "model": ModelInfo(
-            network.name,
-            network.sha256,
-            network.input_shape,
-            str(network.dtype),
-            network.softmax_stripped,
-            network.sigmoid_stripped,
-        ),
-        "input": problem.x.reshape(network.input_shape),
-        "prediction": problem.question.prediction,
-        "epsilon": ball.epsilon,
-        "norm": ball.norm,
-        "delta": getattr(problem.question, "delta", None),
-        "output": problem.output,
-        "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
-        "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
-        "feature_shape": problem.features.shape,
-        "feature_names": problem.features.names,
-        "solver": oracle.solver,
-        "notes": network.notes + problem.notes + oracle.notes,
-        "versions": {oracle.solver: oracle.solver_version},
-        "image_shape": problem.image_shape,
-    }
-
-
-def spent(effort: Effort, checks: int, seconds: float, stopped: str | None) -> Statistics:
-    """Return the statistics of a search."""
-    return Statistics(
-        checks=checks,
-        flips=effort.flips,
-        solves=effort.solves,
-        bounded=effort.bounded,
-        nodes=effort.nodes,
-        iterations=effort.iterations,
-        seconds=seconds,
-        check_seconds=effort.seconds,
-        stopped=stopped,
-    )
-
-
-def _end(values: FloatArray) -> DomainEnd:
-    if np.all(values == values[0]):
-        return float(values[0])
-    return tuple(float(value) for value in values)

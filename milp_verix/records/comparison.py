@@ -1,31 +1,77 @@
-"""The result of a comparison: what each pair of solver and formulation answered, and what it took.
+"""The result of a comparison: the answers of each pair of solver and formulation, and their cost.
 
 Frozen data; :mod:`milp_verix.comparison.compare` makes it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from milp_verix.comparison.pairs import Pair, Skipped
+from milp_verix.atomic_write import replacing
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation, Prediction
-from milp_verix.records.json_format import replacing
+from milp_verix.records.base import Prediction
+from milp_verix.records.explanation import Explanation
 from milp_verix.records.verdict import Answer, Verdict
-from milp_verix.solvers import SolverTime
-from verix_encodings import Encoding
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.table import Table
+    from verix_encodings import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A solver and the formulation it is given, by their names."""
+
+    solver: str
+    formulation: str
+
+    def __str__(self) -> str:
+        return f"{self.solver}, {self.formulation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A pair that has no result, and why."""
+
+    pair: Pair
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class SolverTime:
+    """Seconds spent inside a solver's sessions, and on what.
+
+    ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
+    ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
+    their program and took ``resolve_seconds``. A solver that reads a file at each minimisation
+    builds while it solves.
+    """
+
+    builds: int = 0
+    build_seconds: float = 0.0
+    solves: int = 0
+    solve_seconds: float = 0.0
+    resolves: int = 0
+    resolve_seconds: float = 0.0
+
+    def __add__(self, other: "SolverTime") -> "SolverTime":
+        return SolverTime(
+            self.builds + other.builds,
+            self.build_seconds + other.build_seconds,
+            self.solves + other.solves,
+            self.solve_seconds + other.solve_seconds,
+            self.resolves + other.resolves,
+            self.resolve_seconds + other.resolve_seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What one pair answered, and what that took.
+    """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
     an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
@@ -79,7 +125,7 @@ class Disagreement:
     witness: NDArray[Any]
     index: int
     margin: float
-    encoding: Encoding
+    encoding: "Encoding"
 
     def write(self, path: str | Path) -> None:
         """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
@@ -128,50 +174,14 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Whether no two definite verdicts contradict each other."""
+        """True if no two definite verdicts contradict each other."""
         return not self.disagreements
 
     @property
     def complete(self) -> bool:
-        """Whether every run decided everything."""
+        """True if every run decided everything."""
         return not any(run.unknown or run.stopped for run in self.runs)
-
-    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
-        """Return the comparison as JSON, and write it to ``path`` if given."""
-        from milp_verix.reporting.comparison_files import write_json
-
-        return write_json(self, path, indent=indent)
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return a line for each run as CSV, and write it to ``path`` if given."""
-        from milp_verix.reporting.comparison_files import write_csv
-
-        return write_csv(self, path)
-
-    def table(self) -> "Table":
-        """Return a rich table with a row for each run."""
-        from milp_verix.reporting.comparison_table import table
-
-        return table(self)
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw how long each run took, and on what; write it to ``path`` if given."""
-        from milp_verix.reporting.figures.comparison_plot import plot_comparison
-
-        return plot_comparison(self, path)
-
-    def write_disagreements(self, folder: str | Path = ".") -> Sequence[Path]:
-        """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
-        paths = [Path(folder) / f"disagreement-{i + 1}.lp" for i in range(len(self.disagreements))]
-        for disagreement, path in zip(self.disagreements, paths, strict=True):
-            disagreement.write(path)
-        return paths
 
     def __repr__(self) -> str:
         state = "all agree" if self.agree else f"{len(self.disagreements)} disagreements"
         return f"Comparison({self.model}: {len(self.runs)} runs, {state})"
-
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.comparison_table import to_html
-
-        return to_html(self)

@@ -1,7 +1,7 @@
-"""Explanations as JSON, schema 2; schema 1 is read as well.
+"""Results as JSON, schema 2; schema 1 is read as well.
 
 In schema 1 ``traversal`` was the list that ``permutation`` is now, and ``strategy`` the name that
-``traversal`` is now.
+``traversal`` is now. Results other than explanations name their ``kind``.
 
 Numbers of the network's own type are written with the fewest digits that identify them, so that a
 reader gets back the same bits; the ends of an unlimited domain are null. The file holds the input
@@ -11,122 +11,69 @@ and every counterfactual in full: all that a replay needs besides the network.
 import hashlib
 import json
 import math
-import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import (
-    Counterfactual,
-    DomainEnd,
-    Explanation,
-    ModelInfo,
-    Prediction,
-    SearchEffort,
-    StageStatistics,
-    Statistics,
-)
+from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Prediction, Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.statistics import SearchEffort, StageStatistics, Statistics
 from milp_verix.stored_numbers import json_in, parsed
-
-if TYPE_CHECKING:
-    from milp_verix.records.base import Finding
 
 SCHEMA = 2
 READABLE = (1, SCHEMA)
 
+AnyResult = TypeVar("AnyResult", bound=Result)
 
-def dump(explanation: Explanation, *, indent: int | None = None) -> str:
-    """Return ``explanation`` as JSON text."""
-    e = explanation
+
+def dump(result: Result, *, indent: int | None = None) -> str:
+    """Return ``result`` as JSON text."""
+    form = _form_of(type(result))
+    kind = {} if form.kind is None else {"kind": form.kind}
     data = {
         "schema": SCHEMA,
-        **posed_data(e),
-        "order": e.order,
-        "permutation": e.permutation,
-        "sensitivity": e.sensitivity,
-        "solver": e.solver,
-        "bounds": e.bounds,
-        "formulation": e.formulation,
-        "traversal": e.traversal,
-        "explanation": e.explanation,
-        "irrelevant": e.irrelevant,
-        "unknown": e.unknown,
-        "unknown_reasons": {str(feature): reason for feature, reason in e.unknown_reasons.items()},
-        "counterfactuals": [
-            {"feature": feature, "prediction": found.prediction, "input": written(found.input)}
-            for feature, found in e.counterfactuals.items()
-        ],
-        "minimal": e.minimal,
-        "costs": e.costs,
-        "cost": e.cost,
-        "lower_bound": e.lower_bound,
-        "gap": e.gap,
-        "proven": e.proven,
-        "must": e.must,
-        "must_not": e.must_not,
-        "statistics": asdict(e.statistics),
-        "notes": e.notes,
-        "versions": dict(e.versions),
+        **kind,
+        **_subject_data(result),
+        **form.written(result),
+        "statistics": asdict(result.statistics),
+        "notes": result.notes,
+        "versions": dict(result.versions),
     }
     return json.dumps(data, indent=indent, allow_nan=False)
 
 
-def posed_data(e: "Explanation | Finding") -> dict[str, Any]:
-    """Return what a result is about, as JSON has it: network, input, ball and features."""
-    low, high = e.domain
-    return {
-        "model": {
-            "file": e.model.file,
-            "sha256": e.model.sha256,
-            "input_shape": e.model.input_shape,
-            "dtype": e.model.dtype,
-            "softmax_stripped": e.model.softmax_stripped,
-            "sigmoid_stripped": e.model.sigmoid_stripped,
-        },
-        "input": {
-            "sha256": array_hash(e.input),
-            "shape": e.input.shape,
-            "dtype": str(e.input.dtype),
-            "values": written(e.input),
-        },
-        "image_shape": e.image_shape,
-        "prediction": e.prediction,
-        "epsilon": e.epsilon,
-        "norm": e.norm,
-        "delta": e.delta,
-        "output": e.output,
-        "domain": [_finite(low), _finite(high)],
-        "features": {
-            "count": len(e.groups),
-            "shape": e.feature_shape,
-            "groups": None if _are_coordinates(e.groups) else e.groups,
-            "names": e.feature_names,
-        },
-    }
+def load(source: str | Path, kind: type[AnyResult]) -> AnyResult:
+    """Read a result of the class ``kind`` from JSON text or from the path of a JSON file.
 
-
-def load(source: str | Path) -> Explanation:
-    """Read an explanation from JSON text or from the path of a JSON file.
-
-    Raises ``InputError`` for what is not an explanation of this schema, and where the parts
-    contradict each other.
+    Raises ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    data, where = read_json(source)
+    data, where = _read(source)
+    form = _form_of(kind)
     try:
-        return _explanation(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise not_a_result(where, "an explanation", error) from error
+        if data.get("kind") != form.kind:
+            found, expected = (held or "explanation" for held in (data.get("kind"), form.kind))
+            raise ValueError(f"it holds {found!r}, not {expected!r}")
+        shared = _shared_fields(data)
+        return kind(**shared, **form.fields(data, shared["input"]))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{where} is not {form.name}: {reason}") from error
 
 
-def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
-    """Return what JSON text or a JSON file of this schema holds, and what to call its source."""
+def array_hash(array: NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's bytes in C order, little-endian."""
+    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+def _read(source: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the data in JSON text or in a JSON file, and what to call the source."""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     try:
@@ -142,117 +89,191 @@ def read_json(source: str | Path) -> tuple[dict[str, Any], str]:
     return data, where
 
 
-def not_a_result(where: str, what: str, error: Exception) -> InputError:
-    """Return what to raise where JSON of this schema does not hold ``what``."""
-    reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-    return InputError(f"{where} is not {what}: {reason}")
+def _subject_data(result: Result) -> dict[str, Any]:
+    """Return network, input, ball and features as JSON has them."""
+    low, high = result.domain
+    return {
+        "model": asdict(result.model),
+        "input": {
+            "sha256": array_hash(result.input),
+            "shape": result.input.shape,
+            "dtype": str(result.input.dtype),
+            "values": _written(result.input),
+        },
+        "image_shape": result.image_shape,
+        "prediction": result.prediction,
+        "epsilon": result.epsilon,
+        "norm": result.norm,
+        "delta": result.delta,
+        "output": result.output,
+        "domain": [_finite(low), _finite(high)],
+        "features": {
+            "count": len(result.groups),
+            "shape": result.feature_shape,
+            "groups": None if _are_coordinates(result.groups) else result.groups,
+            "names": result.feature_names,
+        },
+    }
 
 
-def array_hash(array: NDArray[Any]) -> str:
-    """Return the SHA-256 of an array's bytes in C order, little-endian."""
-    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
-
-
-def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
-    """Write ``content`` to ``path``: a reader sees the old file or the new one, nothing between.
-
-    Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
-    """
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    with replacing(path, what) as target:
-        target.write_bytes(data)
-
-
-@contextmanager
-def replacing(path: Path, what: str = "") -> Iterator[Path]:
-    """Give a path to write to in place of ``path``, which takes the place of ``path`` in the end.
-
-    The suffix is the same. A link stays one: what it points to is replaced. A pipe or a device,
-    such as /dev/stdout, is given itself and never replaced. Whatever goes wrong, the earlier file
-    stays and no part of a new one is left. Raises ``InputError`` where the path cannot be written,
-    naming it as ``what`` with the path behind.
-    """
-    temporary: Path | None = None
-    try:
-        if not replaceable(path):
-            yield path
-            return
-        there = path.resolve()
-        temporary = there.with_name(
-            f".{there.stem}.{os.getpid()}.{threading.get_ident()}{there.suffix}"
-        )
-        yield temporary
-        temporary.replace(there)
-    except OSError as error:
-        raise InputError(f"cannot write {what}{path}: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            with suppress(OSError):  # mostly it is not there: it was renamed, or never was
-                temporary.unlink()
-
-
-def replaceable(path: Path) -> bool:
-    """Whether ``path`` is a regular file, or nothing yet; not a pipe, a device or a folder."""
-    return path.is_file() or not path.exists()
-
-
-def posed_fields(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a result that :func:`posed_data` wrote."""
+def _shared_fields(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a :class:`Result`."""
     model, given = data["model"], data["input"]
-    dtype, shape = np.dtype(given["dtype"]), tuple(given["shape"])
-    x = read_array(given["values"], dtype, shape)
+    x = _array(given["values"], np.dtype(given["dtype"]), tuple(given["shape"]))
     if array_hash(x) != given["sha256"]:
         raise ValueError("the hash of the input is not the one recorded")
     groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
-    feature_shape, names = data["features"]["shape"], data["features"].get("names")
-    image_shape = data.get("image_shape")
+    names = data["features"].get("names")
     low, high = data["domain"]
     return {
         "model": ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
         "input": x,
-        "prediction": read_prediction(data["prediction"]),
+        "prediction": _prediction(data["prediction"]),
         "epsilon": data["epsilon"],
         "norm": data["norm"],
         "delta": data["delta"],
         "output": data["output"],
         "domain": (_end(low, -math.inf), _end(high, math.inf)),
         "groups": tuple(tuple(group) for group in groups),
-        "feature_shape": None if feature_shape is None else tuple(feature_shape),
-        "image_shape": None if image_shape is None else tuple(image_shape),
+        "feature_shape": _tuple(data["features"]["shape"]),
+        "image_shape": _tuple(data.get("image_shape")),
         "feature_names": None if names is None else tuple(map(str, names)),
+        "solver": data["solver"],
+        "statistics": _statistics(data["statistics"]),
+        "notes": tuple(data["notes"]),
+        "versions": data["versions"],
     }
 
 
-def _explanation(data: dict[str, Any]) -> Explanation:
-    fields, sensitivity = posed_fields(data), data["sensitivity"]
+def _explanation_data(e: Explanation) -> dict[str, Any]:
+    return {
+        "order": e.order,
+        "permutation": e.permutation,
+        "sensitivity": e.sensitivity,
+        "solver": e.solver,
+        "bounds": e.bounds,
+        "formulation": e.formulation,
+        "traversal": e.traversal,
+        "explanation": e.explanation,
+        "irrelevant": e.irrelevant,
+        "unknown": e.unknown,
+        "unknown_reasons": {str(feature): reason for feature, reason in e.unknown_reasons.items()},
+        "counterfactuals": [
+            {"feature": feature, **_counterfactual_data(found)}
+            for feature, found in e.counterfactuals.items()
+        ],
+        "minimal": e.minimal,
+        "costs": e.costs,
+        "cost": e.cost,
+        "lower_bound": e.lower_bound,
+        "gap": e.gap,
+        "proven": e.proven,
+        "must": e.must,
+        "must_not": e.must_not,
+    }
+
+
+def _explanation_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]:
     old = data["schema"] == 1
-    dtype, shape = fields["input"].dtype, fields["input"].shape
-    return Explanation(
-        **fields,
-        lower_bound=data["lower_bound"],
-        costs=None if data.get("costs") is None else tuple(data["costs"]),
-        order=data["order"],
-        permutation=tuple(data["traversal" if old else "permutation"]),
-        sensitivity=None if sensitivity is None else tuple(sensitivity),
-        solver=data["solver"],
-        explanation=tuple(data["explanation"]),
-        irrelevant=tuple(data["irrelevant"]),
-        unknown_reasons={int(i): reason for i, reason in data["unknown_reasons"].items()},
-        counterfactuals={
-            item["feature"]: Counterfactual(
-                read_array(item["input"], dtype, shape), read_prediction(item["prediction"])
-            )
-            for item in data["counterfactuals"]
+    return {
+        "lower_bound": data["lower_bound"],
+        "costs": _tuple(data.get("costs")),
+        "order": data["order"],
+        "permutation": tuple(data["traversal" if old else "permutation"]),
+        "sensitivity": _tuple(data["sensitivity"]),
+        "explanation": tuple(data["explanation"]),
+        "irrelevant": tuple(data["irrelevant"]),
+        "unknown_reasons": {int(i): reason for i, reason in data["unknown_reasons"].items()},
+        "counterfactuals": {
+            item["feature"]: _counterfactual(item, x) for item in data["counterfactuals"]
         },
-        statistics=_statistics(data["statistics"]),
-        notes=tuple(data["notes"]),
-        versions=data["versions"],
-        bounds=data.get("bounds"),
-        formulation=data.get("formulation"),
-        traversal=data.get("strategy" if old else "traversal"),
-        must=tuple(data.get("must", ())),
-        must_not=tuple(data.get("must_not", ())),
-    )
+        "bounds": data.get("bounds"),
+        "formulation": data.get("formulation"),
+        "traversal": data.get("strategy" if old else "traversal"),
+        "must": tuple(data.get("must", ())),
+        "must_not": tuple(data.get("must_not", ())),
+    }
+
+
+def _contrast_data(found: ContrastiveExplanation) -> dict[str, Any]:
+    point = found.counterfactual
+    return {
+        "solver": found.solver,
+        "contrast": found.contrast,
+        "counterfactual": None if point is None else _counterfactual_data(point),
+        "robust": found.robust,
+        "costs": found.costs,
+        "cost": found.cost,
+        "lower_bound": found.lower_bound,
+        "gap": found.gap,
+        "proven": found.proven,
+        "unknown_reason": found.unknown_reason,
+    }
+
+
+def _contrast_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]:
+    point = data["counterfactual"]
+    return {
+        "contrast": _tuple(data["contrast"]),
+        "counterfactual": None if point is None else _counterfactual(point, x),
+        "robust": data["robust"],
+        "costs": _tuple(data["costs"]),
+        "lower_bound": data["lower_bound"],
+        "unknown_reason": data["unknown_reason"],
+    }
+
+
+def _enumeration_data(found: Enumeration) -> dict[str, Any]:
+    return {
+        "solver": found.solver,
+        "abductive": found.abductive,
+        "contrastive": [
+            {"contrast": contrast, **_counterfactual_data(point)}
+            for contrast, point in found.contrastive.items()
+        ],
+        "complete": found.complete,
+        "lower_bound": found.lower_bound,
+        "unknown_reason": found.unknown_reason,
+    }
+
+
+def _enumeration_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]:
+    return {
+        "abductive": tuple(tuple(explanation) for explanation in data["abductive"]),
+        "contrastive": {
+            tuple(item["contrast"]): _counterfactual(item, x) for item in data["contrastive"]
+        },
+        "complete": data["complete"],
+        "lower_bound": data["lower_bound"],
+        "unknown_reason": data["unknown_reason"],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A class of results in JSON: its ``kind`` there, its name in messages, its own fields.
+
+    ``written`` makes JSON of the fields that other results do not have, ``fields`` reads them; it
+    takes the input explained, too, whose shape and dtype counterfactuals have.
+    """
+
+    kind: str | None
+    name: str
+    written: Callable[[Any], dict[str, Any]]
+    fields: Callable[[dict[str, Any], NDArray[Any]], dict[str, Any]]
+
+
+_FORMS: dict[type[Result], _Form] = {
+    Explanation: _Form(None, "an explanation", _explanation_data, _explanation_fields),
+    ContrastiveExplanation: _Form(
+        "contrastive", "a contrastive explanation", _contrast_data, _contrast_fields
+    ),
+    Enumeration: _Form("enumeration", "an enumeration", _enumeration_data, _enumeration_fields),
+}
+
+
+def _form_of(kind: type[Result]) -> _Form:
+    return next(form for record, form in _FORMS.items() if issubclass(kind, record))
 
 
 def _statistics(data: dict[str, Any]) -> Statistics:
@@ -267,23 +288,36 @@ def _search(data: dict[str, Any] | None) -> SearchEffort | None:
     return SearchEffort(**{**data, "stages": stages})
 
 
-def written(array: NDArray[Any]) -> Any:
+def _counterfactual_data(found: Counterfactual) -> dict[str, Any]:
+    return {"prediction": found.prediction, "input": _written(found.input)}
+
+
+def _counterfactual(data: dict[str, Any], x: NDArray[Any]) -> Counterfactual:
+    array = _array(data["input"], x.dtype, x.shape)
+    return Counterfactual(array, _prediction(data["prediction"]))
+
+
+def _written(array: NDArray[Any]) -> Any:
     """Return nested lists of numbers whose decimal form is the shortest for the array's dtype."""
     shortest = np.array([float(str(value)) for value in array.reshape(-1)], dtype=np.float64)
     return shortest.reshape(array.shape).tolist()
 
 
-def read_array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array that :func:`written` wrote; ``ValueError`` for another shape."""
+def _array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array that :func:`_written` wrote; ``ValueError`` for another shape."""
     array = np.array(values, dtype=np.float64).astype(dtype)
     if array.shape != shape:
         raise ValueError(f"an input has shape {array.shape}, expected {shape}")
     return array
 
 
-def read_prediction(value: int | list[float]) -> Prediction:
+def _prediction(value: int | list[float]) -> Prediction:
     """Return a prediction as it was before JSON made a list of a tuple."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def _finite(end: DomainEnd) -> Any:

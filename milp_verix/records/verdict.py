@@ -1,6 +1,5 @@
 """The answer to a check: three values, never two."""
 
-import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Answer(Enum):
-    """What a check can say."""
+    """The three answers to a check."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -17,7 +16,7 @@ class Answer(Enum):
 
 
 class Stage(Enum):
-    """What decides a check, the cheapest first."""
+    """The means that decide a check, the cheapest first."""
 
     POINTS = "known points"
     BOUNDS = "bounds"
@@ -27,7 +26,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What an answer took.
+    """The effort of an answer.
 
     ``bounded`` counts the margins settled by bounds alone, ``flips`` the checks settled by moving
     a point known from an earlier one; ``stages`` are the seconds spent in each :class:`Stage`.
@@ -53,26 +52,6 @@ class Effort:
         )
 
 
-class Stopwatch:
-    """Measures how long each stage takes: it runs for one of them at a time."""
-
-    def __init__(self, stage: Stage) -> None:
-        self._started = self._since = time.monotonic()
-        self._stage = stage
-        self._seconds = dict.fromkeys(Stage, 0.0)
-
-    def turn_to(self, stage: Stage) -> None:
-        """Go on with ``stage``."""
-        now = time.monotonic()
-        self._seconds[self._stage] += now - self._since
-        self._stage, self._since = stage, now
-
-    def read(self) -> Effort:
-        """Return the seconds so far, as an effort."""
-        self.turn_to(self._stage)
-        return Effort(seconds=self._since - self._started, stages=tuple(self._seconds.values()))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """The outcome of one check.
@@ -93,12 +72,12 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is proven."""
+        """True if the claim is proven."""
         return self.answer is Answer.HOLDS
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted."""
+        """True if the claim is refuted."""
         return self.answer is Answer.VIOLATED
 
     def __bool__(self) -> bool:

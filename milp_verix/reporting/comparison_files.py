@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from milp_verix.atomic_write import write_atomically
 from milp_verix.records.comparison import Comparison, Disagreement, Run
-from milp_verix.records.json_format import write_atomically
 from milp_verix.records.verdict import Answer
 
 SCHEMA = 1

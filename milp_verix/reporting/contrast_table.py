@@ -1,53 +1,23 @@
-"""Tell findings in words: contrastive explanations, and enumerations."""
+"""Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
 
-from milp_verix.records.base import Finding
+from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration, FeatureSet
-from milp_verix.reporting.explanation_table import (
-    domain_fact,
-    features_facts,
-    html_of,
-    prediction_fact,
-)
+from milp_verix.reporting.explanation_table import about_facts, features_facts, html_of
 from milp_verix.reporting.feature_labels import SHOWN, labels_of
 from milp_verix.reporting.wording import (
-    ball_text,
     changed_text,
+    contrast_headline,
+    contrast_outcome,
     counted,
     number,
-    prediction_text,
     seconds_text,
 )
 
 
-def contrast_headline(found: ContrastiveExplanation) -> str:
-    """Return the finding in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
-    prediction = prediction_text(found.prediction, 3)
-    if found.contrast is None or found.counterfactual is None:
-        outcome = "changed by nothing in the ball" if found.robust else "no contrast found"
-        return f"Prediction {prediction}, {outcome}"
-    changed = changed_text(found.prediction, found.counterfactual.prediction)
-    features = counted(len(found.groups), "feature")
-    return f"Prediction {prediction} {changed}, by {found.size} of {features}"
-
-
-def contrast_outcome(found: ContrastiveExplanation) -> str:
-    """Return what is proven, in words."""
-    if found.robust:
-        return "proven: no change in the ball changes the prediction"
-    if found.contrast is None:
-        return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
-    least = "cheaper" if found.costs else "smaller"
-    if found.proven:
-        return f"proven: no {least} set changes the prediction"
-    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
-        found.lower_bound or 0.0
-    )
-
-
 def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     """Return what is worth telling, as pairs of a name and a text."""
-    told = _about(found)
+    told = about_facts(found)
     if found.contrast is not None and found.counterfactual is not None:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
@@ -62,19 +32,14 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
 
 def contrast_html(found: ContrastiveExplanation) -> str:
     """Return a contrastive explanation as HTML, with its picture."""
-    return html_of(contrast_headline(found), found.plot(), contrast_facts(found))
+    from milp_verix.reporting.figures.contrast_plot import plot_contrast
 
-
-def enumeration_headline(found: Enumeration) -> str:
-    """Return the finding in a line: how many of each kind, and whether these are all."""
-    kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
-    complete = "complete" if found.complete else "not complete"
-    return f"Prediction {prediction_text(found.prediction, 3)}: {kinds} explanations, {complete}"
+    return html_of(contrast_headline(found), plot_contrast(found), contrast_facts(found))
 
 
 def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     """Return what is worth telling, as pairs of a name and a text."""
-    told, labels = _about(found), labels_of(found)
+    told, labels = about_facts(found), labels_of(found)
     if labels.axes:
         told.append((labels.unit, f"listed as {labels.axes} from 0"))
     for name, sets in (
@@ -101,15 +66,7 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"
 
 
-def _about(found: Finding) -> list[tuple[str, str]]:
-    return [
-        ("model", f"{found.model.file} (SHA-256 {found.model.sha256[:12]}…)"),
-        ("prediction", prediction_fact(found)),
-        ("ball", f"{ball_text(found)}, {domain_fact(found)}"),
-    ]
-
-
-def _effort(found: Finding) -> list[tuple[str, str]]:
+def _effort(found: Result) -> list[tuple[str, str]]:
     statistics = found.statistics
     checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
     stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.records.base import Finding
-from milp_verix.records.explanation import DomainEnd, Explanation, Statistics
+from milp_verix.records.base import DomainEnd, Result
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.statistics import Statistics
 from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.plotting import plot_explanation
 from milp_verix.reporting.wording import (
@@ -86,9 +87,7 @@ def facts(
     count = len(explanation.groups)
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     found = [
-        ("model", f"{explanation.model.file} (SHA-256 {explanation.model.sha256[:12]}…)"),
-        ("prediction", prediction_fact(explanation)),
-        ("ball", f"{ball_text(explanation)}, {domain_fact(explanation)}"),
+        *about_facts(explanation),
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
         *features_facts(explanation, explanation.explanation, image_shape),
         ("outcome", outcome_text(explanation)),
@@ -108,21 +107,28 @@ def facts(
     return [(name, text.strip()) for name, text in found]
 
 
-def prediction_fact(explanation: Explanation | Finding) -> str:
-    """Return the prediction that a result is about, in words."""
-    if isinstance(explanation.prediction, int):
-        return f"class {explanation.prediction}"
-    text = prediction_text(explanation.prediction)
-    if explanation.output is not None:
-        return f"{text} of output {explanation.output}"
-    return text if len(explanation.prediction) == 1 else f"{text}, the outputs"
+def about_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the network, the prediction and the ball that ``result`` is about."""
+    return [
+        ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
+        ("prediction", _prediction(result)),
+        ("ball", f"{ball_text(result)}, {_domain(result)}"),
+    ]
 
 
-def domain_fact(explanation: Explanation | Finding) -> str:
-    """Return the domain of the inputs, in words."""
-    if explanation.domain == (-inf, inf):
+def _prediction(result: Result) -> str:
+    if isinstance(result.prediction, int):
+        return f"class {result.prediction}"
+    text = prediction_text(result.prediction)
+    if result.output is not None:
+        return f"{text} of output {result.output}"
+    return text if len(result.prediction) == 1 else f"{text}, the outputs"
+
+
+def _domain(result: Result) -> str:
+    if result.domain == (-inf, inf):
         return "unlimited domain"
-    low, high = (_end(end) for end in explanation.domain)
+    low, high = (_end(end) for end in result.domain)
     return f"domain {low} to {high}"
 
 
@@ -140,7 +146,7 @@ def _undecided(explanation: Explanation) -> str:
 
 
 def features_facts(
-    result: Explanation | Finding,
+    result: Result,
     features: tuple[int, ...],
     image_shape: tuple[int, ...] | None = None,
 ) -> list[tuple[str, str]]:

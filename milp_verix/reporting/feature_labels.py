@@ -7,8 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
-from milp_verix.records.base import Finding
-from milp_verix.records.explanation import Explanation
+from milp_verix.records.base import Result
 
 SHOWN = 12
 """Features that a list shows before it counts the others."""
@@ -68,9 +67,7 @@ class FeatureLabels:
         return _UNITS[len(self.places[0])]
 
 
-def labels_of(
-    result: Explanation | Finding, image_shape: tuple[int, ...] | None = None
-) -> FeatureLabels:
+def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> FeatureLabels:
     """Return the labels of the features of ``result``.
 
     ``image_shape`` says how to see an input that is not shaped as an image, the result's own by

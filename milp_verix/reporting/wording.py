@@ -1,9 +1,11 @@
-"""Words for an explanation, the same in figures, notebooks and on the command line."""
+"""Words for results, the same in figures, notebooks and on the command line."""
 
 from collections import Counter
 
-from milp_verix.records.base import Finding
-from milp_verix.records.explanation import Explanation, Prediction
+from milp_verix.records.base import Prediction, Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
@@ -92,16 +94,48 @@ def norm_text(norm: str) -> str:
     return _NORMS.get(norm, norm)
 
 
-def ball_text(explanation: Explanation | Finding) -> str:
+def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞)"``, for a regression with its δ."""
-    ball = f"ε = {number(explanation.epsilon)} ({norm_text(explanation.norm)})"
-    return ball if explanation.delta is None else f"{ball}, δ = {number(explanation.delta)}"
+    ball = f"ε = {number(result.epsilon)} ({norm_text(result.norm)})"
+    return ball if result.delta is None else f"{ball}, δ = {number(result.delta)}"
 
 
 def headline(explanation: Explanation) -> str:
-    """Return the finding in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
+    """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
     prediction = prediction_text(explanation.prediction, 3)
     return f"Prediction {prediction}, explained by {size_text(explanation)}"
+
+
+def contrast_headline(found: ContrastiveExplanation) -> str:
+    """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
+    prediction = prediction_text(found.prediction, 3)
+    if found.contrast is None or found.counterfactual is None:
+        outcome = "changed by nothing in the ball" if found.robust else "no contrast found"
+        return f"Prediction {prediction}, {outcome}"
+    changed = changed_text(found.prediction, found.counterfactual.prediction)
+    features = counted(len(found.groups), "feature")
+    return f"Prediction {prediction} {changed}, by {found.size} of {features}"
+
+
+def contrast_outcome(found: ContrastiveExplanation) -> str:
+    """Return the claim that is proven of a contrast, in words."""
+    if found.robust:
+        return "proven: no change in the ball changes the prediction"
+    if found.contrast is None:
+        return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
+    least = "cheaper" if found.costs else "smaller"
+    if found.proven:
+        return f"proven: no {least} set changes the prediction"
+    return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
+        found.lower_bound or 0.0
+    )
+
+
+def enumeration_headline(found: Enumeration) -> str:
+    """Return the result in a line: how many of each kind, and whether these are all."""
+    kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
+    complete = "complete" if found.complete else "not complete"
+    return f"Prediction {prediction_text(found.prediction, 3)}: {kinds} explanations, {complete}"
 
 
 def seconds_text(seconds: float) -> str:

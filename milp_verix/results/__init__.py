@@ -1,1 +1,1 @@
-"""Results that are checked again."""
+"""The results that users see, how they are built, and how they are checked again."""

@@ -1,28 +1,42 @@
 """Check the counterfactuals of a result again, from nothing but the file and the network."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.base import Finding
-from milp_verix.records.explanation import Counterfactual, Explanation
+from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.enumeration import FeatureSet
+from milp_verix.records.explanation import Explanation
 
 
-def failing_counterfactuals(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
-    """Return the features whose counterfactual is not one, ascending; see ``Explanation.replay``.
+def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
+    """Return the features whose counterfactual is not one, ascending.
 
-    Raises as :func:`posed_again` does.
+    See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
     """
-    problem = posed_again(explanation, network)
+    problem = _posed_again(explanation, network)
     return tuple(
         feature
         for feature, counterfactual in sorted(explanation.counterfactuals.items())
-        if not stands(problem, [*explanation.irrelevant, feature], counterfactual)
+        if not _stands(problem, [*explanation.irrelevant, feature], counterfactual)
     )
 
 
-def posed_again(result: Explanation | Finding, network: OnnxNetwork) -> Problem:
+def failing_contrasts(
+    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: OnnxNetwork
+) -> tuple[FeatureSet, ...]:
+    """Return those of the ``contrasts`` of ``result`` whose counterfactual is not one.
+
+    Raises as :func:`_posed_again` does.
+    """
+    problem = _posed_again(result, network)
+    return tuple(
+        contrast for contrast, found in contrasts.items() if not _stands(problem, contrast, found)
+    )
+
+
+def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
     """Return the problem that ``result`` is about.
 
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
@@ -51,8 +65,8 @@ def posed_again(result: Explanation | Finding, network: OnnxNetwork) -> Problem:
     return problem
 
 
-def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
-    """Whether ``counterfactual`` changes the prediction, and nothing but the features ``free``."""
+def _stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+    """Return whether the prediction changes, and no features but those in ``free``."""
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False

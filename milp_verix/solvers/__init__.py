@@ -8,7 +8,6 @@ from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lackin
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.registry import SOLVERS, solver_named
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
-from milp_verix.solvers.timed import SolverTime, Stopwatch, TimedSolver
 from milp_verix.tolerances import Tolerances
 
 SIZE_LIMITED = frozenset({"gurobi"})
@@ -59,15 +58,6 @@ def open_session(
     return opened(resolve_solver(name, needed))
 
 
-def timed_solver(name: str, watch: Stopwatch, needed: frozenset[str] = frozenset()) -> Solver:
-    """Return the solver called ``name``, whose sessions add what they take to ``watch``.
-
-    Raises as :func:`resolve_solver` does.
-    """
-    solver = resolve_solver(name, needed)
-    return TimedSolver(solver.name, solver.capabilities, open_session, watch)
-
-
 __all__ = [
     "AUTO_ORDER",
     "SOLVERS",
@@ -75,13 +65,10 @@ __all__ = [
     "SolveResult",
     "SolveStatus",
     "Solver",
-    "SolverTime",
-    "Stopwatch",
     "Targets",
     "extend",
     "open_session",
     "resolve_solver",
     "solver_named",
-    "timed_solver",
     "why_auto",
 ]

@@ -8,7 +8,6 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import seconds_of
@@ -18,21 +17,15 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.explanation import (
-    Counterfactual,
-    DomainEnd,
-    Explanation,
-    ModelInfo,
-    StageStatistics,
-    Statistics,
-)
+from milp_verix.records.statistics import StageStatistics
 from milp_verix.records.verdict import Stage
+from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.public import Explanation
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import Order, resolve_order, without_order
 from milp_verix.traversal.strategies import resolve_strategy
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
 from verix_encodings import BoundMethod, Formulation
-from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
@@ -198,67 +191,35 @@ def explanation_of(
     problem: Problem, order: Order, traversal: Traversal, oracle: Oracle, seconds: float
 ) -> Explanation:
     """Return the explanation that a traversal has come to, finished or not."""
-    network, effort = problem.network, traversal.effort
+    effort = traversal.effort
     never_checked = traversal.stopped or "not checked yet"
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
+    statistics = statistics_of(effort, traversal.checks, seconds, traversal.stopped)
+    notes = order.notes + oracle.notes
+    shared = shared_fields(problem, oracle.solver, oracle.solver_version, notes)
     return Explanation(
-        model=ModelInfo(
-            network.name,
-            network.sha256,
-            network.input_shape,
-            str(network.dtype),
-            network.softmax_stripped,
-            network.sigmoid_stripped,
-        ),
-        input=problem.x.reshape(network.input_shape),
-        prediction=problem.question.prediction,
-        epsilon=problem.ball.epsilon,
-        norm=problem.ball.norm,
-        delta=getattr(problem.question, "delta", None),
-        domain=(_end(problem.ball.domain_lower), _end(problem.ball.domain_upper)),
-        groups=tuple(tuple(int(i) for i in group) for group in problem.features.groups),
-        feature_shape=problem.features.shape,
-        feature_names=problem.features.names,
+        **{**shared, "versions": {**_versions(), **shared["versions"]}},
         order=order.name,
         permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
-        solver=oracle.solver,
         explanation=tuple(sorted([*traversal.violated, *unknown])),
         irrelevant=tuple(sorted(traversal.irrelevant)),
         unknown_reasons=unknown,
         counterfactuals={
-            feature: Counterfactual(verdict.witness, verdict.prediction)
+            feature: counterfactual_of(verdict)
             for feature, verdict in sorted(traversal.violated.items())
-            if verdict.witness is not None and verdict.prediction is not None
         },
-        statistics=Statistics(
-            checks=traversal.checks,
+        statistics=replace(
+            statistics,
             flips=traversal.decided[Stage.POINTS],
-            solves=effort.solves,
-            bounded=effort.bounded,
-            nodes=effort.nodes,
-            iterations=effort.iterations,
-            seconds=seconds,
-            check_seconds=effort.seconds,
-            stopped=traversal.stopped,
             stages=tuple(
                 StageStatistics(stage.value, traversal.decided[stage], spent)
                 for stage, spent in zip(Stage, effort.stages, strict=True)
             ),
         ),
-        notes=network.notes + problem.notes + order.notes + oracle.notes,
-        versions={**_versions(), oracle.solver: oracle.solver_version},
-        output=problem.output,
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
-        image_shape=problem.image_shape,
     )
-
-
-def _end(values: FloatArray) -> DomainEnd:
-    if np.all(values == values[0]):
-        return float(values[0])
-    return tuple(float(value) for value in values)
 
 
 @cache

@@ -22,8 +22,8 @@ from milp_verix import (
     explain,
     minimum,
 )
+from milp_verix.atomic_write import write_atomically
 from milp_verix.cli.progress import autosaving
-from milp_verix.records.json_format import write_atomically
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import wide_case, wide_truth

@@ -6,14 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.records.explanation import (
-    Counterfactual,
-    DomainEnd,
-    Explanation,
-    ModelInfo,
-    Prediction,
-    Statistics,
-)
+from milp_verix import Explanation
+from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Prediction
+from milp_verix.records.statistics import Statistics
 
 
 def made(

@@ -26,8 +26,8 @@ from milp_verix.global_search.pricing.exact_pricing import WorstCase
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective
-from milp_verix.records.explanation import Explanation
 from milp_verix.records.verdict import Verdict
+from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explanation_of
 from milp_verix.traversal.influence import adaptive
 from milp_verix.traversal.order import Order

@@ -10,7 +10,7 @@ from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
-from milp_verix.reporting.plotting import plot_format, write_figure
+from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.wording import counted, norm_text, number, seconds_text, shortened
 
 _ROW = 0.3
@@ -36,11 +36,7 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> D
     """
     if not comparison.runs:
         raise InputError("there is nothing to draw: no pair has a result")
-    format_ = None if path is None else plot_format(path)
-    figure = _figure(comparison)
-    if path is not None and format_ is not None:
-        write_figure(figure, path, format_)
-    return figure
+    return drawn(lambda: _figure(comparison), path)
 
 
 def _figure(comparison: Comparison) -> Drawing:

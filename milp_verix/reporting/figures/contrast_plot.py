@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.reporting.contrast_table import contrast_headline, contrast_outcome
 from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.outline import MARK, mark
@@ -22,8 +21,13 @@ from milp_verix.reporting.figures.style import (
     frame,
     typeset,
 )
-from milp_verix.reporting.plotting import plot_format, write_figure
-from milp_verix.reporting.wording import prediction_text, shortened
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.wording import (
+    contrast_headline,
+    contrast_outcome,
+    prediction_text,
+    shortened,
+)
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 2.9
@@ -50,12 +54,12 @@ def plot_contrast(
     a bar for the change of each coordinate in the contrast, the first 40 of them. Raises
     ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
     """
-    format_ = None if path is None else plot_format(path)
-    view = image_view(found, image_shape)
-    figure = _bars(found) if view is None else _images(found, view)
-    if path is not None and format_ is not None:
-        write_figure(figure, path, format_)
-    return figure
+
+    def draw() -> Drawing:
+        view = image_view(found, image_shape)
+        return _bars(found) if view is None else _images(found, view)
+
+    return drawn(draw, path)
 
 
 def _change(found: ContrastiveExplanation) -> FloatArray:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout
-from milp_verix.records.base import Finding
+from milp_verix.records.base import Result
 from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.style import Status, statuses
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -75,23 +75,21 @@ class ImageView:
         return pixels
 
 
-def image_view(
-    explanation: Explanation | Finding, image_shape: tuple[int, ...] | None = None
-) -> ImageView | None:
-    """Return how to see the input of ``explanation`` as an image, or None if it is not one.
+def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> ImageView | None:
+    """Return how to see the input of ``result`` as an image, or None if it is not one.
 
-    ``image_shape`` overrides that of the explanation, and this the input's own. Values are drawn on
+    ``image_shape`` overrides that of the result, and this the input's own. Values are drawn on
     the scale of the domain, each channel on its own, or of the input itself where the domain is not
     finite. Raises ``InputError`` for an ``image_shape`` that is not an image's or does not hold the
     input.
     """
-    known = explanation.image_shape or explanation.model.input_shape
+    known = result.image_shape or result.model.input_shape
     shape = tuple(known if image_shape is None else image_shape)
-    size = explanation.input.size
+    size = result.input.size
     if image_shape is not None and int(np.prod(shape)) != size:
         raise InputError(
             f"image_shape={shape} has {int(np.prod(shape))} values, and the input has {size} "
-            f"(shape {explanation.model.input_shape})"
+            f"(shape {result.model.input_shape})"
         )
     layout = image_layout(shape)
     if layout is None:
@@ -105,10 +103,10 @@ def image_view(
     channels = size // (height * width)
     unscaled = ImageView(height, width, channels, axis == 0, np.zeros(channels), np.ones(channels))
     low, high = (
-        np.broadcast_to(np.asarray(end, dtype=np.float64), (size,)) for end in explanation.domain
+        np.broadcast_to(np.asarray(end, dtype=np.float64), (size,)) for end in result.domain
     )
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        values = explanation.input.astype(np.float64)
+        values = result.input.astype(np.float64)
         low, high = np.full(size, values.min()), np.full(size, values.max())
     return ImageView(
         height,

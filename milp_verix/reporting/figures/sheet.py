@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.records.base import Finding
+from milp_verix.records.base import Result
 from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.style import INK, MUTED, typeset
 from milp_verix.reporting.wording import (
@@ -86,7 +86,7 @@ class Sheet:
         """Write the headline and, below it, what the claim is about."""
         self.titled(headline(explanation), outcome_text(explanation), explanation)
 
-    def titled(self, headline: str, outcome: str, about: Explanation | Finding) -> None:
+    def titled(self, headline: str, outcome: str, about: Result) -> None:
         """Write a headline and, below it, the outcome and what it is ``about``."""
         title = typeset(headline)
         facts = "   ·   ".join(

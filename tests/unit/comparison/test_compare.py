@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.comparison.stored_checks import checks_of
-from milp_verix.solvers import SOLVERS, Stopwatch, Targets, open_session, timed_solver
+from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.solvers import SOLVERS, Targets, open_session
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import at_call, ctrl_c, honest, no_idea, register
@@ -99,7 +101,7 @@ def test_time_is_taken_inside_the_sessions() -> None:
 def test_a_stopwatch_tells_first_solves_from_others() -> None:
     network_ = network_of(random_layers(np.random.default_rng(0), (3, 4, 2)))
     program = over(network_, cube(3)).program
-    cost, watch, first = np.ones(program.columns), Stopwatch(), np.array([0])
+    cost, watch, first = np.ones(program.columns), SolverClock(), np.array([0])
     session = open_session(timed_solver("highs", watch))
     assert session.name == "highs"
     assert session.capabilities == SOLVERS["highs"].capabilities
@@ -230,6 +232,7 @@ def test_results_are_written(tmp_path: Path) -> None:
     html = found._repr_html_()
     assert html.count("<tr>") == 3
     assert "no two definite answers contradict" in html
+    assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()
 
 
 def test_the_bars_are_as_long_as_the_seconds() -> None:

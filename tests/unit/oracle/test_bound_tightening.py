@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from milp_verix import Explanation
 from milp_verix.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
-from milp_verix.records.explanation import Explanation
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends.highs import HighsSession
 from milp_verix.tolerances import Tolerances

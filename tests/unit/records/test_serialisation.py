@@ -46,6 +46,12 @@ def test_an_explanation_is_pickled_and_copied() -> None:
     assert_same(copy.deepcopy(explained()), explained())
 
 
+def test_pickles_name_the_public_class() -> None:
+    # so that they are read wherever its module goes
+    assert type(explained()) is type(pickle.loads(pickle.dumps(explained()))) is Explanation
+    assert b"milp_verix.results" not in pickle.dumps(explained())
+
+
 def test_a_regression_comes_back_bit_for_bit(tmp_path: Path) -> None:
     layers = as_layers(
         ([[1, -1, 0.5], [0.25, 1, 1]], [0.1, -0.2]),

@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
+from milp_verix import Explanation
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
+from milp_verix.records.statistics import SearchEffort, Statistics
 from milp_verix.reporting.explanation_table import facts, summary, to_html
 from tests.support.handmade_results import made
 

@@ -19,11 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
+from milp_verix import Explanation
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Counterfactual, Explanation
+from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.style import Status
-from milp_verix.reporting.plotting import FORMATS, plot_explanation, plot_format
+from milp_verix.reporting.figures.writing import FORMATS, plot_format
+from milp_verix.reporting.plotting import plot_explanation
 from tests.support.handmade_results import made
 
 SENSITIVITY = np.linspace(-2, 3, 64).tolist()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.records.explanation import Explanation
+from milp_verix import Explanation
 from milp_verix.reporting.explanation_table import facts, to_html
 from milp_verix.reporting.wording import outcome_text
 from tests.support.handmade_results import made

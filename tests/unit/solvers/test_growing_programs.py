@@ -8,11 +8,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.errors import LicenceLimitError
-from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session, timed_solver
+from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
 from milp_verix.solvers.backends.scip import ScipSession
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from milp_verix.solvers.timed import Stopwatch
 from milp_verix.tolerances import Tolerances
 from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, needs
@@ -219,7 +219,7 @@ class _Limited:
 
 
 def test_growth_is_timed_as_a_build() -> None:
-    watch = Stopwatch()
+    watch = SolverClock()
     session = timed_solver("highs", watch).open(threads=1, tolerances=Tolerances())
     for program in growing(0, 3):
         extend(session, program)

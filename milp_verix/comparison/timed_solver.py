@@ -6,63 +6,46 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from milp_verix.solvers.session import Session, SolveResult, Targets, extend
+from milp_verix.records.comparison import SolverTime
+from milp_verix.solvers import (
+    Session,
+    Solver,
+    SolveResult,
+    Targets,
+    extend,
+    open_session,
+    resolve_solver,
+)
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class SolverTime:
-    """Seconds spent inside a solver's sessions, and on what.
-
-    ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
-    ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
-    their program and took ``resolve_seconds``. A solver that reads a file at each minimisation
-    builds while it solves.
-    """
-
-    builds: int = 0
-    build_seconds: float = 0.0
-    solves: int = 0
-    solve_seconds: float = 0.0
-    resolves: int = 0
-    resolve_seconds: float = 0.0
-
-    def __add__(self, other: "SolverTime") -> "SolverTime":
-        return SolverTime(
-            self.builds + other.builds,
-            self.build_seconds + other.build_seconds,
-            self.solves + other.solves,
-            self.solve_seconds + other.solve_seconds,
-            self.resolves + other.resolves,
-            self.resolve_seconds + other.resolve_seconds,
-        )
-
-
 @dataclass(slots=True)
-class Stopwatch:
+class SolverClock:
     """The time that sessions have taken so far."""
 
     time: SolverTime = field(default_factory=SolverTime)
 
 
-class TimedSolver:
-    """The solver ``name`` whose sessions, opened by ``opening``, report to ``watch``."""
+def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
+    """Return the solver called ``name``, whose sessions add what they take to ``clock``.
+
+    Raises as :func:`milp_verix.solvers.resolve_solver` does.
+    """
+    solver = resolve_solver(name, needed)
+    return _TimedSolver(solver.name, solver.capabilities, clock)
+
+
+class _TimedSolver:
+    """The solver ``name`` whose sessions report to ``clock``."""
 
     licence = "that of the solver timed"
 
-    def __init__(
-        self,
-        name: str,
-        capabilities: frozenset[str],
-        opening: Callable[..., Session],
-        watch: Stopwatch,
-    ) -> None:
+    def __init__(self, name: str, capabilities: frozenset[str], clock: SolverClock) -> None:
         self.name = name
         self.capabilities = capabilities
-        self._opening = opening
-        self._watch = watch
+        self._clock = clock
 
     def unavailable(self) -> str | None:
         """Return None: opening a session raises where that is impossible."""
@@ -70,16 +53,16 @@ class TimedSolver:
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         """Open a session that is timed; raises what the solver's own ``open`` raises."""
-        session = self._opening(self.name, threads=threads, tolerances=tolerances)
-        return cast("Session", _TimedSession(session, self._watch))
+        session = open_session(self.name, threads=threads, tolerances=tolerances)
+        return cast("Session", _TimedSession(session, self._clock))
 
 
 class _TimedSession:
-    """A session with a stopwatch; whatever takes no time is the session's own."""
+    """A session with a clock; whatever takes no time is the session's own."""
 
-    def __init__(self, session: Session, watch: Stopwatch) -> None:
+    def __init__(self, session: Session, clock: SolverClock) -> None:
         self._session = session
-        self._watch = watch
+        self._clock = clock
         self._fresh = True
 
     def __getattr__(self, name: str) -> Any:
@@ -116,4 +99,4 @@ class _TimedSession:
         try:
             yield
         finally:
-            self._watch.time += taken(time.perf_counter() - started)
+            self._clock.time += taken(time.perf_counter() - started)

@@ -1,0 +1,52 @@
+"""Files that are written whole or not at all."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from milp_verix.errors import InputError
+
+
+def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
+    """Write ``content`` to ``path``: a reader sees the old file or the new one, nothing between.
+
+    Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with replacing(path, what) as target:
+        target.write_bytes(data)
+
+
+@contextmanager
+def replacing(path: Path, what: str = "") -> Iterator[Path]:
+    """Give a path to write to in place of ``path``, which takes the place of ``path`` in the end.
+
+    The suffix is the same. A link stays one: what it points to is replaced. A pipe or a device,
+    such as /dev/stdout, is given itself and never replaced. Whatever goes wrong, the earlier file
+    stays and no part of a new one is left. Raises ``InputError`` where the path cannot be written,
+    naming it as ``what`` with the path behind.
+    """
+    temporary: Path | None = None
+    try:
+        if not replaceable(path):
+            yield path
+            return
+        there = path.resolve()
+        temporary = there.with_name(
+            f".{there.stem}.{os.getpid()}.{threading.get_ident()}{there.suffix}"
+        )
+        yield temporary
+        temporary.replace(there)
+    except OSError as error:
+        raise InputError(f"cannot write {what}{path}: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):  # mostly it is not there: it was renamed, or never was
+                temporary.unlink()
+
+
+def replaceable(path: Path) -> bool:
+    """Whether ``path`` is a regular file, or nothing yet; not a pipe, a device or a folder."""
+    return path.is_file() or not path.exists()

@@ -1,0 +1,73 @@
+"""Results from a problem, the solver that answered, and what the search found."""
+
+from typing import Any
+
+import numpy as np
+
+from milp_verix.problem.problem import Problem
+from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo
+from milp_verix.records.statistics import Statistics
+from milp_verix.records.verdict import Effort, Verdict
+from verix_encodings.arrays import FloatArray
+
+
+def shared_fields(
+    problem: Problem, solver: str, version: str, notes: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the fields of a :class:`~milp_verix.records.base.Result` but its statistics.
+
+    ``version`` is that of ``solver``; ``notes`` come behind those of the network and the problem.
+    """
+    network, ball = problem.network, problem.ball
+    return {
+        "model": ModelInfo(
+            network.name,
+            network.sha256,
+            network.input_shape,
+            str(network.dtype),
+            network.softmax_stripped,
+            network.sigmoid_stripped,
+        ),
+        "input": problem.x.reshape(network.input_shape),
+        "prediction": problem.question.prediction,
+        "epsilon": ball.epsilon,
+        "norm": ball.norm,
+        "delta": getattr(problem.question, "delta", None),
+        "output": problem.output,
+        "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
+        "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
+        "feature_shape": problem.features.shape,
+        "feature_names": problem.features.names,
+        "image_shape": problem.image_shape,
+        "solver": solver,
+        "versions": {solver: version},
+        "notes": network.notes + problem.notes + notes,
+    }
+
+
+def statistics_of(effort: Effort, checks: int, seconds: float, stopped: str | None) -> Statistics:
+    """Return the statistics of a search that took ``effort`` in its checks."""
+    return Statistics(
+        checks=checks,
+        flips=effort.flips,
+        solves=effort.solves,
+        bounded=effort.bounded,
+        nodes=effort.nodes,
+        iterations=effort.iterations,
+        seconds=seconds,
+        check_seconds=effort.seconds,
+        stopped=stopped,
+    )
+
+
+def counterfactual_of(verdict: Verdict) -> Counterfactual:
+    """Return the counterfactual of a violated claim; ``ValueError`` for any other."""
+    if verdict.witness is None or verdict.prediction is None:
+        raise ValueError("only a violated claim has a counterfactual")
+    return Counterfactual(verdict.witness, verdict.prediction)
+
+
+def _end(values: FloatArray) -> DomainEnd:
+    if np.all(values == values[0]):
+        return float(values[0])
+    return tuple(float(value) for value in values)

@@ -1,0 +1,223 @@
+"""The results that users see: records with methods that store, draw and check them again.
+
+A method loads the modules that do its work when it is called: Matplotlib, Rich and onnxruntime take
+longer to load than a result to be read.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from milp_verix.atomic_write import write_atomically
+from milp_verix.errors import InputError
+from milp_verix.records import comparison, contrast, enumeration, explanation
+from milp_verix.records.base import Result
+from milp_verix.records.json_format import dump, load
+from milp_verix.reporting import comparison_files
+from milp_verix.reporting.wording import contrast_headline, enumeration_headline, outcome_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.reporting.figures.sheet import Drawing
+
+
+class _Stored(Result):
+    """JSON and pickles of a result."""
+
+    __slots__ = ()
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the result as JSON, and write it to ``path`` if given.
+
+        Raises ``InputError`` for a path that cannot be written.
+        """
+        text = dump(self, indent=indent)
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """Read a result from JSON text or from the path of a JSON file.
+
+        Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
+        """
+        return load(source, cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
+        return type(self).from_json, (self.to_json(),)
+
+
+class Explanation(explanation.Explanation, _Stored):
+    """An abductive explanation of one prediction, to be stored, drawn and checked again.
+
+    Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
+    the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
+    counterfactual, so that it could not have been left out. The fields are those of
+    :class:`milp_verix.records.explanation.Explanation`.
+    """
+
+    __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
+    __slots__ = ()
+
+    def replay(self, network: "OnnxNetwork") -> tuple[int, ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        A counterfactual fails that is outside the ball or the domain, touches a feature that is
+        neither irrelevant nor its own, or does not change the prediction. Raises ``InputError``
+        where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_features
+
+        return failing_features(self, network)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Figure":
+        """Draw the explanation; write it to ``path`` if given.
+
+        Images: the original, the sensitivity map, the explanation over the image, and
+        counterfactuals. Other inputs: a bar for each feature. ``image_shape``, such as (28, 28),
+        says how to draw an input whose image shape was not said when it was explained.
+        """
+        from milp_verix.reporting.plotting import plot_explanation
+
+        return plot_explanation(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
+            f"{len(self.groups)} features, {outcome_text(self)}, "
+            f"epsilon={self.epsilon:g} {self.norm}, "
+            f"{self.statistics.seconds:.2f} s by {self.solver})"
+        )
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.explanation_table import to_html
+
+        return to_html(self)
+
+
+class ContrastiveExplanation(contrast.ContrastiveExplanation, _Stored):
+    """The fewest features whose change changes the prediction, with an input that shows it.
+
+    ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
+    it. The fields are those of :class:`milp_verix.records.contrast.ContrastiveExplanation`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    def replay(self, network: "OnnxNetwork") -> bool:
+        """Run onnxruntime on the counterfactual again; return whether it is one.
+
+        It is in the ball and the domain, changes no feature outside the contrast, and changes the
+        prediction to the one recorded. ``InputError`` where there is none, or where ``network``
+        is not the network explained.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        if self.contrast is None or self.counterfactual is None:
+            raise InputError("there is no counterfactual to replay: no contrast was found")
+        return not failing_contrasts(self, {self.contrast: self.counterfactual}, network)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Drawing":
+        """Draw the contrast and its counterfactual; write it to ``path`` if given.
+
+        ``image_shape`` is that of :meth:`milp_verix.Explanation.plot`.
+        """
+        from milp_verix.reporting.figures.contrast_plot import plot_contrast
+
+        return plot_contrast(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.contrast_table import contrast_html
+
+        return contrast_html(self)
+
+
+class Enumeration(enumeration.Enumeration, _Stored):
+    """Minimal abductive and contrastive explanations of one prediction.
+
+    ``complete`` says that there are no others. The fields are those of
+    :class:`milp_verix.records.enumeration.Enumeration`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    def replay(self, network: "OnnxNetwork") -> tuple[enumeration.FeatureSet, ...]:
+        """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
+
+        ``InputError`` where ``network`` is not the network explained.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        return failing_contrasts(self, self.contrastive, network)
+
+    def __repr__(self) -> str:
+        return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
+
+
+class Run(comparison.Run):
+    """The answers of one pair of solver and formulation, and the effort that they took.
+
+    The fields are those of :class:`milp_verix.records.comparison.Run`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    explanation: Explanation | None
+
+
+class Comparison(comparison.Comparison):
+    """The same question to several pairs of solver and formulation, and whether they agree.
+
+    The fields are those of :class:`milp_verix.records.comparison.Comparison`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    runs: tuple[Run, ...]
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the comparison as JSON, and write it to ``path`` if given."""
+        return comparison_files.write_json(self, path, indent=indent)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each run as CSV, and write it to ``path`` if given."""
+        return comparison_files.write_csv(self, path)
+
+    def table(self) -> "Table":
+        """Return a rich table with a row for each run."""
+        from milp_verix.reporting.comparison_table import table
+
+        return table(self)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw how long each run took, and on what; write it to ``path`` if given."""
+        from milp_verix.reporting.figures.comparison_plot import plot_comparison
+
+        return plot_comparison(self, path)
+
+    def write_disagreements(self, folder: str | Path = ".") -> list[Path]:
+        """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
+        paths = [Path(folder) / f"disagreement-{i + 1}.lp" for i in range(len(self.disagreements))]
+        for disagreement, path in zip(self.disagreements, paths, strict=True):
+            disagreement.write(path)
+        return paths
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.comparison_table import to_html
+
+        return to_html(self)
