@@ -1,4 +1,4 @@
-"""What one would write first: bounds, then a new program by default parameters for each rival.
+"""The plainest loop: bounds, then a new program by default parameters for each rival.
 
 Nothing is kept from one check to the next: each encodes its ball and gives every rival that the
 bounds leave open to HiGHS as it is installed.

@@ -1,7 +1,7 @@
 """Solvers as they are installed: their own parameters, one thread, to optimality.
 
-What a loop of cold solves would use that knows nothing of the programs. Each function minimises
-``cost·v`` over a program and returns what the solver says.
+For a loop of cold solves that knows nothing of the programs. Each function minimises ``cost·v``
+over a program and returns the solver's word.
 """
 
 import re

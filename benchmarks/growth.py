@@ -1,4 +1,4 @@
-r"""How the time of an explanation grows with features and ReLUs: a table and a plot.
+r"""Measure how the time of an explanation grows with features and ReLUs: a table and a plot.
 
 With ``--minimum`` the explanation is the smallest there is; ``proven`` counts those proven to be.
 

@@ -38,7 +38,7 @@ class Searched:
 
     @property
     def contradicts(self) -> bool:
-        """Whether a solver found fewer features than another says there must be."""
+        """True if a solver found fewer features than another proved necessary."""
         highest = max(found.lower_bound or 0 for found in self.minima.values())
         return any(found.size < highest for found in self.minima.values())
 

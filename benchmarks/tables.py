@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Where the numbers of a table come from."""
+    """The commit, machine and command that the numbers of a table come from."""
 
     commit: str
     date: str

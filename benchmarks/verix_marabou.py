@@ -17,7 +17,7 @@ from milp_verix.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Found:
-    """What a run of a loop found, and what it took."""
+    """The explanation of a run in numbers: its size, its doubts and its cost."""
 
     size: int
     unknown: int

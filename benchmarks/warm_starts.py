@@ -14,10 +14,10 @@ the other, so that a noisy machine treats them alike:
 - re-tightened: that program, restricted to the check's ball with all its numbers
   (verix_encodings.models.retightened), by solvers that change coefficients in place.
 
-Times are milliseconds for each check, with all that one way needs and another does not: encoding,
-loading, changing bounds, solving. They are processor time of this process and its children, which
-other load on the machine blurs least, but misses what a child starts in turn, as the solver pulp
-does; --wall takes the time on the wall instead. Exits with 1 where two definite answers differ.
+Times are milliseconds for each check, with all work that the ways do not share: encoding, loading,
+changing bounds, solving. They are processor time of this process and its children, which other load
+on the machine blurs least; it misses processes that a child starts in turn, as the solver pulp
+does. With --wall they are time on the wall. Exits with 1 where two definite answers differ.
 """
 
 import resource
@@ -58,7 +58,7 @@ class Check:
 
 @dataclass
 class Taken:
-    """What one way took, check by check."""
+    """The time, nodes, iterations and answers of one way, check by check."""
 
     milliseconds: list[float] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
