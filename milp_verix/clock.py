@@ -4,9 +4,6 @@ import math
 import time
 from dataclasses import dataclass
 
-TIME_LIMIT = "time limit"
-INTERRUPTED = "interrupted"
-
 
 class OutOfTimeError(Exception):
     """The deadline has passed."""

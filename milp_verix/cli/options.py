@@ -19,6 +19,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
 from milp_verix.problem.features import FeaturesLike
+from milp_verix.records import statistics
 from milp_verix.stored_numbers import array_in, json_in
 from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS
@@ -216,7 +217,7 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
 
 def exit_code(settled: bool, stopped: str | None) -> int:
     """Return the exit code of a search that is settled or not, and stopped early or not."""
-    if stopped == "interrupted":
+    if stopped == statistics.INTERRUPTED:
         return INTERRUPTED
     return 0 if settled else UNDECIDED
 

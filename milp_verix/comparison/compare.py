@@ -7,7 +7,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of
-from milp_verix.clock import INTERRUPTED
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import ENCODING, PROBLEM, answered, explained, part_of
@@ -16,6 +15,7 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.problem import make_problem
 from milp_verix.records.comparison import Pair, Skipped
+from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Comparison, Run
 
 

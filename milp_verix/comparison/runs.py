@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from milp_verix.arguments import resolve_formulation, seconds_of
-from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
+from milp_verix.clock import Deadline
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
 from milp_verix.records.comparison import Pair
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.results.public import Run
 from milp_verix.traversal.explain import explain

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import TIME_LIMIT
 from milp_verix.duality.greedy_contrasts import greedy_contrasts
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
+from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.solvers import Session, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import costs_of, seconds_of
-from milp_verix.clock import INTERRUPTED
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -16,6 +15,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import make_problem
+from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.solvers import open_session

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of, seconds_of
-from milp_verix.clock import INTERRUPTED, TIME_LIMIT
 from milp_verix.duality.hitting_set import propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -31,6 +30,7 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import make_problem
 from milp_verix.records.base import Counterfactual
 from milp_verix.records.enumeration import FeatureSet
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Enumeration
 from milp_verix.solvers import Session, open_session

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import seconds_of
-from milp_verix.clock import INTERRUPTED
 from milp_verix.errors import InputError
 from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.onnx_reader.onnx_network import NetworkLike
@@ -27,6 +26,7 @@ from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import make_problem
+from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Explanation
 from milp_verix.solvers import Session, open_session
 from milp_verix.solvers.backends import highs

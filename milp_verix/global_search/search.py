@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline
+from milp_verix.clock import Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.global_search.branch_and_cut import ScenarioTree
 from milp_verix.global_search.heuristics.incumbent import Incumbent
@@ -22,7 +22,7 @@ from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.objective import Objective
-from milp_verix.records.statistics import SearchEffort, Statistics
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
 from milp_verix.results.public import Explanation
 from milp_verix.solvers import Session
 from milp_verix.solvers.phase.warm_lp import WarmLp

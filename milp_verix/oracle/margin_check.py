@@ -14,6 +14,7 @@ from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
+from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
@@ -138,7 +139,7 @@ class MarginCheck:
             probe=lambda v: self._seen(encoding.input.at(v), margin.index),
         )
         effort = Effort()
-        verdict = Verdict(Answer.UNKNOWN, reason="time limit")
+        verdict = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         point: FloatArray | None = None
         # a coarse enclosure need not be solved to its optimum: a finer one follows
         last = self._current == self.segments
@@ -253,7 +254,7 @@ class MarginCheck:
 
 def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -> str:
     if result.status is SolveStatus.TIME_LIMIT:
-        return "time limit"
+        return TIME_LIMIT
     if result.status in _BROKEN:
         return f"numerical trouble: {result.detail or result.status.value}"
     if abs(proven) <= needed:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from milp_verix.arguments import integer_of, resolve_formulation
-from milp_verix.clock import NO_LIMIT, TIME_LIMIT, Deadline, deadline_in
+from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
@@ -22,6 +22,7 @@ from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
+from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
 from milp_verix.solvers import Session, open_session, why_auto
 from milp_verix.tolerances import Tolerances

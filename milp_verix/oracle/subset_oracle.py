@@ -12,10 +12,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from milp_verix.clock import TIME_LIMIT, Deadline
+from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
+from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray

@@ -1,6 +1,9 @@
-"""Counts and seconds: the effort of a search."""
+"""Counts and seconds: the effort of a search, and what ended it early."""
 
 from dataclasses import dataclass
+
+TIME_LIMIT = "time limit"
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)

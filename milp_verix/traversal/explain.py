@@ -11,13 +11,13 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.arguments import seconds_of
-from milp_verix.clock import INTERRUPTED, Deadline
+from milp_verix.clock import Deadline
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.statistics import StageStatistics
+from milp_verix.records.statistics import INTERRUPTED, StageStatistics
 from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Explanation

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline, OutOfTimeError
+from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
 
 

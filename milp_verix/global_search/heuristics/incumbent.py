@@ -18,7 +18,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from milp_verix.clock import INTERRUPTED, NO_LIMIT, TIME_LIMIT, Deadline, OutOfTimeError
+from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.global_search.heuristics.continuous_descent import local_minimum
 from milp_verix.global_search.heuristics.round_and_swap import polished
 from milp_verix.global_search.pricing.adversary import Adversary
@@ -26,6 +26,7 @@ from milp_verix.global_search.pricing.exact_pricing import WorstCase
 from milp_verix.global_search.pricing.perturbation_set import Perturbations
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Verdict
 from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explanation_of
