@@ -1,6 +1,6 @@
 """The program ``milp-verix``, which is ``python -m milp_verix`` too."""
 
-from milp_verix.loading import loading
+from milp_verix.cli.loading import loading
 
 
 def main() -> None:

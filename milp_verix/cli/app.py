@@ -16,7 +16,7 @@ from typer.main import get_command
 
 import milp_verix
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
-from milp_verix.loading import loading
+from milp_verix.cli.loading import loading
 
 COMMANDS = {
     "compare": (

@@ -94,7 +94,16 @@ def test_the_list_of_commands_says_what_a_command_says(name: str) -> None:
 
 
 def test_every_command_is_listed() -> None:
-    shared = {"__init__", "app", "delivery", "exit_codes", "inputs", "options", "progress"}
+    shared = {
+        "__init__",
+        "app",
+        "delivery",
+        "exit_codes",
+        "inputs",
+        "loading",
+        "options",
+        "progress",
+    }
     files = {path.stem for path in (ROOT / "milp_verix" / "cli").glob("*.py")}
     assert files - shared == set(COMMANDS)
 
