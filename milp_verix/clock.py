@@ -1,4 +1,4 @@
-"""When a call must end: one frozen value, handed down to whatever takes long."""
+"""Deadlines: one frozen value, handed down to whatever takes long."""
 
 import math
 import time
