@@ -79,10 +79,15 @@ def test_contributing_lists_the_rooms_as_the_contracts_do(
     root: str, expected: list[tuple[str, ...]]
 ) -> None:
     tables = re.findall(
-        r"^\| room.*\n\|[-|]+\n((?:\|.*\n)+)", text_of("CONTRIBUTING.md"), re.MULTILINE
+        r"^\| level \|.*\n\|[-|]+\n((?:\|.*\n)+)", text_of("CONTRIBUTING.md"), re.MULTILINE
     )
-    told = [
-        [tuple(re.findall(r"`(\w+)/?`", row.split("|")[1])) for row in table.splitlines()]
-        for table in tables
-    ]
+    told = []
+    for table in tables:
+        levels: dict[int, tuple[str, ...]] = {}
+        for row in table.splitlines():
+            level, rooms = row.split("|")[1:3]
+            known = levels.get(int(level), ())
+            levels[int(level)] = known + tuple(re.findall(r"`(\w+)/?`", rooms))
+        assert list(levels) == list(range(len(levels), 0, -1))
+        told.append(list(levels.values()))
     assert expected in told, root
