@@ -1,4 +1,4 @@
-"""The program ``milp-verix``, which is ``python -m milp_verix`` too."""
+"""The program ``milp-verix``, also run by ``python -m milp_verix``."""
 
 from milp_verix.cli.loading import loading
 

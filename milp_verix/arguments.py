@@ -1,4 +1,4 @@
-"""Arguments of checks and explanations: what they may be, and a clear word where they are not."""
+"""Arguments of checks and explanations, checked: each refusal says which values are allowed."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from verix_encodings.arrays import FloatArray
 
 
 def resolve_formulation(formulation: str | Formulation) -> Formulation:
-    """Return the formulation of that name, or the one given; ``InputError`` for neither."""
+    """Return a formulation by its name, or as it is given; ``InputError`` for anything else."""
     if isinstance(formulation, Formulation):
         return formulation
     try:
@@ -41,9 +41,9 @@ def integer_of(value: int, name: str, least: int = 1) -> int:
 
 
 def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:
-    """Return features by their indices; ``InputError`` unless they are distinct and there.
+    """Return features by their indices; ``InputError`` unless they are distinct and exist.
 
-    ``name`` is the argument's.
+    ``name`` is the name of the argument.
     """
     try:
         given = np.asarray(free)
@@ -64,9 +64,10 @@ def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]
 
 
 def costs_of(given: ArrayLike | None, count: int, *, positive: bool = False) -> FloatArray:
-    """Return the costs of ``count`` features, 1 each for None, in any shape that holds as many.
+    """Return the costs of ``count`` features, shape (count,); 1 each for None.
 
-    ``InputError`` unless they are finite and at least zero, or above it where ``positive``.
+    An array of any shape with ``count`` entries is taken. ``InputError`` unless they are finite and
+    at least zero; above zero if ``positive``.
     """
     if given is None:
         return np.ones(count)

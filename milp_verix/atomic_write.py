@@ -10,7 +10,7 @@ from milp_verix.errors import InputError
 
 
 def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
-    """Write ``content`` to ``path``: a reader sees the old file or the new one, nothing between.
+    """Write ``content`` to ``path``; a reader sees the old file or the new one, nothing between.
 
     Text is written as UTF-8. Raises ``InputError`` as :func:`replacing` does.
     """
@@ -21,12 +21,12 @@ def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
 
 @contextmanager
 def replacing(path: Path, what: str = "") -> Iterator[Path]:
-    """Give a path to write to in place of ``path``, which takes the place of ``path`` in the end.
+    """Give a temporary path to write to; in the end that file replaces ``path``.
 
-    The suffix is the same. A link stays one: what it points to is replaced. A pipe or a device,
-    such as /dev/stdout, is given itself and never replaced. Whatever goes wrong, the earlier file
-    stays and no part of a new one is left. Raises ``InputError`` where the path cannot be written,
-    naming it as ``what`` with the path behind.
+    The suffix is the same. A link stays one: its target is replaced. A pipe or a device, such as
+    /dev/stdout, is given itself and never replaced. On any error the earlier file stays and no part
+    of a new one is left. Raises ``InputError`` where the path cannot be written; the message names
+    it as ``what`` with the path behind.
     """
     temporary: Path | None = None
     try:
@@ -48,5 +48,5 @@ def replacing(path: Path, what: str = "") -> Iterator[Path]:
 
 
 def replaceable(path: Path) -> bool:
-    """Whether ``path`` is a regular file, or nothing yet; not a pipe, a device or a folder."""
+    """Return whether ``path`` is a regular file or does not exist; false for a pipe or a folder."""
     return path.is_file() or not path.exists()

@@ -1,4 +1,4 @@
-"""Deadlines: one frozen value, handed down to whatever takes long."""
+"""Deadlines: one frozen value, handed down to all work that takes long."""
 
 import math
 import time
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class OutOfTimeError(Exception):
-    """The deadline has passed."""
+    """Raised where the deadline has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Deadline:
         return self.at - time.monotonic()
 
     def passed(self) -> bool:
-        """Whether it has passed."""
+        """Return whether the deadline has passed."""
         return time.monotonic() >= self.at
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Shapes in which an input is an image: its own, one said beside it, or that of the array given."""
+"""Shapes in which an input is an image: its own, the user's, or that of the array given."""
 
 import operator
 from collections.abc import Sequence
@@ -67,8 +67,8 @@ def image_shape_of(given: Sequence[int] | None, input_shape: Shape) -> Shape | N
 def shape_seen(shape: Shape, input_shape: Shape, image_shape: Shape | None = None) -> Shape | None:
     """Return the shape in which an input is an image, given as an array of ``shape``, or None.
 
-    The array fits that has one axis, the input's shape, or ``image_shape``, dimensions of 1 aside.
-    Where the input is flat and no ``image_shape`` was said, an image of one channel fits as well:
+    An array fits if it has one axis, the input's shape, or ``image_shape``, dimensions of 1 aside.
+    If the input is flat and no ``image_shape`` is given, an image of one channel fits as well:
     its shape is returned. Raises ``InputError`` for an array that does not fit.
     """
     inner = _without_ones(shape)
@@ -83,17 +83,17 @@ def shape_seen(shape: Shape, input_shape: Shape, image_shape: Shape | None = Non
 
 
 def is_flat(input_shape: Shape) -> bool:
-    """Whether the values of an input stand in one row."""
+    """Return whether the values of an input stand in one row."""
     return len(_without_ones(input_shape)) <= 1
 
 
 def said(shape: Shape) -> str:
-    """Return how a user says an image shape, in Python and on the command line."""
+    """Return the words for an image shape in Python and on the command line."""
     return f"image_shape={shape} (--image-shape {','.join(map(str, shape))})"
 
 
 def likely_image(size: int) -> str:
-    """Return how a user says that ``size`` values are an image, by the example of a square."""
+    """Return the words that make ``size`` values an image, by the example of a square."""
     for channels in _CHANNEL_COUNTS:
         side = isqrt(size // channels)
         if side >= _LEAST_SIDE and side * side * channels == size:

@@ -1,4 +1,4 @@
-"""The command line: ``milp-verix explain MODEL INPUT --epsilon E``, and what else there is.
+"""The command line: ``milp-verix explain MODEL INPUT --epsilon E``, and the other commands.
 
 A command's module is loaded when the command runs, so that help and mistakes answer at once.
 """
@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def _give_up(error: MemoryError | OSError | ImportError) -> NoReturn:
-    """Say in one line what has ended the command."""
+    """Print one line with the error that ended the command."""
     if isinstance(error, MemoryError):
         why = f"out of memory ({str(error) or 'no more is given'}); ask for less, or free some"
     elif isinstance(error, ImportError):

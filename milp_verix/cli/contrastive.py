@@ -82,7 +82,7 @@ def contrastive(
     """Find the fewest features whose change changes the prediction, and an input that shows it.
 
     Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is not;
-    130 interrupted, and what was found so far is written; 2 something cannot be used.
+    130 interrupted, and the best set so far is written; 2 an argument cannot be used.
     """
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     delivery = Delivery(json_path, plot_path, quiet)

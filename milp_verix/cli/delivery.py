@@ -1,4 +1,4 @@
-"""Where a result goes: a JSON file, a picture, a summary, and an exit code."""
+"""Delivery of a result: a JSON file, a picture, a summary, and an exit code."""
 
 import signal
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Where the result of a command goes; checked before anything is computed."""
+    """Destinations of a command's result; checked before anything is computed."""
 
     json_path: Path | None
     plot_path: Path | None
@@ -49,7 +49,7 @@ class Delivery:
     def deliver(self, result: Explanation) -> int:
         """Write, print and draw the result; return the exit code.
 
-        What fails does not keep the others from being done.
+        If one of these fails, the others are still done.
         """
         with ExitStack() as last_first:
             if self.plot_path is not None:
@@ -63,13 +63,13 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenInput:
-    """The input of a command: ``x`` in the units of the domain, and what was done to it."""
+    """The input of a command: ``x`` in the units of the domain, and how it was converted."""
 
     x: NDArray[Any]
     notes: tuple[str, ...]
 
     def noted(self, result: Noted) -> Noted:
-        """Return the result with a note of what was done to the input."""
+        """Return the result with a note of how the input was converted."""
         return replace(result, notes=(*result.notes, *self.notes))
 
 
@@ -89,7 +89,7 @@ def given_input(
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that a job that is cancelled keeps what it found."""
+    """Treat SIGTERM as Ctrl-C, so that a cancelled job keeps its result so far."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -70,8 +70,8 @@ def enumerate_(
 ) -> None:
     """List the minimal explanations: sets that keep the prediction, and sets that change it.
 
-    Exit codes: 0 these are all, which is proven, or as many as --limit asked for; 3 there may be
-    others; 130 interrupted, and what was found so far is written; 2 something cannot be used.
+    Exit codes: 0 these are provably all, or as many as --limit asked for; 3 there may be others;
+    130 interrupted, and the explanations so far are written; 2 an argument cannot be used.
     """
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     with refusals(errors), termination_as_interrupt():

@@ -107,7 +107,7 @@ def explain(
     image_shape: ImageShape = None,
     quiet: Quiet = False,
 ) -> None:
-    """Find the features that, when fixed, keep the prediction whatever the others do."""
+    """Find features that, when fixed, keep the prediction while all other features may change."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals(errors), termination_as_interrupt():

@@ -69,7 +69,7 @@ def export(
     output_name: OutputName = None,
     image_shape: ImageShape = None,
 ) -> None:
-    """Write the program of one check: the least cost says how far the margin can rise."""
+    """Write the program of one check: its least cost gives the highest margin."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     with refusals(errors), _overflow_refused():
         check_folder(out)
@@ -131,7 +131,7 @@ def _margin(
 
 
 def _write(encoding: Encoding, index: int, out: Path) -> float:
-    """Write the program that maximises margin ``index``; the margin is what is returned − cost."""
+    """Write the program that maximises margin ``index``; return ``c`` of margin = c − cost."""
     row, constant = encoding.output.row(index, encoding.program.columns)
     try:
         with replacing(out) as target:

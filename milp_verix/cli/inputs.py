@@ -38,7 +38,7 @@ def read_input(
     picture with a suffix of ``PICTURES``, turned into the channels and the axes of ``image_shape``
     or ``input_shape``; for a flat input of as many values, its grey levels in its own shape.
     ``[INDEX]`` behind a key, or behind a colon for ``.npy``, takes one entry along the first axis,
-    or along several: ``data.npz:images[3]``. Raises ``InputError`` for whatever is not there.
+    or along several: ``data.npz:images[3]``. Raises ``InputError`` for a part that does not exist.
     """
     path, key, entry = _parts(specification)
     if path.suffix.lower()[1:] in PICTURES:
@@ -83,7 +83,7 @@ def scale_bytes(
 
 
 def decoded_note(specification: str) -> str | None:
-    """Return what a reader should know about an input that was a picture; None for an array."""
+    """Return a note that a picture was decoded; None for an array."""
     matched = _SPECIFICATION.fullmatch(specification)
     path = Path(matched["path"] if matched else "")
     suffix = path.suffix.lower()[1:]

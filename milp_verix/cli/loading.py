@@ -11,7 +11,7 @@ from milp_verix.cli.exit_codes import INTERRUPTED
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Let Ctrl-C end the process inside the block, without a word: nothing was begun yet.
+    """Let Ctrl-C end the process inside the block without a message: nothing was begun yet.
 
     An exception would show as a traceback, or get lost in a package that catches everything that
     can happen while it is imported. A Ctrl-C that is ignored stays so.

@@ -1,4 +1,4 @@
-"""What the commands share: the options that pose a problem, how they are read, and exit codes."""
+"""Options that the commands share, how they are read, and exit codes."""
 
 import os
 import re
@@ -142,7 +142,7 @@ OutputName: TypeAlias = Annotated[
 
 @contextmanager
 def refusals(console: Console) -> Iterator[None]:
-    """Turn what cannot be used into one line and an exit code."""
+    """Turn errors about arguments, models and solvers into one line and an exit code."""
     try:
         yield
     except MilpVerixError as error:
@@ -194,7 +194,7 @@ def names_of(given: str | None, network: OnnxNetwork) -> Any:
 
 
 def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
-    """Return what a .npy or .json file holds, for an option that takes a name or a file.
+    """Return the numbers in a .npy or .json file, for an option that takes a name or a file.
 
     No option takes more than a number for each coordinate of the network's input.
     """

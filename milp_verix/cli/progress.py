@@ -70,7 +70,7 @@ class Autosave:
         self._thread = threading.Thread(target=self._run, name="autosave", daemon=True)
 
     def __call__(self, snapshot: Callable[[], _Result]) -> None:
-        """Save what ``snapshot`` returns as soon as it is time to, unless there is a newer one."""
+        """Save the result of ``snapshot`` once the interval is over, unless a newer one comes."""
         with self._changed:
             self._newest = snapshot
             self._changed.notify()
@@ -112,7 +112,7 @@ class Autosave:
 def autosaving(
     path: Path | None, console: Console, finished: Callable[[Any], Any] = lambda result: result
 ) -> Iterator[Callable[[Callable[[], Any]], None] | None]:
-    """Yield what takes snapshots to save as ``finished`` leaves them; None where none are kept."""
+    """Yield a function that saves snapshots as ``finished`` returns them; None without a path."""
     if path is None or not replaceable(path):
         yield None  # what a pipe was given cannot be taken back
         return

@@ -1,4 +1,4 @@
-"""The command ``milp-verix solvers``: what is installed here, what it can do, and does it work.
+"""The command ``milp-verix solvers``: installed solvers, their capabilities, and a self-test.
 
 Exit codes: 0 every solver installed passes its self-test; 2 one does not, or a name is not known.
 """

@@ -34,9 +34,9 @@ def compare(
     """Find the same explanation with each solver and formulation, or answer the same checks.
 
     Every definite verdict of a run is held against every counterfactual of the others, see
-    ``comparison.contradictions``; what contradicts is in ``disagreements``. A pair that does not
+    ``comparison.contradictions``; contradictions are in ``disagreements``. A pair that does not
     fit (the solver is not installed, or does not take the formulation) is in ``skipped`` with the
-    reason. Ctrl-C ends the comparison with what is there by then.
+    reason. Ctrl-C ends the comparison with the runs finished by then.
 
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
@@ -52,9 +52,9 @@ def compare(
         rounds: how often each pair runs, in turns; the run with the median time counts.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
-        options: whatever :func:`milp_verix.explain` takes but ``solver``, ``formulation`` and
-            ``progress``; ``epsilon`` has no default. ``time_limit`` is that of each run. With
-            ``checks``, what concerns the order does not apply.
+        options: those of :func:`milp_verix.explain` but ``solver``, ``formulation`` and
+            ``progress``; ``epsilon`` has no default. ``time_limit`` holds for each run. With
+            ``checks``, options about the order do not apply.
 
     Raises:
         InputError: an argument does not fit, or no pair does.

@@ -40,9 +40,9 @@ def contradictions(
     checks: Sequence[Sequence[int]],
     settings: dict[str, Any],
 ) -> tuple[Disagreement, ...]:
-    """Return for each two pairs the first claim of the one that the other refutes, if any.
+    """Return, for each two pairs, the first claim of one that the other refutes, if any.
 
-    ``checks`` are those that were compared, none for explanations; ``settings`` are arguments of
+    ``checks`` are the compared checks, none for explanations; ``settings`` are arguments of
     :func:`milp_verix.encode_check`. A pair may contradict itself.
     """
     claims = [_claims(run, checks) for run in runs]
@@ -103,7 +103,7 @@ def _refutations(problem: Problem, run: Run) -> list[_Refutation]:
 def _first(
     count: int, claims: list[tuple[int, ...]], refutations: list[_Refutation]
 ) -> tuple[tuple[int, ...], _Refutation] | None:
-    """Return the first claim that is refuted, with what refutes it."""
+    """Return the first claim that is refuted, with its refutation."""
     if not claims or not refutations:
         return None
     fixed = np.ones((count, len(claims)))

@@ -12,7 +12,7 @@ from verix_encodings import Formulation
 def fitting_pairs(
     solvers: Sequence[str] | None, formulations: Sequence[str]
 ) -> tuple[list[Pair], list[Skipped]]:
-    """Return the pairs that fit and those that do not; ``solvers`` None stands for all installed.
+    """Return the pairs that fit and the pairs that do not; ``solvers`` None means all installed.
 
     Raises ``InputError`` for a name that is not known or stands twice, and for an empty list.
     """
@@ -44,7 +44,7 @@ def _check_names(what: str, names: Sequence[str]) -> None:
 
 
 def _missing(solver: str) -> str | None:
-    """Return why a solver is not there; ``InputError`` for one that is not known.
+    """Return why a solver cannot be used, or None; ``InputError`` for an unknown name.
 
     A session is opened: that imports the solver, before any time is taken, and looks for a licence.
     """

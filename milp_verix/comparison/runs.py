@@ -25,7 +25,7 @@ _LIMITS = ("time_limit", "check_time_limit")
 
 
 def part_of(options: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return those of ``options`` that ``names`` lists."""
+    """Return the ``options`` whose names are in ``names``."""
     return {name: options[name] for name in names if name in options}
 
 

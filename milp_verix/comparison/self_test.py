@@ -1,4 +1,4 @@
-"""Does a solver work here? Two tiny problems whose answers are known on paper.
+"""Test of a solver as it is installed: two tiny problems whose answers are known on paper.
 
 The program ``min −5a − 4b − 3c`` over ``2a + 3b + c ≤ 5``, ``4a + b + 2c ≤ 11``,
 ``3a + 4b + 2c ≤ 8`` in binaries has the optimum −9, at (1, 1, 0). The network with the scores
@@ -27,10 +27,11 @@ _RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
 
 @dataclass(frozen=True, slots=True)
 class SolverReport:
-    """What is known of a solver here.
+    """A solver's version, capabilities and self-test on this machine.
 
-    ``version`` is None for one that cannot be used, and ``problem`` says why; for one that can,
-    ``problem`` is what the self-test found wrong, or None. ``seconds`` is what the test took.
+    ``version`` is None for a solver that cannot be used, and ``problem`` is the reason; for one
+    that can, ``problem`` is the error that the self-test found, or None. ``seconds`` is the time of
+    the test.
     """
 
     name: str
@@ -42,7 +43,7 @@ class SolverReport:
 
     @property
     def installed(self) -> bool:
-        """Whether the solver can be used at all."""
+        """True if the solver can be used at all."""
         return self.version is not None
 
 
@@ -65,7 +66,7 @@ def report_on(name: str) -> SolverReport:
 
 
 def self_test(name: str) -> str | None:
-    """Return what the solver called ``name`` gets wrong, or None; raises as sessions do."""
+    """Return the first wrong answer of the solver ``name``, or None; raises as sessions do."""
     session = open_session(name)
     try:
         session.load(_program())

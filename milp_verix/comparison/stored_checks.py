@@ -1,8 +1,8 @@
-"""Lists of checks in files, so that every solver can be asked the same ones.
+"""Lists of checks in files, so that every solver can answer the same checks.
 
     {"schema": 1, "features": 64, "checks": [[0], [0, 5], ...]}
 
-A check is the list of the features that are free; ``features`` is how many there are.
+A check is the list of the features that are free; ``features`` is the number of all features.
 """
 
 import json
@@ -19,9 +19,9 @@ SCHEMA = 1
 
 
 def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
-    """Return the checks that decide ``explanation``: each feature behind the irrelevant before it.
+    """Return the checks that decide ``explanation``, one for each feature in the order.
 
-    They are those of the sequential traversal, one for each feature, in the order.
+    They are the checks of the sequential traversal: a feature with the irrelevant ones before it.
     """
     irrelevant = set(explanation.irrelevant)
     free: list[int] = []

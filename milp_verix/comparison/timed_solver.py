@@ -29,7 +29,7 @@ class SolverClock:
 
 
 def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
-    """Return the solver called ``name``, whose sessions add what they take to ``clock``.
+    """Return the solver called ``name``, whose sessions add their seconds to ``clock``.
 
     Raises as :func:`milp_verix.solvers.resolve_solver` does.
     """
@@ -58,7 +58,7 @@ class _TimedSolver:
 
 
 class _TimedSession:
-    """A session with a clock; whatever takes no time is the session's own."""
+    """A session with a clock; attributes that take no time are the session's own."""
 
     def __init__(self, session: Session, clock: SolverClock) -> None:
         self._session = session

@@ -1,7 +1,7 @@
 """The smallest contrastive explanation, with a proof: one program for each rival.
 
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
-what they add, bisect for the fewest of them that do, put back what is not needed. Over an L∞ ball,
+what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
 checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
 each margin (``models.contrast``) looks for fewer, and its dual bound proves that there
 are none. A set that the program proposes counts only with a counterfactual that onnxruntime
@@ -39,7 +39,7 @@ _EQUAL = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveProgress:
-    """The cost of the best contrast so far, None before the first, and what none can be below."""
+    """The cost of the best contrast so far, None before the first, and the proven lower bound."""
 
     cost: float | None
     lower_bound: float
@@ -47,7 +47,7 @@ class ContrastiveProgress:
 
 
 class ContrastSearch:
-    """The best contrast, what is proven of each rival, and what stands in the way of a proof.
+    """The best contrast, the bound proven for each rival, and the reasons why a proof is missing.
 
     ``on_change`` is called when there is a better contrast, and after each program.
     """
@@ -84,7 +84,7 @@ class ContrastSearch:
 
     @property
     def lower_bound(self) -> float:
-        """No contrast costs less."""
+        """A proven lower bound: no contrast costs less."""
         # the input itself is no counterfactual, so that one feature at least must change
         least = float(np.min(self._costs))
         proven = min(self._bounds.values(), default=least)
@@ -96,11 +96,11 @@ class ContrastSearch:
 
     @property
     def proven(self) -> bool:
-        """Whether no contrast is cheaper than the best, or there is none at all."""
+        """True if it is proven that no contrast is cheaper than the best, or that there is none."""
         return self.robust or (self.best is not None and self.lower_bound >= self._cost(self.best))
 
     def run(self, progress: Callable[[ContrastiveProgress], None] | None) -> None:
-        """Search until every rival is settled, or there is nothing to find."""
+        """Search until every rival's bound meets the best contrast, or there is nothing to find."""
         subsets = self._subsets
         self._progress = progress
         rivals = self._rivals()
@@ -126,7 +126,7 @@ class ContrastSearch:
             self.stopped = TIME_LIMIT
 
     def _settle(self, rival: int, share: float) -> None:
-        """Solve programs for a rival until it is settled, or ``share`` seconds have passed."""
+        """Solve programs for a rival until its bound meets the best, or for ``share`` seconds."""
         deadline = time.monotonic() + min(share, self._subsets.seconds)
         more = True
         while more and self._open(rival) and time.monotonic() < deadline:
@@ -144,7 +144,7 @@ class ContrastSearch:
         return float(np.sum(self._costs[sorted(self._subsets.changed(verdict))]))
 
     def _rivals(self) -> list[int]:
-        """Return the margins that something in the ball may raise above zero."""
+        """Return the margins that bounds over the ball do not keep below zero."""
         subsets = self._subsets
         try:
             bounds = subsets.whole_ball().bounds
@@ -162,7 +162,7 @@ class ContrastSearch:
         return rivals
 
     def _bisect(self) -> None:
-        """Raise the lower bound by checks of all that features within a budget can do."""
+        """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""
         subsets = self._subsets
         if self.best is None or subsets.problem.ball.norm != "linf":
             return
@@ -186,7 +186,7 @@ class ContrastSearch:
             self._report()
 
     def _exists(self) -> bool:
-        """Whether some change of all features changes the prediction; says what is proven."""
+        """Return whether a change of all features changes the prediction; keep what is proven."""
         verdict = self._subsets.check(self._subsets.everything)
         if verdict.violated:
             self._offer(verdict)
@@ -239,7 +239,7 @@ class ContrastSearch:
         return not broken and self._judge(chosen, asked.input.at(result.point))
 
     def _contrast(self, rival: int, limit: float) -> Contrast | None:
-        """Return the question about a rival and sets within ``limit``, None where bounds answer."""
+        """Return the question about a rival and sets within ``limit``; None if bounds decide it."""
         subsets = self._subsets
         if self._bounded is None or self._bounded[0] != limit:
             region = self._region
@@ -262,7 +262,7 @@ class ContrastSearch:
         )
 
     def _within(self, cost: float, seconds: float) -> Verdict:
-        """Decide whether features that cost so much may change the prediction, for all we know."""
+        """Return the verdict on all sets of that cost at once: a check over their knapsack ball."""
         with Oracle(
             budgeted(self._subsets.problem, self._costs, cost),
             self._solver,
@@ -279,9 +279,9 @@ class ContrastSearch:
         return contrast_program(contrast, ball, self._explanations)
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:
-        """Make a counterfactual of what a program proposes, or learn why there is none.
+        """Make a counterfactual of a program's proposal, or learn why there is none.
 
-        Returns whether the program would say something else now.
+        Returns whether the program has changed since it made the proposal.
         """
         subsets = self._subsets
         free = subsets.problem.features.coordinates(sorted(chosen))
@@ -311,7 +311,7 @@ class ContrastSearch:
             self.on_change()
 
     def _rounded(self, bound: float) -> float:
-        """Return a proven bound on costs, raised to the next whole one where all are whole."""
+        """Return a proven bound on costs, rounded up if all costs are whole numbers."""
         if not np.isfinite(bound):
             return bound
         return float(np.ceil(bound - _ROUNDING)) if self._whole else bound * (1 - 1e-9) - 1e-9

@@ -124,10 +124,10 @@ def contrastive(
 
 
 def unit_of(costs: FloatArray) -> float:
-    """Return what to count costs in, so that solvers see numbers near 1 and whole ones at best.
+    """Return a unit of costs that gives solvers numbers near 1, and whole numbers if possible.
 
-    Equal costs become 1 each. Others are divided by a power of two, or by what divides them all,
-    neither of which rounds.
+    Equal costs become 1 each. Different costs are divided by a power of two or by their common
+    divisor, neither of which rounds.
     """
     if np.all(costs == costs[0]):
         return float(costs[0])
@@ -139,7 +139,7 @@ def unit_of(costs: FloatArray) -> float:
 def _counted_in(
     unit: float, progress: Callable[[ContrastiveProgress], None]
 ) -> Callable[[ContrastiveProgress], None]:
-    """Return what tells ``progress`` costs that are counted in ``unit``."""
+    """Return a function that tells ``progress`` costs counted in ``unit``."""
 
     def show(state: ContrastiveProgress) -> None:
         cost = None if state.cost is None else state.cost * unit

@@ -1,4 +1,4 @@
-"""Small contrasts at once, by forward passes alone."""
+"""Small contrasts at once, found by forward passes alone."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from verix_encodings.arrays import FloatArray
 def greedy_contrasts(subsets: SubsetOracle, rival: int, costs: FloatArray) -> Iterator[Verdict]:
     """Yield counterfactuals that raise margin ``rival`` by fewer and fewer features.
 
-    The features are ranked by what they add to the margin, for their cost, at its highest point
-    that a climb over the whole ball finds; bisection looks for the fewest of the first of them
-    with which a climb still changes the prediction. At the deadline of ``subsets`` it ends.
+    A climb over the whole ball finds a point with a high margin. There the features are ranked by
+    their share in the margin for their cost; bisection looks for the shortest beginning of that
+    ranking with which a climb still changes the prediction. It ends at the deadline of ``subsets``.
     """
     problem, start = subsets.problem, subsets.centre
     region = problem.ball.region(problem.features.coordinates(sorted(subsets.everything)))

@@ -1,4 +1,4 @@
-"""A cheapest set of features that hits all sets known, by a solver: what to look at next."""
+"""A cheapest set of features that hits all known sets, by a solver: the next candidate."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,10 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a cover says: a cheapest set, None if none was found, and what none can be below.
+    """The result of a cover: a cheapest set, None if none was found, and a proven lower bound.
 
-    ``exhausted`` is the proof that no set is left, ``late`` says that the solver ran out of time.
+    ``exhausted`` is the proof that no such set exists; ``late`` says that the solver ran out of
+    time.
     """
 
     chosen: frozenset[int] | None

@@ -1,9 +1,9 @@
-"""What a few features can do, without saying which: a ball with a budget.
+"""The ball that some features of bounded cost can move in, whichever these are.
 
 A change of features that cost ``k`` together moves the coordinates by no more than a budget: over
 an L∞ ball, ``‖x' − x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that features of cost ``k`` have.
 So a check over the box with that L1 ball proves that every contrastive set costs more, with no
-binary for any feature; where the network is linear it loses nothing.
+binary for any feature; for a linear network it is exact.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class BudgetBall(Ball):
 
 
 def budgeted(problem: Problem, costs: FloatArray, cost: float) -> Problem:
-    """Return ``problem`` over all that features which cost ``cost`` together can do, and more.
+    """Return ``problem`` over a ball that holds every change of features of total cost ``cost``.
 
     The ball of ``problem`` must be one of L∞; ``costs`` has shape (features,).
     """

@@ -42,7 +42,7 @@ LIMIT = "limit"
 
 @dataclass(frozen=True, slots=True)
 class EnumerationProgress:
-    """How many minimal explanations of each kind were found."""
+    """Numbers of minimal explanations found so far, of each kind."""
 
     abductive: int
     contrastive: int
@@ -106,7 +106,7 @@ def enumerate_explanations(
         search = _Search(subsets, session)
 
         def snapshot() -> Callable[[], Enumeration]:
-            """Return what makes a result of the explanations found until now."""
+            """Return a function that makes a result of the explanations found by now."""
             abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
             statistics = statistics_of(
                 subsets.effort, subsets.checks, time.monotonic() - started, search.stopped
@@ -149,7 +149,7 @@ def _enumeration(
 
 
 class _Search:
-    """The explanations found, and the clauses that say which sets are decided.
+    """The explanations found, and the clauses that exclude decided sets.
 
     ``on_change`` is called when there is one more.
     """
@@ -176,7 +176,7 @@ class _Search:
         return len(self.abductive) + len(self.contrastive)
 
     def run(self, most: float, progress: Callable[[EnumerationProgress], None] | None) -> None:
-        """Decide one set after the other until none is left, or enough were found."""
+        """Decide one set after the other until all are decided, or enough were found."""
         while self.count < most:
             seconds = max(self._subsets.seconds, 0.0)
             proposal = propose(self._session, self._costs, self._clauses, seconds)
@@ -224,7 +224,7 @@ class _Search:
             self._explain(free)
 
     def _explain(self, free: frozenset[int]) -> None:
-        """Grow a robust set until what is outside is a minimal explanation."""
+        """Grow a robust set until the features outside of it are a minimal explanation."""
         subsets = self._subsets
         robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
         explanation = subsets.everything - robust
