@@ -18,7 +18,7 @@ from verix_encodings import crown_bounds, encode
 def cold_loop(problem: Problem, order: Sequence[int]) -> Found:
     """Run Algorithm 1 in ``order`` with cold solves."""
     started = time.monotonic()
-    margins = problem.question.margins(problem.network.ir)
+    margins = problem.margins
     irrelevant: list[int] = []
     solves = 0
     for feature in order:

@@ -127,7 +127,7 @@ def cells(solver: str, way: str, took: Taken, rebuilt: Taken) -> tuple[object, .
 
 def open_checks(problem: Problem, checks: tuple[tuple[int, ...], ...]) -> Iterator[Check]:
     """Yield the checks that CROWN bounds leave open."""
-    margins = problem.question.margins(problem.network.ir)
+    margins = problem.margins
     tolerances = milp_verix.Tolerances()
     for features in checks:
         free = problem.features.coordinates(features)
@@ -159,7 +159,7 @@ def measured(
     clock: Callable[[], float],
 ) -> dict[str, Taken]:
     """Decide every check in each way, in turns."""
-    margins = problem.question.margins(problem.network.ir)
+    margins = problem.margins
     whole = problem.ball.region(np.arange(problem.x.size))
     assert isinstance(whole, Interval)
     full = encode(margins, crown_bounds(margins, whole))
@@ -273,7 +273,7 @@ def judged(problem: Problem, encoding: Encoding, check: Check, result: SolveResu
     if constant - result.bound < -check.needed:
         return "h"
     if result.point is not None:
-        margins = problem.question.margins(problem.network.ir)
+        margins = problem.margins
         value = margins.evaluate(encoding.input.at(result.point))[check.index]
         return "v" if value > 0 else "u"
     return "u"

@@ -84,14 +84,13 @@ def _refutations(problem: Problem, run: Run) -> list[_Refutation]:
         witnesses = [v.witness for v in run.verdicts if v.witness is not None]
     else:
         witnesses = [found.input for found in run.explanation.counterfactuals.values()]
-    margins = problem.question.margins(problem.network.ir)
     found = []
     for witness in witnesses:
         changed = witness.reshape(-1) != problem.x
         moved = np.array([changed[list(group)].any() for group in problem.features.groups])
         point = witness.reshape(-1).astype(np.float64)
         try:
-            values = interval_bounds(margins, Interval(point, point))[-1].lower
+            values = interval_bounds(problem.margins, Interval(point, point))[-1].lower
         except OverflowError:
             continue  # a margin that float64 cannot tell refutes nothing
         index = int(np.argmax(values))

@@ -70,8 +70,7 @@ def encode_check(
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))
     region = problem.ball.region(coordinates)
-    margins = problem.question.margins(problem.network.ir)
-    found = bounds_within(resolve_bounds(bounds)[1], margins, region, NO_LIMIT)
+    found = bounds_within(resolve_bounds(bounds)[1], problem.margins, region, NO_LIMIT)
     ball = ball_encoding(region, quadratic=quadratic)
     relu = resolve_formulation(formulation).relu
-    return encode(margins, found, relu, ball, integer_of(segments, "segments"))
+    return encode(problem.margins, found, relu, ball, integer_of(segments, "segments"))

@@ -80,7 +80,7 @@ class Oracle:
         self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
         self._quadratic = True
-        self._margins: Network = problem.question.margins(problem.network.ir)
+        self._margins: Network = problem.margins
         self._settled = -np.inf
         self._retightened: RetightenedEncoding | None = None
         self._reuse = reuse

@@ -35,12 +35,10 @@ class SubsetOracle:
     def __init__(self, oracle: Oracle, deadline: float, check_seconds: float) -> None:
         self.problem = oracle.problem
         self.deadline = deadline
-        self.margins = self.problem.question.margins(self.problem.network.ir)
+        self.margins = self.problem.margins
         self.centre = self.problem.x.astype(np.float64)
         self.everything = frozenset(range(self.problem.features.count))
-        self.feature_of = np.zeros(self.centre.size, dtype=np.intp)
-        for feature, group in enumerate(self.problem.features.groups):
-            self.feature_of[group] = feature
+        self.feature_of = self.problem.features.of_coordinate
         self.robust: dict[frozenset[int], Verdict] = {}
         self.contrasts: dict[frozenset[int], Verdict] = {}
         self.effort = Effort()

@@ -35,7 +35,6 @@ def whole_ball(problem: Problem, deadline: Deadline = NO_LIMIT) -> WholeBall:
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
-    margins = problem.question.margins(problem.network.ir)
     region = problem.ball.region(np.arange(problem.x.size))
     # a pass that ends right after the deadline, with nothing left out, is finished
     stopped = False
@@ -45,5 +44,5 @@ def whole_ball(problem: Problem, deadline: Deadline = NO_LIMIT) -> WholeBall:
         stopped = stopped or deadline.passed()
         return stopped
 
-    bounds = crown_bounds(margins, region, late=late)
-    return WholeBall(margins, bounds, not stopped)
+    bounds = crown_bounds(problem.margins, region, late=late)
+    return WholeBall(problem.margins, bounds, not stopped)

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 """``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# no slots: the inverse of the partition is computed once
+@dataclass(frozen=True, eq=False)
 class Features:
     """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
 
@@ -32,6 +34,14 @@ class Features:
     def count(self) -> int:
         """Number of features."""
         return len(self.groups)
+
+    @cached_property
+    def of_coordinate(self) -> IntArray:
+        """The feature of each input coordinate, shape (d,)."""
+        found = np.zeros(sum(group.size for group in self.groups), dtype=np.intp)
+        for feature, group in enumerate(self.groups):
+            found[group] = feature
+        return frozen_indices(found)
 
     def coordinates(self, features: Sequence[int]) -> IntArray:
         """Return the flat coordinates of all of ``features``, ascending."""

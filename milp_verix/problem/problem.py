@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from milp_verix.problem.ball import Ball, Domain, make_ball
 from milp_verix.problem.features import Features, FeaturesLike, make_features, named
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
+from verix_encodings import Network
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# no slots: what is derived from the problem is computed once
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What every check, order and explanation of one prediction refers to.
 
@@ -38,6 +41,11 @@ class Problem:
     def x(self) -> NDArray[Any]:
         """The input explained, flat, in the network's own dtype."""
         return self.ball.centre
+
+    @cached_property
+    def margins(self) -> Network:
+        """The network whose outputs are the margins of the question; all below zero: kept."""
+        return self.question.margins(self.network.ir)
 
 
 def make_problem(

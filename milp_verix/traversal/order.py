@@ -162,11 +162,10 @@ def bound_sensitivity(problem: Problem, deadline: Deadline = NO_LIMIT) -> FloatA
     on the predicted score high come first. Here the bound is on the worst margin, which serves
     regression as well; shape (features,). Raises ``OutOfTimeError`` at the ``deadline``.
     """
-    margins = problem.question.margins(problem.network.ir)
     highest = np.empty(problem.features.count)
     for index, group in enumerate(problem.features.groups):
         deadline.check()
-        bounds = crown_bounds(margins, problem.ball.region(group), late=deadline.passed)
+        bounds = crown_bounds(problem.margins, problem.ball.region(group), late=deadline.passed)
         highest[index] = bounds[-1].upper.max()
     # the last of them may have been cut short
     deadline.check()
