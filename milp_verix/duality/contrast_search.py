@@ -22,6 +22,7 @@ from milp_verix.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
+from milp_verix.problem.objective import attainable, whole_numbers
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.solvers import Session, SolveStatus, Targets
@@ -31,7 +32,6 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
-_ROUNDING = 1e-6
 _STEP = 1e-3
 _EQUAL = 1e-6
 """Costs that are not whole numbers count as equal within this share of them."""
@@ -71,7 +71,7 @@ class ContrastSearch:
         self._solver, self._threads = solver
         self._tolerances = tolerances
         self._costs = costs
-        self._whole = bool(np.all(costs == np.round(costs)))
+        self._whole = whole_numbers(costs)
         self._bounds: dict[int, float] = {}
         self._bounded: tuple[float, Bounds] | None = None
         self._needed: list[float] = []
@@ -203,20 +203,22 @@ class ContrastSearch:
 
     def _round(self, rival: int, deadline: float) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
-        limit, enough = float(np.sum(self._costs)), np.inf
+        limit, target = float(np.sum(self._costs)), np.inf
         if self.best is not None:
             limit = self._cost(self.best) - (1.0 if self._whole else 0.0)
-            enough = limit + _STEP if self._whole else limit
+            target = limit + _STEP if self._whole else limit
+        # what costs more than the limit is not looked at
+        beyond = limit + 1.0 if self._whole else limit
         contrast = self._contrast(rival, limit)
         if contrast is None:
-            self._bounds[rival] = limit + 1.0 if self._whole else limit
+            self._bounds[rival] = beyond
             return False
         asked = self._program(contrast)
         session = self._session
         seconds = deadline - time.monotonic()
         if seconds <= 0:
             return False
-        targets = Targets(seconds=seconds, holds_above=enough, whole=self._whole)
+        targets = Targets(seconds=seconds, holds_above=target, whole=self._whole)
         try:
             session.load(asked.program)
             result = session.minimise(asked.cost, targets)
@@ -230,8 +232,8 @@ class ContrastSearch:
         elif asked.program.largest_big_m > session.largest_big_m:
             self._doubt(f"a big-M is beyond what proofs by {session.name} are trusted with")
         else:
-            # what costs more than the limit was not looked at
-            proven = min(self._rounded(result.bound), limit + 1.0 if self._whole else limit)
+            loose = result.bound if self._whole else result.bound * (1 - 1e-9) - 1e-9
+            proven = min(attainable(loose, whole=self._whole), beyond)
             self._bounds[rival] = max(self._bounds[rival], proven)
         if result.point is None or result.point[asked.surrendered] > 0.5:
             return False
@@ -309,9 +311,3 @@ class ContrastSearch:
         if self.best is None or self._cost(verdict) < self._cost(self.best):
             self.best = verdict
             self.on_change()
-
-    def _rounded(self, bound: float) -> float:
-        """Return a proven bound on costs, rounded up if all costs are whole numbers."""
-        if not np.isfinite(bound):
-            return bound
-        return float(np.ceil(bound - _ROUNDING)) if self._whole else bound * (1 - 1e-9) - 1e-9

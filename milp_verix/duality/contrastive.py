@@ -14,6 +14,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.problem import make_problem
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
@@ -131,7 +132,7 @@ def unit_of(costs: FloatArray) -> float:
     """
     if np.all(costs == costs[0]):
         return float(costs[0])
-    if np.all(costs == np.round(costs)) and np.max(costs) < _EXACT:
+    if whole_numbers(costs) and np.max(costs) < _EXACT:
         return float(np.gcd.reduce(costs.astype(np.int64)))
     return math.ldexp(1.0, math.frexp(float(np.max(costs)))[1] - 1)
 

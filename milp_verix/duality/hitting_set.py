@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.errors import SolverError
+from milp_verix.problem.objective import attainable
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.cover import Clause, cover_program
@@ -45,9 +46,7 @@ def propose(
     except SolverError:
         return Proposal(None, 0.0, exhausted=False)
     broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
-    bound = 0.0 if broken else max(result.bound, 0.0)
-    if whole:
-        bound = float(np.ceil(bound - _ROUNDING))
+    bound = attainable(0.0 if broken else max(result.bound, 0.0), whole=whole)
     if bound > float(np.sum(costs)) + _ROUNDING:
         return Proposal(None, bound, exhausted=True)
     if broken or result.point is None or result.point[cover.surrendered] > 0.5:

@@ -21,6 +21,19 @@ Cutoff: TypeAlias = Callable[[], float]
 """The bound from which on nothing further is asked for; it sinks with the best explanation."""
 
 
+def whole_numbers(costs: FloatArray) -> bool:
+    """Return whether every cost is a whole number, and so the cost of every set."""
+    return bool(np.all(costs == np.round(costs)))
+
+
+def attainable(bound: float, *, whole: bool) -> float:
+    """Round ``bound`` up to the next whole number if all costs are ``whole``.
+
+    A bound by so little above one that it may be rounding stays with it.
+    """
+    return float(np.ceil(bound - _ROUNDING)) if whole and np.isfinite(bound) else bound
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
     """``costs``, ``must`` and ``must_not``, each with an entry for each feature.
@@ -34,7 +47,7 @@ class Objective:
     whole: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "whole", bool(np.all(self.costs == np.round(self.costs))))
+        object.__setattr__(self, "whole", whole_numbers(self.costs))
 
     @property
     def least(self) -> FloatArray:
@@ -56,10 +69,8 @@ class Objective:
         return float(self.costs[chosen].sum())
 
     def attainable(self, bound: float) -> float:
-        """Round ``bound`` up to an attainable cost."""
-        if not np.isfinite(bound):
-            return bound
-        return float(np.ceil(bound - _ROUNDING)) if self.whole else max(bound, 0.0)
+        """Round ``bound`` up to an attainable cost; none is below zero."""
+        return max(attainable(bound, whole=self.whole), 0.0)
 
     def cutoff(self, cost: float, gap: float) -> float:
         """Return the bound that proves ``cost`` up to the relative ``gap``."""
