@@ -14,10 +14,11 @@ from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import Problem
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.bounds.norm_ball import filled_up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BudgetBall(Ball):
+class KnapsackBall(Ball):
     """An L∞ ball, its claims about moves of at most ``budget`` in L1; witnesses may go beyond."""
 
     budget: float
@@ -35,12 +36,10 @@ def budgeted(problem: Problem, costs: FloatArray, cost: float) -> Problem:
     ball = problem.ball
     room = np.maximum(ball.outer.upper - ball.centre, ball.centre - ball.outer.lower)
     rooms = np.array([room[group].sum() for group in problem.features.groups])
-    # the knapsack with fractions of features: those of the most room by cost first
-    order = np.argsort(-rooms / costs, kind="stable")
-    before = np.cumsum(costs[order]) - costs[order]
-    shares = np.clip((cost - before) / costs[order], 0.0, 1.0)
-    budget = float(np.sum(shares * rooms[order])) * (1 + relative_error(room.size))
-    within = BudgetBall(
+    # the knapsack with fractions of features
+    fractions = filled_up(rooms / costs, costs, cost) / costs
+    budget = float(np.sum(fractions * rooms)) * (1 + relative_error(room.size))
+    within = KnapsackBall(
         ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper, budget
     )
     return replace(problem, ball=within)

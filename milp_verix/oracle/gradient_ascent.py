@@ -5,15 +5,63 @@ the largest ``g·v``, go to the best of ``x + t (v − x)`` for ``t = 1, ½, ¼,
 convex, so every point lies in it; none is believed before onnxruntime was run on it.
 """
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
+from verix_encodings.network.batch import batch_values
 
 _STEPS = 8
-_SHARES = 0.5 ** np.arange(12)
+_SHARES = tuple(0.5 ** np.arange(12))
+
+AtPoints: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]
+"""What a climb asks at the columns of points, shape (d, N), and the numbers of their climbs, (N,).
+
+Values have the shape (N,), gradients (d, N).
+"""
+
+
+def frank_wolfe(
+    points: FloatArray,
+    values: AtPoints,
+    gradients: AtPoints,
+    farthest: Callable[[FloatArray], FloatArray],
+    *,
+    steps: int = _STEPS,
+    shares: Sequence[float] = _SHARES,
+    gain: float = 0.0,
+    late: Late = never,
+) -> tuple[FloatArray, FloatArray]:
+    """Climb from each column of ``points``, shape (d, N), all at once, for so many ``steps``.
+
+    ``farthest`` returns the points of a convex set along gradients, both (d, N), such as
+    ``Region.farthest``; a step goes a share of ``shares`` of the way there. A climb ends where no
+    share gains more than ``gain``, and all end once ``late()``. Returns the points reached and
+    their values, (N,), no less than those of ``points``.
+    """
+    points, running = points.copy(), np.arange(points.shape[1])
+    reached = values(points, running)
+    for _ in range(steps):
+        if late():
+            break
+        start = points[:, running]
+        ends = farthest(gradients(start, running))
+        tried = np.concatenate([start + share * (ends - start) for share in shares], axis=1)
+        found = values(tried, np.tile(running, len(shares))).reshape(len(shares), -1)
+        best = np.argmax(found, axis=0)
+        value = found[best, np.arange(running.size)]
+        better = value > reached[running] + gain
+        if not better.any():
+            break
+        picked = best[better] * running.size + np.flatnonzero(better)
+        running = running[better]
+        points[:, running], reached[running] = tried[:, picked], value[better]
+    return points, reached
 
 
 def only(network: Network, output: int) -> Network:
@@ -55,16 +103,11 @@ def climb(
     A point outside is pulled in first. Once ``late()``, the climb ends where it is.
     """
     one_output = only(network, output)
-    x = pulled_in(region, point)
-    best = one_output.evaluate(x)[0]
-    for _ in range(_STEPS):
-        if late():
-            break
-        target = region.farthest(gradient(one_output, x))
-        steps = [x + share * (target - x) for share in _SHARES]
-        reached = [one_output.evaluate(step)[0] for step in steps]
-        index = int(np.argmax(reached))
-        if not reached[index] > best:
-            break
-        x, best = steps[index], reached[index]
-    return x
+    points, _ = frank_wolfe(
+        pulled_in(region, point)[:, None],
+        lambda x, _: batch_values(one_output, x)[-1][0],
+        lambda x, _: gradient(one_output, x[:, 0])[:, None],
+        region.farthest,
+        late=late,
+    )
+    return points[:, 0]

@@ -40,7 +40,10 @@ class Region(Protocol):
         """Return the upper bounds of :meth:`extremes` alone."""
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return a point of the set where ``way·x`` is largest, up to rounding; shape (d,)."""
+        """Return a point of the set where ``way·x`` is largest, up to rounding; shape (d,).
+
+        For ways that are columns, shape (d, N), the points are the columns of the result.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +92,8 @@ class Interval:
         return self.extremes(matrix)[1]
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return the point of the box where ``way·v`` is largest, shape (d,)."""
-        return np.where(way > 0, self.upper, self.lower)
+        """Return the point of the box where ``way·v`` is largest, (d,); or (d, N) of columns."""
+        return np.where(way.T > 0, self.upper, self.lower).T
 
 
 Bounds: TypeAlias = tuple[Interval, ...]

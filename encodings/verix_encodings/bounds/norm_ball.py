@@ -68,19 +68,22 @@ class NormBall:
         return np.concatenate(parts)
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return a point where ``way·x`` is largest, shape (d,).
+        """Return a point where ``way·x`` is largest, shape (d,); one a column for ways (d, N).
 
-        It lies in the box; its distance from the centre may be off by rounding.
+        It lies in the box; its distance from the centre may be off by rounding. Coordinates in
+        which a way is zero stay at the centre. Moves ``δ`` instead of points ``x`` are those of a
+        ball around zero: ``NormBall(Interval(lower, upper), zeros, radius, norm)``.
         """
+        ways = np.atleast_2d(way.T)
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
-        weight, room = np.abs(way), np.where(way > 0, up, down)
+        weight, room = np.abs(ways), np.where(ways > 0, up, down)
         if self.norm == 1:
-            moves = _filled_l1(weight, room, self.radius)
+            moves = filled_up(weight, room, self.radius)
         else:
             unit, share = _scaled(room, self.radius)
             moves = unit * _filled_l2(weight, share)
-        moved = self.centre + np.sign(way) * moves
-        return np.asarray(np.clip(moved, self.box.lower, self.box.upper))
+        moved = self.centre + np.sign(ways) * moves
+        return np.clip(moved, self.box.lower, self.box.upper).T.reshape(way.shape)
 
     def _reach(self, rows: FloatArray) -> FloatArray:
         """Bound ``c·(x − x₀)`` over the ball from above, for each row ``c``."""
@@ -143,23 +146,28 @@ def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
     return total
 
 
-def _filled_l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
-    """Use up the radius coordinate by coordinate, those with the largest weight first."""
-    order = np.argsort(-weight, kind="stable")
-    before = np.cumsum(room[order]) - room[order]
+def filled_up(weight: FloatArray, room: FloatArray, total: float) -> FloatArray:
+    """Use up ``total`` entry by entry, in each row those with the largest ``weight`` first.
+
+    Returns ``t`` with the largest ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``Σ t_i ≤ total``; all
+    have the same shape, (d,) or (N, d).
+    """
+    order = np.argsort(-weight, axis=-1, kind="stable")
+    ordered = np.take_along_axis(room, order, axis=-1)
+    before = np.cumsum(ordered, axis=-1) - ordered
     filled = np.empty_like(room)
-    filled[order] = np.clip(radius - before, 0.0, room[order])
+    np.put_along_axis(filled, order, np.clip(total - before, 0.0, ordered), axis=-1)
     return filled
 
 
 def _filled_l2(weight: FloatArray, room: FloatArray) -> FloatArray:
-    """Go along the weights, fix the coordinates that hit their end, repeat with others; ε = 1."""
-    at_end = np.zeros(weight.size, dtype=bool)
+    """Go along each row of weights, fix the coordinates that hit their end, repeat; ε = 1."""
+    at_end = np.zeros(weight.shape, dtype=bool)
     while True:
-        left = max(1.0 - float(np.sum(room[at_end] ** 2)), 0.0)
-        others = float(np.linalg.norm(weight[~at_end]))
-        scale = np.sqrt(left) / others if others else 0.0
+        left = 1.0 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)
+        others = np.linalg.norm(np.where(at_end, 0.0, weight), axis=1, keepdims=True)
+        scale = np.sqrt(np.maximum(left, 0.0)) / np.where(others > 0, others, np.inf)
         beyond = ~at_end & (weight * scale > room)
         if not beyond.any():
-            return np.asarray(np.where(at_end, room, weight * scale))
+            return np.where(at_end, room, weight * scale)
         at_end |= beyond
