@@ -164,3 +164,21 @@ def test_extreme_radii(norm: int, radius: float) -> None:
 def test_what_is_no_ball(norm: int, radius: float, centre: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NormBall(Interval(np.zeros(1), np.ones(1)), np.array(centre), radius, norm)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_farthest_points_reach_the_bounds_column_by_column(seed: int, norm: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, norm)
+    ways = rng.normal(size=(5, 7)) * (rng.random((5, 7)) < 0.8)
+    found = ball.farthest(ways)
+    for way, point, highest in zip(ways.T, found.T, ball.greatest(ways.T), strict=True):
+        np.testing.assert_allclose(point, ball.farthest(way), atol=1e-12)
+        assert way @ point == pytest.approx(highest, abs=1e-7)
+        assert np.all((ball.box.lower <= point) & (point <= ball.box.upper))
+        assert np.linalg.norm(point - ball.centre, ord=norm) <= ball.radius + 1e-9
+    corners = ball.box.farthest(ways)
+    for way, corner in zip(ways.T, corners.T, strict=True):
+        np.testing.assert_array_equal(corner, ball.box.farthest(way))
+        assert way @ corner >= way @ ball.centre
