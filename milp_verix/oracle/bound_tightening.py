@@ -41,7 +41,8 @@ from verix_encodings import (
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.crown import readers_of, undecided
 from verix_encodings.bounds.interval import Late
-from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error, safe_lower_bound
+from verix_encodings.proofs.obbt import tightened_range
+from verix_encodings.proofs.safe_bound import SafeBound, encoding_error, evaluation_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def bounds_within(
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """An open session, when it must end, and what one solve proves.
+    """An open session, and when it must end.
 
     The budget is one for programs: CROWN's bounds, which they begin with, end by ``late`` alone.
     """
@@ -156,17 +157,6 @@ class _Programs:
         self.session.load(encoding.program if integer else encoding.program.relaxed)
         limit = min(self.session.largest_big_m, self.method.tolerances.largest_big_m)
         return not integer or encoding.largest_big_m <= limit
-
-    def least(self, encoding: Encoding, cost: FloatArray, off: float, error: float) -> float:
-        """Bound ``cost·v`` over the program loaded from below; -inf where nothing is proven.
-
-        ``error`` bounds the rounding in rows and cost, ``off`` how far a bound is off that a solver
-        reports without duals.
-        """
-        result = self.session.minimise(cost, Targets(seconds=max(self.left, 0.0)))
-        if result.duals is not None:
-            return safe_lower_bound(encoding.program, cost, result.duals, error)
-        return result.bound - off - error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,27 +223,36 @@ def _over_program(
     *,
     integer: bool,
 ) -> Interval:
-    """Tighten the outputs ``rows`` of a program until the budget is spent."""
-    lower, upper = known.lower.copy(), known.upper.copy()
+    """Tighten the outputs ``rows`` of a program until the budget is spent, or the solver fails."""
     if not (encoding.program.columns and programs.load(encoding, integer=integer)):
         return known
-    for row in rows:
-        cost, constant = encoding.output.row(int(row), encoding.program.columns)
-        magnitude = float(known.magnitude[row])
-        # the expression of the neuron is rounded as the rows are, and so are the sums below
-        slack = errors.row + 1e-15 * (magnitude + abs(constant))
-        off = max(programs.method.tolerances.decisive(magnitude), float(errors.outputs[row]))
+    safe, failed = SafeBound(encoding.program), False
+
+    def least(row: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
+        nonlocal failed
         try:
-            low = constant + programs.least(encoding, cost, off, errors.row) - slack
-            high = constant - programs.least(encoding, -cost, off, errors.row) + slack
+            result = programs.session.minimise(cost, Targets(seconds=max(programs.left, 0.0)))
         except SolverError:
-            break
-        low, high = max(low, known.lower[row]), min(high, known.upper[row])
-        if low <= high:
-            lower[row], upper[row] = low, high
-        if programs.left <= 0:
-            break
-    return Interval(lower, upper)
+            failed = True
+            return -np.inf, None
+        magnitude = float(known.magnitude[row])
+        if result.duals is not None:
+            bound = safe.lower(cost, result.duals, errors.row)
+        else:
+            noise = programs.method.tolerances.decisive(magnitude)
+            bound = result.bound - max(noise, float(errors.outputs[row])) - errors.row
+        # the expression of the neuron is rounded as the rows are, and so is this sum
+        slack = errors.row + 1e-15 * (magnitude + abs(constant))
+        return constant + bound - slack, result.point
+
+    return tightened_range(
+        encoding.output,
+        known,
+        rows.tolist(),
+        least,
+        encoding.program.columns,
+        late=lambda: failed or programs.left <= 0,
+    )
 
 
 def _intersections(known: Bounds, again: Bounds) -> list[Interval]:
