@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from verix_encodings.arrays import FloatArray
+
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
@@ -29,3 +33,7 @@ class Tolerances:
     def decisive(self, magnitude: float) -> float:
         """The least distance from zero at which a bound on a margin of this magnitude counts."""
         return max(self.margin, self.relative_margin * magnitude)
+
+    def needed(self, magnitudes: FloatArray) -> FloatArray:
+        """Return for each magnitude of a margin how far below zero a bound on it must be."""
+        return np.array([self.decisive(float(magnitude)) for magnitude in magnitudes])

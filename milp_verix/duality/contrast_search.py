@@ -152,9 +152,9 @@ class ContrastSearch:
             self._doubt(str(error))
             return []
         # solvers compute in float64: a margin that is off by more must not be cut off
-        needed = evaluation_error(subsets.margins, bounds)
-        for margin, size in enumerate(bounds[-1].magnitude):
-            needed[margin] = max(needed[margin], self._tolerances.decisive(float(size)))
+        needed = np.maximum(
+            evaluation_error(subsets.margins, bounds), self._tolerances.needed(bounds[-1].magnitude)
+        )
         self._needed = needed.tolist()
         rivals = np.flatnonzero(bounds[-1].upper >= -needed).tolist()
         # the input itself is no counterfactual, so that one feature at least must change

@@ -56,7 +56,7 @@ class MarginCheck:
     the session takes the quadratic row of an L2 ball as it is, ``lp_only`` that phases need not be
     decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
     activation at last. ``retightened`` is restricted to ``bounds`` instead of encoding the network
-    again, see ``retightened.retightened_encoding_of``. ``worst`` holds, for each margin asked
+    again, see ``preparation.retightened_encoding_of``. ``worst`` holds, for each margin asked
     about, its highest value seen and the input there.
     """
 

@@ -5,6 +5,7 @@ mixed-integer program (:mod:`~milp_verix.oracle.margin_check`) or its linear rel
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -14,30 +15,28 @@ from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.oracle.live import retightened_encoding_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.margin_check import MarginCheck
+from milp_verix.oracle.preparation import Preparation, notes_on, prepared
+from milp_verix.oracle.reopening import ReopeningSession
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.stage_clock import StageClock
-from milp_verix.oracle.whole_ball import WholeBall, whole_ball
+from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
-from milp_verix.solvers import Session, open_session, why_auto
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
     BoundMethod,
     Bounds,
     Formulation,
     Interval,
-    Network,
     NormBall,
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-from verix_encodings.models.retightened import RetightenedEncoding
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
 
@@ -48,11 +47,11 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 class Oracle:
     """Answers checks on one problem; keeps the solver's session and whatever checks share.
 
-    The session opens at once, so a solver that is missing shows before anything is computed
-    (``SolverUnavailableError``); one that fails later costs the check that it failed in, and the
-    next check opens a fresh one. Bounds over the whole ball are computed by :meth:`prepare`, at the
-    first check unless it was called before. ``checks`` counts those answered so far, ``effort`` is
-    what they took. Use as a context manager, or call :meth:`close`.
+    The session opens at once, see :class:`~milp_verix.oracle.reopening.ReopeningSession`; one that
+    fails later costs the check that it failed in, and the next check opens a fresh one. Bounds over
+    the whole ball are computed by :meth:`prepare`, at the first check unless it was called before.
+    ``checks`` counts those answered so far, ``effort`` is what they took. Use as a context manager,
+    or call :meth:`close`.
     """
 
     def __init__(
@@ -74,29 +73,21 @@ class Oracle:
             known = ", ".join(EXACTNESS)
             raise InputError(f"unknown exactness {exactness!r}; choose one of {known}")
         self.exactness = exactness
-        self._solver = solver
-        self._threads = integer_of(threads, "threads")
+        threads = integer_of(threads, "threads")
         self.bounds, self._bound_method = resolve_bounds(bounds)
         self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
         self._quadratic = True
-        self._margins: Network = problem.margins
-        self._settled = -np.inf
-        self._retightened: RetightenedEncoding | None = None
         self._reuse = reuse
         self.checks = 0
         self.effort = Effort()
         self._prepared = not reuse
-        self._whole: Bounds | None = None
-        self.whole: WholeBall | None = None
-        self.proven = False
+        self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
-        self._session: Session | None = self._open()
-        self.solver = self._session.name
-        self.solver_version = self._session.version
-        self._earlier_notes: tuple[str, ...] = ()
-        if solver == "auto":
-            self._earlier_notes = why_auto(self.solver, self.formulation.needs)
+        self._solver = ReopeningSession(
+            solver, threads=threads, tolerances=self.tolerances, needed=self.formulation.needs
+        )
+        self.solver, self.solver_version = self._solver.name, self._solver.version
 
     def __enter__(self) -> "Oracle":
         return self
@@ -105,85 +96,49 @@ class Oracle:
         self.close()
 
     @property
+    def whole(self) -> WholeBall | None:
+        """Bounds on the margins over the whole ball; None where they are not known."""
+        return self._known.whole
+
+    @property
+    def proven(self) -> bool:
+        """Whether every margin is proven over the whole ball: then every check holds."""
+        return self._known.proven
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result should know about how it came about."""
-        return self._encoding_notes + self._solver_notes
-
-    @property
-    def _encoding_notes(self) -> tuple[str, ...]:
-        if self.exactness != "exact":
-            return (
-                f"exactness {self.exactness!r}: what holds is proven, and counterfactuals are "
-                "real, but a check that needs a mixed-integer program is undecided",
-            )
-        if self._margins.exact:
-            return ()
-        names = ", ".join(sorted(self._margins.smooth_functions))
-        return (
-            f"the activations {names} are enclosed by {self._segments} segments each: what holds "
-            "is proven, and counterfactuals are real, but a feature may be undecided for no "
-            "other reason than the enclosure; more segments decide more",
-        )
-
-    @property
-    def _solver_notes(self) -> tuple[str, ...]:
-        session = self._session
-        return self._earlier_notes + (session.notes if session else ())
+        margins = self._known.margins
+        return notes_on(margins, self.exactness, self._segments) + self._solver.notes
 
     def close(self) -> None:
         """Close the session."""
-        if self._session is not None:
-            self._earlier_notes = self._solver_notes
-            self._session.close()
-            self._session = None
+        self._solver.close()
 
     def prepare(self, deadline: Deadline = NO_LIMIT) -> WholeBall | None:
         """Bound the margins over the whole ball, once, as tightly as there is time for.
 
-        Margins that cannot reach zero anywhere in it are dropped for good. ``proven`` says whether
-        all of them are: then every check holds, however late. Returns the bounds; None where they
-        overflow, and without ``reuse``.
+        Margins that cannot reach zero anywhere in it are dropped for good. Returns the bounds; None
+        where they overflow, and without ``reuse``.
         """
         if self._prepared:
             return self.whole
-        try:
-            whole = whole_ball(self.problem, deadline)
-        except OverflowError:
-            self._prepared = True
-            self.forget(deadline)
-            return None
-        session = self._session = self._session or self._open()
-        upper, needed = self._upper_and_needed(whole.bounds)
-        open_ = ~(upper < -needed)
-        proven = not open_.any()
-        if proven:
-            open_[np.argmax(upper)] = True  # the one that decides the rest
-        left = whole.only(open_)
-        retightened = None
-        if not deadline.passed():
-            retightened = retightened_encoding_of(
-                self.problem, left.margins, self.formulation, session, left.bounds
+        session = self._solver.session
+        with suppress(OverflowError):
+            # what is interrupted here leaves nothing half done
+            self._known = prepared(
+                self.problem, self.formulation, session, self.tolerances, deadline
             )
-        # what was interrupted until here leaves nothing half done
-        self._settled = float(np.max(upper[~open_], initial=-np.inf))
-        self._margins, self._retightened, self.whole, self.proven = (
-            left.margins,
-            retightened,
-            whole,
-            proven,
-        )
-        if whole.finished and self._bound_method is crown_bounds:
-            self._whole = left.bounds
-        self._prepared, self.memory = True, None
+        self._prepared = True
         self.forget(deadline)
-        return whole
+        return self.whole
 
     def forget(self, deadline: Deadline = NO_LIMIT) -> None:
         """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
         self.memory = None
         if self._reuse:
             centre = self.problem.x.astype(np.float64)
-            self.memory = first_memory(self._margins, centre, deadline.passed)
+            self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
     def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` within ``seconds``."""
@@ -230,14 +185,14 @@ class Oracle:
         At the ``deadline`` it is the shortest that was found by then.
         """
         return shortest_violated(
-            self.problem, self._margins, irrelevant, block, verdict, late=deadline.passed
+            self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
         )
 
     def suppose(self, free: IntArray, inputs: FloatArray, deadline: Deadline = NO_LIMIT) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
         self.forget(deadline)
         if self.memory is not None:
-            worst = np.argmax(batch_values(self._margins, inputs)[-1], axis=1)
+            worst = np.argmax(batch_values(self._known.margins, inputs)[-1], axis=1)
             points = {margin: inputs[:, column] for margin, column in enumerate(worst.tolist())}
             unknown = np.full(worst.size, np.inf)
             self.memory = self.memory.proven(free, unknown, points)
@@ -270,19 +225,6 @@ class Oracle:
         self.effort += effort
         return replace(verdict, effort=effort)
 
-    def _open(self) -> Session:
-        return open_session(
-            self._solver,
-            threads=self._threads,
-            tolerances=self.tolerances,
-            needed=self.formulation.needs,
-        )
-
-    def _upper_and_needed(self, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds on the margins, and how far below zero each must be to count."""
-        needed = [self.tolerances.decisive(m) for m in bounds[-1].magnitude]
-        return bounds[-1].upper.copy(), np.array(needed)
-
     def _check(
         self, free: IntArray, deadline: Deadline, watch: StageClock, *, bounds_only: bool
     ) -> Verdict:
@@ -301,10 +243,8 @@ class Oracle:
                     return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
 
         watch.turn_to(Stage.BOUNDS)
-        bounds = self._whole if free.size == self.problem.x.size else None
-        if bounds is None:
-            bounds = bounds_within(self._bound_method, self._margins, region, deadline)
-        upper, needed = self._upper_and_needed(bounds)
+        bounds = self._bounds_over(free, region, deadline)
+        upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = Stage.BOUNDS
         if self.memory is not None and extra is not None and np.any(upper >= -needed):
             watch.turn_to(Stage.GROWTH)
@@ -322,7 +262,7 @@ class Oracle:
             if deadline.passed():
                 return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
             # solvers compute in float64, too: below this their bounds are noise
-            needed = np.maximum(needed, evaluation_error(self._margins, bounds))
+            needed = np.maximum(needed, evaluation_error(self._known.margins, bounds))
             margin_check = self._margin_check(free, region, bounds, deadline)
             order = open_[np.argsort(-upper[open_], kind="stable")]
             verdict = self._decide(margin_check, order, needed, upper, points)
@@ -331,18 +271,25 @@ class Oracle:
                 return replace(verdict, effort=effort)
         if self.memory is not None:
             self.memory = self.memory.proven(free, upper, points)
-        worst = max(float(np.max(upper, initial=-np.inf)), self._settled)
+        worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
+
+    def _bounds_over(
+        self, free: IntArray, region: Interval | NormBall, deadline: Deadline
+    ) -> Bounds:
+        left, crown = self._known.left, self._bound_method is crown_bounds
+        if crown and left is not None and left.finished and free.size == self.problem.x.size:
+            return left.bounds
+        return bounds_within(self._bound_method, self._known.margins, region, deadline)
 
     def _margin_check(
         self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: Deadline
     ) -> MarginCheck:
-        if self._session is None:
-            self._session = self._open()
+        session = self._solver.session
         return MarginCheck(
             self.problem,
-            self._margins,
-            self._session,
+            self._known.margins,
+            session,
             self.tolerances,
             self.formulation,
             self._segments,
@@ -350,8 +297,8 @@ class Oracle:
             region,
             bounds,
             deadline.at,
-            native=self._quadratic and "quadratic" in self._session.capabilities,
-            retightened=self._retightened,
+            native=self._quadratic and "quadratic" in session.capabilities,
+            retightened=self._known.retightened,
             lp_only=self.exactness == "relaxation",
         )
 
@@ -383,7 +330,7 @@ class Oracle:
             ):
                 late = Deadline(margin_check.deadline).passed
                 points[int(index)] = climb(
-                    self._margins, margin_check.region, worst[1], int(index), late
+                    self._known.margins, margin_check.region, worst[1], int(index), late
                 )
         if unknown is not None:
             return replace(unknown, effort=effort)

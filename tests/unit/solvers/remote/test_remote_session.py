@@ -250,7 +250,7 @@ def test_an_explanation_goes_on(
         sessions.append(RemoteSession(partial(Odd, habit, once)))
         return sessions[-1]
 
-    monkeypatch.setattr(sys.modules["milp_verix.oracle.oracle"], "open_session", opening)
+    monkeypatch.setattr(sys.modules["milp_verix.oracle.reopening"], "open_session", opening)
     found = explain(network, x, **options)
     for session in sessions:
         session._end()

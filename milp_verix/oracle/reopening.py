@@ -1,0 +1,43 @@
+"""A solver's session that is opened anew after a failure."""
+
+from collections.abc import Callable
+
+from milp_verix.solvers import Session, open_session, why_auto
+from milp_verix.tolerances import Tolerances
+
+
+class ReopeningSession:
+    """The session of a solver, for checks that go on after one of them broke it.
+
+    The first session opens at once, so a solver that is missing shows before anything is computed
+    (``SolverUnavailableError``). ``name`` and ``version`` are the solver's.
+    """
+
+    def __init__(
+        self, solver: str, *, threads: int, tolerances: Tolerances, needed: frozenset[str]
+    ) -> None:
+        self._open: Callable[[], Session] = lambda: open_session(
+            solver, threads=threads, tolerances=tolerances, needed=needed
+        )
+        self._session: Session | None = self._open()
+        self.name, self.version = self._session.name, self._session.version
+        self._earlier_notes = why_auto(self.name, needed) if solver == "auto" else ()
+
+    @property
+    def session(self) -> Session:
+        """The session, opened anew where the last one was closed."""
+        if self._session is None:
+            self._session = self._open()
+        return self._session
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the choice of the solver, and those of all sessions so far."""
+        return self._earlier_notes + (self._session.notes if self._session else ())
+
+    def close(self) -> None:
+        """Close the session, if one is open."""
+        if self._session is not None:
+            self._earlier_notes = self.notes
+            self._session.close()
+            self._session = None
