@@ -1,4 +1,4 @@
-"""The network under construction: nonlinear operators append to it, affine ones need not."""
+"""The network under construction; nonlinear operators append nodes to it."""
 
 from math import prod
 
@@ -29,7 +29,7 @@ class Builder:
         return value
 
     def known(self, x: Symbol) -> int | None:
-        """Return the index of the value that ``x`` became or is, None where it was folded away."""
+        """Return the index of the value that equals ``x``; None if ``x`` was folded away."""
         for known, value in self._affine:
             # a tensor that is only seen in another shape goes on with the very same terms
             if known.terms is x.terms and known.bias is x.bias:

@@ -23,8 +23,8 @@ class Known:
     """A tensor that does not depend on the network's input.
 
     ``array`` holds its values, floating-point ones in float64; ``dtype`` is their type in the
-    model. Each value is within the relative ``error`` of the one that the model defines in real
-    arithmetic; an error of 0 says that it is that one, and that ``dtype`` holds it.
+    model. Each value is within the relative ``error`` of its value in real arithmetic. An error of
+    0 says that it is exact, and that ``dtype`` holds it.
     """
 
     array: Constant
@@ -33,7 +33,7 @@ class Known:
 
     @property
     def is_float(self) -> bool:
-        """Whether the values are floating-point numbers."""
+        """True if the values are floating-point numbers."""
         return self.dtype.kind == "f"
 
 

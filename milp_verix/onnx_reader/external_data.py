@@ -11,7 +11,7 @@ from milp_verix.onnx_reader.messages import first_line
 
 
 def embed(model: onnx.ModelProto, folder: Path | None) -> None:
-    """Store in ``model`` itself every tensor that it keeps in a file in ``folder``.
+    """Store tensors that ``model`` keeps in files in ``folder`` in the model itself.
 
     These are initializers and the attributes of nodes, nested ones too. ``folder`` is None for a
     model without a file. Raises ``ModelError`` where a file is missing, damaged or outside of the

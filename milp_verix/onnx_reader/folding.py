@@ -1,7 +1,7 @@
-"""Nodes of constants alone, evaluated: the shape arithmetic and weights that exporters leave.
+"""Evaluation of nodes whose inputs are constant: shape arithmetic and computed weights.
 
 ONNX's reference implementation evaluates all but sums of products; floating-point numbers are in
-float64, and what is rounded is bounded by :mod:`~milp_verix.onnx_reader.rounding`.
+float64, and :mod:`~milp_verix.onnx_reader.rounding` bounds their rounding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ _Outline: TypeAlias = tuple[np.dtype[Any] | None, Shape | None]
 
 
 def fold(node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known]) -> list[Known]:
-    """Evaluate all outputs with a name of a node whose ``inputs`` (by name) are all constant.
+    """Evaluate the named outputs of a node whose ``inputs`` (by name) are all constant.
 
     Raises ``UnsupportedOperatorError`` for operators that are random, not numeric or not known to
     be accurate, and for results that are not; ``ModelError`` where a result would be huge or the
@@ -134,7 +134,7 @@ def _check_choice(node: NodeContext, floats: Sequence[Known]) -> None:
 
 
 def _widens(dtype: np.dtype[Any], to: np.dtype[Any] | None) -> bool:
-    """Whether a cast rounds nothing, so that it is no operation in real arithmetic."""
+    """Return whether a cast rounds nothing, so that it is no operation in real arithmetic."""
     return to is not None and to.kind == "f" and np.can_cast(dtype, to)
 
 
@@ -145,7 +145,7 @@ def _check_steps(
     result: Known,
     outlines: Sequence[_Outline],
 ) -> None:
-    """Raise where ``result``, of a step function, is not the same close to ``x``, or no number."""
+    """Raise if ``result``, of a step function, jumps close to ``x`` or is out of range."""
     if result.dtype.kind in "iu" and not np.array_equal(np.trunc(x.array), result.array):
         raise node.malformed(f"constants are out of the range of {result.dtype}")
     if not x.error:
@@ -213,7 +213,7 @@ def _alone(
     inputs: Sequence[onnx.ValueInfoProto],
     initializers: Sequence[onnx.TensorProto] = (),
 ) -> onnx.ModelProto:
-    """Return the model of one node."""
+    """Return a model that consists of one node."""
     outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in proto.output if name]
     graph = onnx.helper.make_graph([proto], "constant", inputs, outputs, initializers)
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", node.opset)])

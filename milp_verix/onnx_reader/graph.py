@@ -33,7 +33,7 @@ def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def nodes_for(graph: onnx.GraphProto, tensors: Iterable[str]) -> list[onnx.NodeProto]:
-    """Return the nodes that ``tensors`` depend on: in the graph's own order where that will do.
+    """Return the nodes that ``tensors`` depend on, in the graph's own order if that is valid.
 
     Raises ``ModelError`` for a cycle, and as :func:`producers_of` does.
     """

@@ -1,4 +1,4 @@
-"""A model as it is given: its bytes, their fingerprint, and the ONNX graph in them."""
+"""A model as the user gives it: its bytes, their fingerprint, and the ONNX graph in them."""
 
 import hashlib
 from os import PathLike
@@ -23,7 +23,7 @@ _LARGEST = 2**31
 def path_of(source: ModelSource) -> Path | None:
     """Return the path of the file that ``source`` names, None for a model in memory.
 
-    Raises ``InputError`` where it is none of what a :data:`ModelSource` can be.
+    Raises ``InputError`` for anything but a :data:`ModelSource`.
     """
     if isinstance(source, (bytes, onnx.ModelProto)):
         return None
@@ -36,7 +36,7 @@ def path_of(source: ModelSource) -> Path | None:
 
 
 def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
-    """Return a model of one's own and the SHA-256 of its bytes, without weights outside of it.
+    """Return a copy of the model that holds all of its weights, and the SHA-256 of its bytes.
 
     Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX, as
     :func:`path_of` does.

@@ -1,4 +1,4 @@
-"""What an operator knows about the node it computes, besides its inputs."""
+"""The node of the graph that an operator computes: its names and attributes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class NodeContext:
     builder: Builder = field(repr=False)
 
     def __str__(self) -> str:
-        """Return the operator with the node's name, or with what tells an unnamed node apart."""
+        """Return the operator with the node's name, or with its outputs if the node has no name."""
         if self.name:
             return f"{self.operator} {self.name!r}"
         return f"{self.operator} (unnamed, output {next(filter(None, self.outputs), '')!r})"

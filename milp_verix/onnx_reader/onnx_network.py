@@ -1,4 +1,4 @@
-"""A neural network in an ONNX file: the file itself, and what it means as a network of ReLUs."""
+"""A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ class OnnxNetwork:
     model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
     beside a file are not covered. ``input_shape`` has 1 for the batch;
     ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
-    ``output_name``, unless that holds labels or a map of them; then it is what they are made from,
-    inside the file, and the file is run that far. ``anchors`` are the values of ``ir`` that are
+    ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
+    they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     """
 
@@ -61,12 +61,12 @@ class OnnxNetwork:
 
     @property
     def name(self) -> str:
-        """The network's name in a result: that of its file, or that it is in memory."""
+        """The network's name in a result: its file's name, or a word for a model in memory."""
         return IN_MEMORY if self.path is None else self.path.name
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of a result should know about how the file was run."""
+        """Notes for readers of a result on how the file was run."""
         if self.scores_name == self.output_name:
             return ()
         return (

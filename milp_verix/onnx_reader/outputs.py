@@ -1,8 +1,8 @@
-"""Which tensor of a model holds the class scores, where its outputs are labels or maps of them.
+"""The tensor of class scores in a model whose outputs are labels or maps of them.
 
 scikit-learn's exporter, for one, ends a classifier in a label (ArgMax, ArrayFeatureExtractor, Cast)
-and a map from labels to probabilities (ZipMap). What these were made from is a tensor inside the
-model: the file is cut there, and what is left of it is run as it is.
+and a map from labels to probabilities (ZipMap). Both are made from a tensor inside the model: the
+file is cut there, and the part before it is run as it is.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ _BEFORE_LABELS = {
 
 
 def scores_of(graph: onnx.GraphProto, output: str | None) -> tuple[str, str]:
-    """Return the output to explain and the tensor with its scores: the same, but for labels.
+    """Return the output to explain and the tensor with its scores; they differ only for labels.
 
-    Without ``output``, the only one that is not a label. Raises ``ModelError`` where there are
-    several, or none; ``InputError`` where ``output`` is not one of them.
+    Without ``output`` it is the only one that is not a label. Raises ``ModelError`` if there are
+    several, or none; ``InputError`` if ``output`` is not an output of the model.
     """
     chosen = _chosen(graph, output)
     producers = {name: proto for proto in graph.node for name in proto.output}
@@ -41,7 +41,7 @@ def scores_of(graph: onnx.GraphProto, output: str | None) -> tuple[str, str]:
 
 
 def cut(model: onnx.ModelProto, tensors: Sequence[str]) -> onnx.ModelProto:
-    """Return ``model`` as far as the ``tensors``, which are its outputs."""
+    """Return the part of ``model`` that computes ``tensors``, which are its outputs."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
     kept = nodes_for(model.graph, tensors)
@@ -71,7 +71,7 @@ def _is_label(value: onnx.ValueInfoProto) -> bool:
 
 
 def _before_label(label: str, producers: dict[str, onnx.NodeProto]) -> str:
-    """Return what the ArgMax takes that ``label`` comes from, or ``label`` where there is none."""
+    """Return the input of the ArgMax that ``label`` comes from, or ``label`` without an ArgMax."""
     name = label
     for _ in producers:
         proto = producers.get(name)

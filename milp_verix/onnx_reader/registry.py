@@ -19,12 +19,12 @@ TailFunction: TypeAlias = Callable[..., Symbol | None]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An operator's function and what the registry checks before calling it.
+    """An operator's function and the conditions that the registry checks before calling it.
 
-    ``required`` and ``accepted`` count its inputs; ``attributes`` are those it understands;
-    ``keeps_scores`` says that it moves neither the order nor the values of class scores, so that
-    it may follow a Softmax; ``of_scores`` is what it does otherwise with scores whose Softmax or
-    Sigmoid was left out, if anything.
+    ``required`` and ``accepted`` count its inputs; ``attributes`` are those it understands.
+    ``keeps_scores`` says that it changes neither the order nor the values of class scores, so that
+    it may follow a Softmax. ``of_scores``, if any, is its function for scores whose Softmax or
+    Sigmoid was left out.
     """
 
     function: OperatorFunction
@@ -48,10 +48,10 @@ def operator(
 
     The function takes the :class:`NodeContext` and one parameter for each input, with ``None`` as
     the default of an optional one; ``*inputs`` takes any number. At least one of the inputs is a
-    :class:`Symbol`. It returns the first output, or a tuple of all that it computes; a model that
-    uses another output is refused. ``of_scores`` is called like the function, instead of it, where
-    a Softmax or Sigmoid was left out of an input; it returns None where it knows no better, and
-    then the Sigmoid becomes a node of the network and a Softmax is refused.
+    :class:`Symbol`. It returns the first output, or a tuple of all outputs that it computes; a
+    model that uses another output is refused. ``of_scores`` is called in the same way, instead of
+    the function, if a Softmax or Sigmoid was left out of an input. If it returns None, a Sigmoid
+    becomes a node of the network and a Softmax is refused.
     """
 
     def register(function: OperatorFunction) -> OperatorFunction:
@@ -100,7 +100,7 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
 
 
 def _applied(node: NodeContext, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Return the inputs with what was left out of them put back, as a node of the network."""
+    """Return the inputs with the Sigmoid left out of them put back, as a node of the network."""
     applied: list[Tensor | None] = []
     for x in inputs:
         if not isinstance(x, Symbol) or x.tail is None:

@@ -1,6 +1,6 @@
-"""Arithmetic on floating-point constants, with a bound on what it rounds.
+"""Arithmetic on floating-point constants, with a bound on its rounding.
 
-A network means what its stored weights give in real arithmetic. Sums of products are computed in
+A network means its stored weights in real arithmetic. Sums of products are computed in
 exact integers and rounded once, because a float64 sum has no bound that survives cancellation.
 """
 
@@ -116,14 +116,14 @@ def _summed(node: NodeContext, inputs: Sequence[Known | None]) -> Known:
 
 
 def _relative(spread: Constant, values: Constant) -> float:
-    """Return the greatest of ``spread / |values|``, where nought of nought is nought."""
+    """Return the greatest of ``spread / |values|``, with 0/0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(spread == 0, 0.0, spread / np.abs(values))
     return float(np.max(ratios, initial=0.0))
 
 
 def _held(values: Constant, exact: Constant, dtype: np.dtype[Any]) -> bool:
-    """Whether ``values`` are ``exact``, and ``dtype`` holds them."""
+    """Return whether ``values`` are ``exact``, and ``dtype`` holds them."""
     with np.errstate(over="ignore"):
         narrow = values.astype(dtype)
     return np.array_equal(narrow, values) and np.array_equal(_fractions(_whole(values)), exact)

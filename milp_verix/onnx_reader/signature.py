@@ -1,4 +1,4 @@
-"""What goes into a model and what comes out: names, shape and type."""
+"""The input and the output of a model: names, shape and type."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

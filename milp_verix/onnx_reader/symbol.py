@@ -1,7 +1,7 @@
-"""Symbolic tensors: what the reader knows about a tensor that depends on the network's input.
+"""Symbolic tensors: affine expressions for tensors that depend on the network's input.
 
 A :class:`Symbol` is an affine expression over values of the network, one row per element in C
-order. Affine operators compose symbols, which is how runs of them fold into one matrix. The
+order. Affine operators compose symbols, so that runs of them fold into one matrix. The
 rounding of a fold is bounded along the way, row by row, and every bound is widened by it.
 
 The functions here raise ``ValueError`` where shapes do not fit or the result would be too large;
@@ -37,8 +37,8 @@ MAX_NONZEROS = 2 * 10**8
 class Tail:
     """A node that was left out because it keeps the order of the class scores.
 
-    ``operator`` is its ONNX operator, ``label`` tells it apart from others in messages. Applied to
-    the scores one by one, ``function`` gives what the node computes; None where nothing does.
+    ``operator`` is its ONNX operator, ``label`` its name in messages. ``function``, applied to each
+    score, computes the node; None if no function of single scores does.
     """
 
     operator: str
@@ -51,10 +51,9 @@ class Symbol:
     """A tensor of ``shape`` whose flat elements are ``Σ_k terms[k] @ v_k + bias``.
 
     ``terms[k]`` has shape (size, size of ``v_k``), ``bias`` shape (size,). ``rounding[k]``, shape
-    (size,), bounds what the entries of each row of ``terms[k]`` are off by together,
-    ``bias_rounding`` what the bias is off by. ``tail`` is the Softmax or Sigmoid that was left out
-    on the way here, if any: the elements are then scores in the order of the real ones, not the
-    real ones.
+    (size,), bounds the sum of errors of the entries of each row of ``terms[k]``, ``bias_rounding``
+    the errors of the bias. ``tail`` is the Softmax or Sigmoid that was left out on the way here, if
+    any: the elements are then scores in the same order as the true ones.
     """
 
     shape: Shape
@@ -81,7 +80,7 @@ class Symbol:
 
     @property
     def finite(self) -> bool:
-        """Whether every coefficient is a finite number."""
+        """True if every coefficient is a finite number."""
         parts = (
             self.bias,
             self.bias_rounding,
@@ -220,7 +219,7 @@ def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) ->
 
     ``columns`` holds flat indices into ``x``, or -1 for a zero that ``x`` does not have (padding).
     The two arrays broadcast against each other; the last ``contracted`` axes, which must agree,
-    are the ones summed over. Dense layers, products of matrices and convolutions are all this.
+    are summed over. Dense layers, products of matrices and convolutions are of this form.
     """
     if columns.shape[-contracted:] != weights.shape[-contracted:]:
         raise ValueError(
@@ -261,7 +260,7 @@ def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
 
 
 def exact_value(x: Symbol) -> int | None:
-    """Return the index of the network's value that ``x`` is, element by element, if it is one."""
+    """Return the index of the network's value that equals ``x`` element by element, or None."""
     if len(x.terms) != 1 or x.bias.any():
         return None
     ((value, matrix),) = x.terms.items()

@@ -66,7 +66,7 @@ Watch: TypeAlias = Callable[[str, str, Symbol], None]
 def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = None) -> Trace:
     """Return the network that computes ``signature.scores_name``.
 
-    Only what this output needs is read, all of it in ``model`` itself. Raises
+    Only nodes that this output depends on are read, and only weights in ``model`` itself. Raises
     ``UnsupportedOperatorError`` or another ``ModelError`` that names the node, the tensor or the
     initializer in question.
     """
@@ -137,7 +137,7 @@ class _Tensors:
 
 
 def _bare(node: NodeContext, inputs: Sequence[Symbol | Known | None]) -> list[Tensor | None]:
-    """Return the inputs of an operator, without what is known of the rounding of constants."""
+    """Return the inputs of an operator, constants as plain arrays without their rounding."""
     if node.operator in _MAGNIFYING and any(isinstance(x, Known) and x.error for x in inputs):
         raise node.unsupported(
             "constants that it reads are computed and rounded, and it may magnify that; store "
@@ -187,7 +187,7 @@ def _opset(model: onnx.ModelProto) -> int:
 
 
 def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
-    """Return what the operator of ``proto`` knows about it.
+    """Return the context of the node ``proto`` for its operator.
 
     Raises ``ModelError`` where an attribute has no value.
     """

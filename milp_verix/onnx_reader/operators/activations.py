@@ -1,6 +1,6 @@
 """Piecewise linear activation functions, all of them affine maps of ReLUs.
 
-The chains are chosen so that what is between two ReLUs keeps the bounds that the function has:
+The chains are chosen so that values between two ReLUs keep the bounds of the function:
 interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``.
 """
 

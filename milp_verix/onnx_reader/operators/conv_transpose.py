@@ -69,7 +69,7 @@ def _matrix(
 
 
 def _positions(node: NodeContext, sizes: Shape, kernel: Shape) -> tuple[IntArray, Shape]:
-    """Return where each kernel entry lands from each position, -1 for what is cut, and the sizes.
+    """Return the target of each kernel entry from each position, -1 if it is cut, and the sizes.
 
     The positions have shape (product of sizes, product of kernel), flat in the output.
     """

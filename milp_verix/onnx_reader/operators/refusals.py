@@ -1,7 +1,7 @@
-"""Operators that are refused on purpose, and why: what no exact piecewise linear network computes.
+"""Operators that are refused on purpose, each with the reason and often a way out.
 
-An operator that is neither here nor in the registry is refused too, with the list of those that are
-supported.
+An operator that is neither here nor in the registry is refused too, with the list of supported
+ones.
 """
 
 _CURVED = "it is not piecewise linear, so no mixed-integer linear program computes it exactly"

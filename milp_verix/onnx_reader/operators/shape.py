@@ -57,7 +57,7 @@ def flatten(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Reshape", attributes=("shape", "allowzero"), keeps_scores=True)
 def reshape(node: NodeContext, x: Tensor, shape: Tensor | None = None) -> Tensor:
-    """The same elements in another shape: 0 keeps a dimension, -1 takes what is left."""
+    """The same elements in another shape: 0 keeps a dimension, -1 stands for the remaining size."""
     dims = node.constant_integers("shape", shape)
     if dims is None or any(dim < -1 for dim in dims):
         raise node.malformed(f"its shape is {dims}")

@@ -41,7 +41,7 @@ def mish(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Gelu", attributes=("approximate",))
 def gelu(node: NodeContext, x: Tensor) -> Tensor:
-    """``x Φ(x)``, or what is computed for it with tanh."""
+    """``x Φ(x)``, or its approximation by tanh."""
     form = node.text("approximate", "none")
     if form not in ("none", "tanh"):
         raise node.malformed(f"attribute 'approximate' is {form!r}, neither 'none' nor 'tanh'")

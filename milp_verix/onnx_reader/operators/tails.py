@@ -1,6 +1,7 @@
-"""What may end a network and be left out, because it keeps the order of the class scores.
+"""Operators at the end of a network that are left out, because they keep the order of scores.
 
-The scores go on, marked with what was left out: nothing may follow but what keeps their order too.
+The scores go on, marked with the operator left out: only operators that keep their order, too, may
+follow.
 """
 
 from dataclasses import replace
@@ -44,7 +45,7 @@ def sigmoid(node: NodeContext, x: Tensor) -> Tensor:
 
 
 def complement(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
-    """``1 − σ(s) = σ(−s)``: what exporters compute for the other of two classes."""
+    """``1 − σ(s) = σ(−s)``: the probability of the other of two classes, as exporters write it."""
     if isinstance(a, Symbol) or not isinstance(b, Symbol) or not np.all(a == 1):
         return None
     same_shape = np.broadcast_shapes(a.shape, b.shape) == b.shape
@@ -88,5 +89,5 @@ def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
 
 @operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)
 def normalizer(node: NodeContext, x: Tensor) -> Tensor:
-    """Refused where it is not among the scores at the end: a quotient is not piecewise linear."""
+    """Refuse a division by a norm before the end: a quotient is not piecewise linear."""
     raise node.unsupported("it divides by a norm that depends on the network's input")

@@ -18,8 +18,8 @@ WINDOW_ATTRIBUTES = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
 def windows(node: NodeContext, indices: IntArray, kernel: Shape) -> IntArray:
     """Return the entries of ``indices`` (N, C, *D) seen from each position of a sliding kernel.
 
-    The result has shape (N, C, *output, *kernel), with ``PADDING`` and ``BEYOND`` for what is not
-    there; both are negative.
+    The result has shape (N, C, *output, *kernel), with ``PADDING`` and ``BEYOND``, both negative,
+    for entries outside of the tensor.
     """
     sizes, count = indices.shape[2:], len(kernel)
     strides, dilations = positive(node, "strides", count), positive(node, "dilations", count)
