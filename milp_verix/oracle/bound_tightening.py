@@ -5,15 +5,15 @@ known so far, and ``z_i`` is minimised and maximised: over the linear relaxation
 the program itself (``milp``). The layers go in order, so each profits from those before it (Tjeng,
 Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CROWN, LP, MILP.
 
-What a bound rests on:
+Bounds rest on these proofs:
 
 - LP: the row duals alone, evaluated with rounding errors accounted for
-  (``proofs.safe_bound``), so that no tolerance of the solver enters. A solver that
-  gives no duals counts as a MILP solver does.
-- MILP: the solver's dual bound, widened by what separates a proof from noise everywhere else
-  (:meth:`~milp_verix.tolerances.Tolerances.decisive`), and only where the big-Ms can be trusted.
+  (``proofs.safe_bound``), so that no tolerance of the solver enters. A solver without duals is
+  treated as a MILP solver.
+- MILP: the solver's dual bound, widened by the margin between proof and noise
+  (:meth:`~milp_verix.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
 
-A solver that fails, and one that runs out of the time budget, leaves the bounds already proven.
+If a solver fails or runs out of time, the bounds proven by then are kept.
 """
 
 import time
@@ -57,7 +57,7 @@ class ProgramBounds:
     tolerances: Tolerances
 
     def __call__(self, network: Network, region: Region, seconds: float = np.inf) -> Bounds:
-        """Bound every value of ``network`` over ``region`` within ``seconds`` and the budget."""
+        """Bound every value of ``network`` over ``region``, within ``seconds`` at most."""
         deadline = time.monotonic() + min(self.seconds, seconds)
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
@@ -77,7 +77,7 @@ def lp_bounds(
 ) -> ProgramBounds:
     """Return the bound method that tightens CROWN's bounds by linear relaxations.
 
-    ``seconds`` is the budget for one network and ball, ``neurons`` how many of each layer are
+    ``seconds`` is the time for one network and ball, ``neurons`` the number of each layer that are
     tightened, the widest first (all by default). The outputs are tightened as well. Raises as
     :func:`~milp_verix.solvers.resolve_solver` does.
     """
@@ -96,7 +96,7 @@ def milp_bounds(
     """Return the bound method that tightens CROWN's bounds by mixed-integer programs.
 
     Arguments and errors are those of :func:`lp_bounds`. The outputs are bounded by the linear
-    relaxation only: to maximise them over the program is what a check does anyway.
+    relaxation only, since a check maximises them over the program anyway.
     """
     name = resolve_solver(solver).name
     return ProgramBounds(name, True, seconds, neurons, threads, tolerances or Tolerances())
@@ -127,7 +127,7 @@ def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
 def bounds_within(
     method: BoundMethod, network: Network, region: Region, deadline: Deadline
 ) -> Bounds:
-    """Call ``method``, with the deadline if it is one of ours that may take long."""
+    """Call ``method``, with the deadline if it is a method of ours that may take long."""
     if isinstance(method, ProgramBounds):
         return method(network, region, deadline.seconds)
     if method is crown_bounds:
@@ -137,9 +137,9 @@ def bounds_within(
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """An open session, and when it must end.
+    """An open session with its deadline.
 
-    The budget is one for programs: CROWN's bounds, which they begin with, end by ``late`` alone.
+    The time is for programs alone: CROWN's bounds, which come first, end by ``late``.
     """
 
     method: ProgramBounds
@@ -153,7 +153,7 @@ class _Programs:
         return self.deadline - time.monotonic()
 
     def load(self, encoding: Encoding, *, integer: bool) -> bool:
-        """Load the program or its relaxation; return whether its proofs count."""
+        """Load the program or its relaxation; return whether its big-Ms can be trusted."""
         self.session.load(encoding.program if integer else encoding.program.relaxed)
         limit = min(self.session.largest_big_m, self.method.tolerances.largest_big_m)
         return not integer or encoding.largest_big_m <= limit
@@ -161,7 +161,7 @@ class _Programs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Errors:
-    """Bounds on the rounding in any ``row`` of a program, and in its ``outputs`` as evaluated."""
+    """Bounds on the rounding in any ``row`` of a program, and in its evaluated ``outputs``."""
 
     row: float
     outputs: FloatArray
@@ -223,7 +223,7 @@ def _over_program(
     *,
     integer: bool,
 ) -> Interval:
-    """Tighten the outputs ``rows`` of a program until the budget is spent, or the solver fails."""
+    """Tighten the outputs ``rows`` of a program until the time is spent, or the solver fails."""
     if not (encoding.program.columns and programs.load(encoding, integer=integer)):
         return known
     safe, failed = SafeBound(encoding.program), False

@@ -1,4 +1,4 @@
-"""One check, as a function: does the prediction survive every perturbation of some features."""
+"""One check, as a function: whether the prediction survives every change of some features."""
 
 from collections.abc import Sequence
 
@@ -55,7 +55,7 @@ def check(
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: groups of coordinates, see :func:`milp_verix.problem.features.make_features`.
-        label: the class explained; it must be the one predicted.
+        label: the class explained; it must be the predicted one.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
@@ -67,11 +67,11 @@ def check(
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
-        segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
-            more, and take longer.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid: more
+            pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
-        tolerances: what separates a proof from noise.
+        tolerances: the distances that separate a proof from noise.
 
     Raises:
         InputError: an argument does not fit.

@@ -2,7 +2,7 @@
 
 Frank and Wolfe's method: with ``g`` the gradient at ``x`` and ``v`` the point of the region with
 the largest ``g·v``, go to the best of ``x + t (v − x)`` for ``t = 1, ½, ¼, …``. The region is
-convex, so every point lies in it; none is believed before onnxruntime was run on it.
+convex, so every point lies in it; a point counts only once onnxruntime was run on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -65,12 +65,12 @@ def frank_wolfe(
 
 
 def only(network: Network, output: int) -> Network:
-    """Return the network with one output alone."""
+    """Return the network with one of its outputs."""
     return network.then(np.eye(network.output_size)[[output]], np.zeros(1))
 
 
 def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, shape (d,); where it jumps, the middle between both sides.
+    """Return the gradient at ``x``, shape (d,); at a kink, the mean of both sides.
 
     NaN where the network overflows float64 at ``x``.
     """
@@ -100,7 +100,7 @@ def climb(
 ) -> FloatArray:
     """Return a point of ``region`` where one output is no less than at ``point``, often more.
 
-    A point outside is pulled in first. Once ``late()``, the climb ends where it is.
+    A point outside is pulled in first. Once ``late()``, the climb returns its current point.
     """
     one_output = only(network, output)
     points, _ = frank_wolfe(

@@ -1,4 +1,4 @@
-"""What known points say of the features that come next, at the cost of forward passes.
+"""Guesses on the features that come next, from known points and by forward passes.
 
 Along a traversal ``B`` only grows, so an input that changes the prediction and differs from ``x``
 in ``B ∪ {i}`` alone keeps ``i`` in the explanation for good, however far the traversal has come
@@ -6,8 +6,8 @@ when it is found. And from the worst point ``x*`` of margin ``j``, with its grad
 
     m_j(x* + d) ≈ m_j(x*) + g·d
 
-is exact until a phase changes: it picks the features worth a forward pass, and says how many
-features in a row may well be freed together. Nothing rests on it but where to look.
+is exact until a phase changes: it picks the features worth a forward pass, and estimates how many
+features in a row may be freed together. No proof rests on it.
 """
 
 import time
@@ -33,9 +33,9 @@ def flipped(
     features: Sequence[int],
     deadline: float = np.inf,
 ) -> Iterator[tuple[int, Verdict]]:
-    """Yield those of ``features`` that change the prediction from a worst point.
+    """Yield the ``features`` whose change, added to a worst point, changes the prediction.
 
-    ``memory`` is that of the set ``irrelevant``; ``deadline`` is in terms of ``time.monotonic()``.
+    ``memory`` belongs to the set ``irrelevant``; ``deadline`` is a time of ``time.monotonic()``.
     """
     expected = _expected(problem, memory)
     for feature in features:
@@ -61,7 +61,7 @@ def flipped(
 
 
 def _expected(problem: Problem, memory: Memory) -> FloatArray:
-    """Return what each margin is expected to reach with each feature freed; (m, features).
+    """Return the first-order estimate of each margin with each feature freed; (m, features).
 
     Infinite for L1 and L2, where one coordinate can move only at the cost of others.
     """
@@ -97,10 +97,10 @@ def shortest_violated(
     *,
     late: Late = never,
 ) -> tuple[int, Verdict]:
-    """Return the shortest prefix of ``block`` that turns out to be violated, by halving.
+    """Return the shortest prefix of ``block`` found to be violated, by halving.
 
-    ``verdict`` is that for the whole block: its witness is pulled into the ball of a prefix, and
-    climbs there. Once ``late()``, the shortest found by then is returned.
+    ``verdict`` is the one on the whole block: its witness is pulled into the ball of a prefix, and
+    climbs there. Once ``late()``, the shortest prefix so far is returned.
     """
     assert verdict.witness is not None
     lengths = [0, len(block)]

@@ -1,8 +1,9 @@
 """A check of margins: one program, maximised for one margin after the other.
 
-A margin holds only by a proven dual bound below zero. Where the ball is approximated from outside
-(L2 on a solver without quadratic rows), tangents cut off what lies outside until it decides. Smooth
-activations are enclosed by few segments first, and by as many as asked for where these do not do.
+A margin holds only by a proven dual bound below zero. If the ball is approximated from outside (L2
+on a solver without quadratic rows), tangents cut off points outside of it until the check decides.
+Smooth activations are enclosed by few segments first, and by as many as asked for if few do not
+suffice.
 """
 
 import time
@@ -52,12 +53,12 @@ class _Margin:
 class MarginCheck:
     """A check that ``margins`` stay below zero over ``region``, where coordinates ``free`` move.
 
-    ``bounds`` hold there; ``deadline`` is in terms of ``time.monotonic()``. ``native`` says that
-    the session takes the quadratic row of an L2 ball as it is, ``lp_only`` that phases need not be
-    decided: then the linear relaxation alone must prove the claim. ``segments`` enclose each smooth
-    activation at last. ``retightened`` is restricted to ``bounds`` instead of encoding the network
-    again, see ``preparation.retightened_encoding_of``. ``worst`` holds, for each margin asked
-    about, its highest value seen and the input there.
+    ``bounds`` hold there; ``deadline`` is a time of ``time.monotonic()``. ``native`` says that the
+    session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
+    alone must prove the claim. ``segments`` is the final number of pieces around each smooth
+    activation. ``retightened`` is restricted to ``bounds`` instead of encoding the network again,
+    see ``preparation.retightened_encoding_of``. ``worst`` holds, for each margin asked about, its
+    highest value seen and the input there.
     """
 
     problem: Problem
@@ -80,7 +81,7 @@ class MarginCheck:
     _encoding: Encoding | None = None
 
     def decide(self, index: int, needed: float) -> Verdict:
-        """Decide margin ``index``, which holds if it is proven to stay below ``-needed``."""
+        """Decide margin ``index``; it holds if it is proven to stay below ``-needed``."""
         effort = Effort()
         finer = [k for k in _COARSE if k < self.segments and not self.margins.exact]
         finer.append(self.segments)
@@ -128,7 +129,7 @@ class MarginCheck:
         )
 
     def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
-        """Decide one margin: first with early stops, then, if that leaves it open, without.
+        """Decide one margin with early stops; if these leave it open, without.
 
         Also returns the input that the solver ended at, if any.
         """
@@ -161,7 +162,7 @@ class MarginCheck:
         return replace(verdict, effort=effort), point
 
     def _input_at(self, encoding: Encoding, result: SolveResult) -> FloatArray | None:
-        """Return the input at the point of ``result``; ``SolverError`` for a point of no use."""
+        """Return the input at the point of ``result``; ``SolverError`` if it is not finite."""
         point, columns = result.point, encoding.program.columns
         if point is None:
             return None
@@ -176,7 +177,7 @@ class MarginCheck:
         result: SolveResult,
         point: FloatArray | None,
     ) -> Verdict:
-        """Turn what the solver said of ``margin`` into a verdict; ``point`` is its input."""
+        """Turn the solver's result on ``margin`` into a verdict; ``point`` is its input."""
         # the centre is always feasible, so a bound of +∞ is as broken as no number at all
         broken = result.status in _BROKEN or not result.bound < np.inf
         proven = np.inf if broken else margin.constant - result.bound
@@ -218,16 +219,16 @@ class MarginCheck:
         return replayed(self.problem, point, self.free)
 
     def _enclose(self, segments: int) -> None:
-        """Go on with another number of segments around each smooth activation."""
+        """Encode smooth activations with another number of segments from here on."""
         if segments != self._current:
             self._current, self._encoding = segments, None
 
     def _approximate(self) -> None:
-        """Go on with tangents where the session does not manage the quadratic row."""
+        """Use tangents from here on if the session does not manage the quadratic row."""
         self.native, self._encoding = False, None
 
     def _outside(self, point: FloatArray) -> bool:
-        """Whether ``point`` is in the outer approximation of an L2 ball, but not in the ball."""
+        """Return whether ``point`` is within the tangents of an L2 ball, but not in the ball."""
         ball = self._approximated
         return ball is not None and tangent_gaps(ball, self._points, point)[0] > _OUTSIDE
 
@@ -246,7 +247,7 @@ class MarginCheck:
 
     @property
     def _approximated(self) -> NormBall | None:
-        """The L2 ball that tangents stand for, if they do."""
+        """The L2 ball that tangents approximate; None if there are no tangents."""
         if isinstance(self.region, NormBall) and self.region.norm == 2 and not self.native:
             return self.region
         return None

@@ -1,7 +1,7 @@
-"""The oracle: answers one check after the other, and remembers.
+"""The oracle: answers one check after the other, and remembers points and bounds.
 
-For each margin, in this order: points known from earlier checks, bounds, and what is left by a
-mixed-integer program (:mod:`~milp_verix.oracle.margin_check`) or its linear relaxation.
+Each margin is decided by points known from earlier checks, by bounds, or by a mixed-integer program
+(:mod:`~milp_verix.oracle.margin_check`) or its linear relaxation, in this order.
 """
 
 from collections.abc import Sequence
@@ -45,13 +45,13 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 
 
 class Oracle:
-    """Answers checks on one problem; keeps the solver's session and whatever checks share.
+    """Answers checks on one problem; keeps the solver's session, and the points and bounds found.
 
-    The session opens at once, see :class:`~milp_verix.oracle.reopening.ReopeningSession`; one that
-    fails later costs the check that it failed in, and the next check opens a fresh one. Bounds over
-    the whole ball are computed by :meth:`prepare`, at the first check unless it was called before.
-    ``checks`` counts those answered so far, ``effort`` is what they took. Use as a context manager,
-    or call :meth:`close`.
+    The session opens at once, see :class:`~milp_verix.oracle.reopening.ReopeningSession`. If it
+    fails later, that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare`
+    computes bounds over the whole ball, at the first check unless it was called before. ``checks``
+    counts the checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
+    :meth:`close`.
     """
 
     def __init__(
@@ -97,17 +97,17 @@ class Oracle:
 
     @property
     def whole(self) -> WholeBall | None:
-        """Bounds on the margins over the whole ball; None where they are not known."""
+        """Bounds on the margins over the whole ball; None if unprepared or on overflow."""
         return self._known.whole
 
     @property
     def proven(self) -> bool:
-        """Whether every margin is proven over the whole ball: then every check holds."""
+        """True if every margin is proven over the whole ball: then every check holds."""
         return self._known.proven
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about how it came about."""
+        """Notes for readers of the result on how it came about."""
         margins = self._known.margins
         return notes_on(margins, self.exactness, self._segments) + self._solver.notes
 
@@ -119,7 +119,7 @@ class Oracle:
         """Bound the margins over the whole ball, once, as tightly as there is time for.
 
         Margins that cannot reach zero anywhere in it are dropped for good. Returns the bounds; None
-        where they overflow, and without ``reuse``.
+        if they overflow, and without ``reuse``.
         """
         if self._prepared:
             return self.whole
@@ -134,7 +134,7 @@ class Oracle:
         return self.whole
 
     def forget(self, deadline: Deadline = NO_LIMIT) -> None:
-        """Forget the points and bounds of earlier checks, for checks of sets that do not grow."""
+        """Forget the points and bounds of earlier checks, before a set that does not grow."""
         self.memory = None
         if self._reuse:
             centre = self.problem.x.astype(np.float64)
@@ -151,10 +151,10 @@ class Oracle:
     def flipped(
         self, irrelevant: Sequence[int], features: Sequence[int], seconds: float = np.inf
     ) -> tuple[dict[int, Verdict], Effort]:
-        """Return those of ``features`` that known points keep in the explanation, and the effort.
+        """Return the ``features`` that known points keep in the explanation, and the effort.
 
-        ``irrelevant`` is the set of features that is proven; see ``oracle.lookahead``.
-        After ``seconds`` no more features are looked at.
+        ``irrelevant`` is the set of features proven to be free; see ``oracle.lookahead``.
+        After ``seconds`` no more features are tried.
         """
         watch = StageClock(Stage.POINTS)
         deadline = deadline_in(seconds)
@@ -169,7 +169,7 @@ class Oracle:
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
     ) -> int | None:
-        """Return how many of ``features`` may be freed together; None where nothing is known."""
+        """Return how many of ``features`` may be freed together; None without known points."""
         memory = self._memory_of(irrelevant, deadline)
         return None if memory is None else forecast(self.problem, memory, irrelevant, features)
 
@@ -182,7 +182,7 @@ class Oracle:
     ) -> tuple[int, Verdict]:
         """Return the shortest prefix of ``block`` that parts of a counterfactual violate.
 
-        At the ``deadline`` it is the shortest that was found by then.
+        At the ``deadline`` it is the shortest prefix so far.
         """
         return shortest_violated(
             self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
@@ -198,7 +198,7 @@ class Oracle:
             self.memory = self.memory.proven(free, unknown, points)
 
     def _memory_of(self, irrelevant: Sequence[int], deadline: Deadline) -> Memory | None:
-        """Return the memory, its points moved as far as ``irrelevant`` allows, if it is of it."""
+        """Return the memory of the set ``irrelevant``, its points moved as far as that allows."""
         free = self.problem.features.coordinates(irrelevant)
         if self.memory is None or not np.array_equal(self.memory.free, free):
             return None

@@ -1,9 +1,9 @@
 """Preparation of many checks on one problem: bounds over the whole ball, and one program for all.
 
 A check encodes its ball with the fixed inputs folded away, or restricts one encoding of the full
-ball (``models.retightened``). The second takes more columns, but it is not built again, and a
-linear program that is kept starts from the last basis: with the solver ``phase`` that is faster
-in every measurement of ``benchmarks/RESULTS.md``. A solver of mixed-integer programs begins anew
+ball (``models.retightened``). The second has more columns, but is built once, and a linear program
+that is kept starts from the last basis: with the solver ``phase`` this saves a third to a half of
+the simplex iterations (``docs/warm_starts.md``). A solver of mixed-integer programs begins anew
 each time, and is slower.
 """
 
@@ -27,12 +27,12 @@ from verix_encodings.models.retightened import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preparation:
-    """The ``margins`` that checks are about, and what is known of them over the whole ball.
+    """The ``margins`` that checks are about, with bounds over the whole ball.
 
-    ``whole`` bounds all margins, None where it is not known; ``left`` those in ``margins``, which
-    leaves out the margins that cannot reach zero anywhere. The highest bound on these is
-    ``highest``. ``proven`` says that every margin is proven: then every check holds.
-    ``retightened`` is the encoding that checks share, if it pays.
+    ``margins`` leaves out margins that cannot reach zero anywhere; ``highest`` is the highest bound
+    on these. ``whole`` bounds all margins, ``left`` those in ``margins``; None before there are
+    bounds. ``proven`` says that every margin is proven: then every check holds. ``retightened`` is
+    the encoding that checks share, if it pays.
     """
 
     margins: Network
@@ -73,9 +73,9 @@ def prepared(
 def retightened_encoding_of(
     problem: Problem, margins: Network, formulation: Formulation, session: Session, bounds: Bounds
 ) -> RetightenedEncoding | None:
-    """Return the encoding that the checks of a traversal share, None where that does not pay.
+    """Return the encoding that the checks of a traversal share; None if sharing does not pay.
 
-    ``bounds`` must hold over the full ball, with every feature free. It pays where the session
+    ``bounds`` must hold over the full ball, with every feature free. Sharing pays if the session
     changes rows in place and keeps its basis: then a check changes numbers and loads nothing.
     """
     box = problem.ball.region(np.arange(problem.x.size))
@@ -85,7 +85,7 @@ def retightened_encoding_of(
 
 
 def notes_on(margins: Network, exactness: str, segments: int) -> tuple[str, ...]:
-    """Return what a reader should know of checks that leave more undecided than exact ones do."""
+    """Return notes for readers on checks that leave more features undecided than exact ones."""
     if exactness != "exact":
         return (
             f"exactness {exactness!r}: what holds is proven, and counterfactuals are "

@@ -7,7 +7,7 @@ from milp_verix.tolerances import Tolerances
 
 
 class ReopeningSession:
-    """The session of a solver, for checks that go on after one of them broke it.
+    """The session of a solver, opened anew if a check broke the last one.
 
     The first session opens at once, so a solver that is missing shows before anything is computed
     (``SolverUnavailableError``). ``name`` and ``version`` are the solver's.
@@ -25,7 +25,7 @@ class ReopeningSession:
 
     @property
     def session(self) -> Session:
-        """The session, opened anew where the last one was closed."""
+        """The session, opened anew if the last one was closed."""
         if self._session is None:
             self._session = self._open()
         return self._session

@@ -1,7 +1,7 @@
-"""What one check leaves for the next: proven bounds, worst points, and how fast margins can grow.
+"""Reuse between checks: proven bounds, worst points, and bounds on how fast margins grow.
 
-A traversal frees more and more coordinates, and a check on a larger set can use what was proven on
-a smaller one, ``B ⊆ B'``:
+A traversal frees more and more coordinates, and a check on a larger set ``B'`` can use the bounds
+proven on a smaller one, ``B ⊆ B'``:
 
     sup_{B'} m_j  ≤  sup_B m_j + Σ_{i ∈ B' − B} max(s⁺_ij h⁺_i, −s⁻_ij h⁻_i, 0)
 
@@ -26,7 +26,7 @@ _ONE_BY_ONE = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """What is known of the margins of ``network`` with the coordinates ``free`` free.
+    """Bounds and worst points of the margins of ``network`` with the coordinates ``free`` free.
 
     ``upper`` are proven bounds on the margins over that ball, shape (m,); ``points`` are inputs of
     it, one for each margin, shape (m, d), with the values ``reached`` there, shape (m,), and the
@@ -42,7 +42,7 @@ class Memory:
     gradients: FloatArray
 
     def extra(self, free: IntArray) -> IntArray | None:
-        """Return the coordinates in ``free`` that are new, or None where an old one is missing."""
+        """Return the coordinates in ``free`` that are new, or None if an old one is missing."""
         if not np.isin(self.free, free).all():
             return None
         return np.setdiff1d(free, self.free)
@@ -63,7 +63,7 @@ class Memory:
             return np.asarray(self.upper + growth + error)
 
     def rises(self, box: Interval) -> FloatArray:
-        """Return what each margin gains as one coordinate goes to its better end; shape (m, d).
+        """Return the gain of each margin as one coordinate goes to its better end; shape (m, d).
 
         By the gradients, from the worst points to the ends of ``box``: exact until a phase changes.
         """
@@ -75,8 +75,8 @@ class Memory:
     ) -> Iterator[tuple[int, FloatArray, float]]:
         """Yield (margin, input of ``region``, value there) for each margin, the closest first.
 
-        Each is the worst point, moved as the gradient points; or, where few coordinates are new,
-        each of these at the end that is worse. Once ``late()``, no more are looked for.
+        Each is the worst point, moved along the gradient; or, if few coordinates are new, with each
+        of these at its worse end. Once ``late()``, it ends.
         """
         few = isinstance(region, Interval) and 0 < extra.size <= _ONE_BY_ONE
         for margin in np.argsort(-self.reached, kind="stable"):
@@ -110,7 +110,7 @@ class Memory:
     def proven(
         self, free: IntArray, upper: FloatArray, points: Mapping[int, FloatArray]
     ) -> "Memory":
-        """Return what is known once ``free`` is proven, with ``upper`` and better ``points``."""
+        """Return the memory once ``free`` is proven, with ``upper`` and better ``points``."""
         kept, reached, gradients = self.points.copy(), self.reached.copy(), self.gradients.copy()
         for margin, point in points.items():
             value = float(self.network.evaluate(point)[margin])
@@ -123,9 +123,9 @@ class Memory:
 
 
 def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:
-    """Return what is known before any check, of the centre alone.
+    """Return the memory before any check, made from the centre alone.
 
-    None where bounds overflow, and once ``late()``.
+    None if bounds overflow, and once ``late()``.
     """
     try:
         at_centre = interval_bounds(network, Interval(centre, centre))[-1].upper

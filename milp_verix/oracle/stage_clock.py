@@ -14,7 +14,7 @@ class StageClock:
         self._seconds = dict.fromkeys(Stage, 0.0)
 
     def turn_to(self, stage: Stage) -> None:
-        """Go on with ``stage``."""
+        """Count time for ``stage`` from here on."""
         now = time.monotonic()
         self._seconds[self._stage] += now - self._since
         self._stage, self._since = stage, now

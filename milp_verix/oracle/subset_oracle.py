@@ -1,9 +1,9 @@
-"""Checks on sets of features, with all that monotonicity gives away.
+"""Checks on sets of features that use monotonicity.
 
-Freeing more features can only break a claim: what holds for a set holds for its subsets, and a
-counterfactual for a set is one for its supersets. So a few verdicts answer many checks, a violated
-set shrinks to a minimal contrastive explanation, and a robust one grows until what is left outside
-is a minimal abductive explanation (Liffiton, Previti, Malik, Marques-Silva, *Fast, flexible MUS
+Freeing more features can only break a claim: a claim on a set holds for its subsets, and a
+counterfactual for a set is one for its supersets. So a few verdicts answer many checks. A violated
+set shrinks to a minimal contrastive explanation; a robust set grows until the features outside of
+it are a minimal abductive explanation (Liffiton, Previti, Malik, Marques-Silva, *Fast, flexible MUS
 enumeration*, Constraints 2016). A set whose check is UNKNOWN is neither.
 """
 
@@ -28,8 +28,8 @@ _ROUNDS = 3
 class SubsetOracle:
     """Answers checks on sets of features; ``deadline`` is in terms of ``time.monotonic()``.
 
-    ``robust`` are the largest sets proven to hold, ``contrasts`` the sets that counterfactuals
-    change, with these; ``effort`` and ``checks`` are what it took.
+    ``robust`` are the largest sets proven to hold; ``contrasts`` maps sets of features to the
+    counterfactuals that change them; ``effort`` and ``checks`` count the work so far.
     """
 
     def __init__(self, oracle: Oracle, deadline: float, check_seconds: float) -> None:
@@ -57,7 +57,7 @@ class SubsetOracle:
         return min(self.seconds, self._check_seconds)
 
     def late(self) -> bool:
-        """Whether the deadline has passed."""
+        """Return whether the deadline has passed."""
         return self.seconds <= 0
 
     def whole_ball(self) -> WholeBall:
@@ -94,8 +94,8 @@ class SubsetOracle:
     def learn(self, verdict: Verdict) -> Verdict:
         """Keep a counterfactual, with as many features put back as a few forward passes allow.
 
-        UNKNOWN for one inside a set that is proven robust: there onnxruntime rounds across a margin
-        that is below zero in real arithmetic.
+        UNKNOWN if it lies inside a set that is proven robust: there onnxruntime rounds across a
+        margin that is below zero in real arithmetic.
         """
         for candidate in (self._reverted(verdict), verdict):
             contrast = self.changed(candidate)
@@ -114,7 +114,8 @@ class SubsetOracle:
     def shrink(self, verdict: Verdict) -> tuple[Verdict, bool]:
         """Return a counterfactual of a minimal contrastive set inside that of ``verdict``.
 
-        And whether the set is proven minimal: not where a check was UNKNOWN, its feature stays.
+        Also return whether the set is proven minimal. After an UNKNOWN check the feature stays in
+        the set, and the set is not proven minimal.
         """
         doubtful = []
         for feature in self._least_first(verdict):
@@ -138,7 +139,7 @@ class SubsetOracle:
     def grow(self, free: frozenset[int], order: Iterable[int]) -> tuple[frozenset[int], bool]:
         """Return a robust set around the robust set ``free``, features freed in ``order``.
 
-        And whether it is proven that no feature can be added.
+        Also return whether it is proven that no feature can be added.
         """
         maximal = True
         for feature in order:
@@ -176,7 +177,7 @@ class SubsetOracle:
         return verdict if found is None else found
 
     def _bisected(self, point: FloatArray, ranked: list[int]) -> FloatArray:
-        """Return ``point`` with the first so many of ``ranked`` put back, found by bisection."""
+        """Return ``point`` with the longest prefix of ``ranked`` put back that bisection finds."""
         low, high, best = 0, len(ranked), point
         while low < high and not self.late():
             middle = (low + high + 1) // 2
@@ -194,7 +195,7 @@ class SubsetOracle:
     def ranked(
         self, point: FloatArray, margin: int | None = None, costs: FloatArray | None = None
     ) -> list[int]:
-        """Return the features changed at ``point``, by what they add to a margin in first order.
+        """Return the features changed at ``point``, sorted by their first-order gain of a margin.
 
         The least comes first; ``margin`` is the worst one by default; ``costs`` divide the gains.
         """

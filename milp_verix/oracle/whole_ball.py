@@ -14,8 +14,7 @@ from verix_encodings.arrays import BoolArray
 class WholeBall:
     """The network of ``margins``, and ``bounds`` on its values with every feature free.
 
-    ``finished`` says whether there was time for all of the pass: where there was not, the bounds
-    hold but are wider.
+    ``finished`` says whether the pass ended in time; if not, the bounds hold but are wider.
     """
 
     margins: Network
@@ -23,7 +22,7 @@ class WholeBall:
     finished: bool = True
 
     def only(self, chosen: BoolArray) -> "WholeBall":
-        """Return the same with those margins alone that are ``chosen``."""
+        """Return the same bounds with the ``chosen`` margins alone."""
         *inner, last = self.bounds
         part = self.margins.then(np.eye(chosen.size)[chosen], np.zeros(int(chosen.sum())))
         outputs = Interval(last.lower[chosen], last.upper[chosen])

@@ -10,8 +10,8 @@ from verix_encodings.arrays import FloatArray, IntArray
 def replayed(problem: Problem, point: FloatArray, free: IntArray) -> Verdict | None:
     """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes, else None.
 
-    ``point`` is any vector of shape (d,); what is run is the input of the network's dtype next to
-    it that lies in the ball over the coordinates ``free``. None for one that is not finite.
+    ``point`` is any vector of shape (d,). onnxruntime runs on the nearest input of the network's
+    dtype that lies in the ball over the coordinates ``free``. None if ``point`` is not finite.
     """
     if not np.isfinite(point).all():
         return None  # slopes that overflow lead nowhere

@@ -1,1 +1,1 @@
-"""The question that is asked: network, input, ball, features, objective."""
+"""The question about a prediction: network, input, ball, features, objective."""

@@ -1,8 +1,8 @@
-"""A guard for what no one thought of: our reading of a network is compared with onnxruntime.
+"""Comparison of our reading of a network with onnxruntime, as a guard against unknown faults.
 
-At the input and at a few random points of the ball, each value of the network that is a tensor of
-the file is evaluated by both, from the same values before it: onnxruntime's own. So a difference
-shows where it arises, and may be no larger than the rounding of one layer: the error bound of
+Each value of the network that is a tensor of the file is evaluated by both, at the input and at a
+few random points of the ball, from onnxruntime's values before it. So a difference shows in the
+layer where it arises. It may be no larger than the rounding of one layer: the error bound of
 :func:`~verix_encodings.proofs.safe_bound.error_behind`, for the precision that the file is run in.
 """
 
@@ -89,7 +89,7 @@ def _range(values: FloatArray) -> Interval:
 
 
 def _allowed(network: OnnxNetwork, error: FloatArray) -> FloatArray:
-    """Return what an ``error`` in float64 can be in the precision that onnxruntime computes in."""
+    """Scale an ``error`` in float64 to the precision that onnxruntime computes in."""
     # a file of float64 may cast to float32 on the way
     precision = np.finfo(np.float32 if network.dtype == np.float64 else network.dtype)
     ratio = float(precision.eps) / float(np.finfo(np.float64).eps)
@@ -114,7 +114,7 @@ def _difference(
 def _out_of_order(
     scores: FloatArray, returned: NDArray[np.floating], allowed: FloatArray
 ) -> _Difference | None:
-    """Return a score whose place is another behind the Softmax or Sigmoid that was left out."""
+    """Return a score above the one that onnxruntime ranks first, behind its Softmax or Sigmoid."""
     if scores.size != returned.size:
         return _Difference(-1, scores.size, returned.size, 0.0)
     if scores.size == 1:
@@ -138,7 +138,7 @@ def _disagreement(
 ) -> ModelError:
     """Return the error that names the first node whose value differs at the point ``place``.
 
-    ``values`` are those before it at all points.
+    ``values`` are the values of earlier nodes at all points.
     """
     before = [value[place] for value in values]
     where, first = _first_node(network, points[place], before) or ("the output", found)
@@ -158,7 +158,7 @@ def _disagreement(
 def _first_node(
     network: OnnxNetwork, point: NDArray[np.floating], values: Sequence[FloatArray]
 ) -> tuple[str, _Difference] | None:
-    """Return the first node whose tensor differs, by the affine maps that are folded elsewhere."""
+    """Return the first node whose tensor differs, nodes that folding leaves out included."""
     seen: list[tuple[str, str, Symbol]] = []
 
     def watch(node: str, tensor: str, symbol: Symbol) -> None:

@@ -1,7 +1,7 @@
 """The ball around an input, seen from both sides of a proof.
 
-A claim quantifies over real vectors: its box is rounded *outward* to float64, so that nothing is
-left out. A witness is an array in the network's own type: its box is rounded *inward* to that
+A claim quantifies over real vectors: its box is rounded *outward* to float64, so that it holds the
+whole ball. A witness is an array in the network's own type: its box is rounded *inward* to that
 type, so that every array inside it lies in the ball and in the domain by definition, with no
 tolerance. Both are computed with error-free transformations, not with a safety factor.
 """
@@ -76,7 +76,7 @@ class Ball:
         return Interval(lower, upper)
 
     def region(self, free: IntArray) -> Interval | NormBall:
-        """Return the inputs that the claim is about, with the coordinates ``free`` free."""
+        """Return the region that the claim is about, with the coordinates ``free`` free."""
         box = self.box(free)
         if self.norm == "linf":
             return box
@@ -101,7 +101,7 @@ class Ball:
         return self.centre.copy()
 
     def _in_the_norm(self, witness: NDArray[Any], free: IntArray) -> bool:
-        """Whether ``‖witness − centre‖_p ≤ ε``, in exact arithmetic."""
+        """Return whether ``‖witness − centre‖_p ≤ ε``, in exact arithmetic."""
         if self.norm == "linf":
             return True  # its box is the ball
         pairs = zip(witness[free], self.centre[free], strict=True)
@@ -118,7 +118,7 @@ class Ball:
         return witness
 
     def contains(self, witness: NDArray[Any], free: IntArray) -> bool:
-        """Whether ``witness`` (the network's dtype) is in the ball over ``free`` and the domain.
+        """Return whether ``witness``, of the network's dtype, is in the ball and the domain.
 
         Exact: the inner ends are the outermost numbers of that dtype that satisfy the definition.
         """

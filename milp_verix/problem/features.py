@@ -23,7 +23,7 @@ class Features:
     """A partition of the input coordinates. ``groups[i]`` holds the flat coordinates of feature i.
 
     ``shape`` is the shape in which the features are drawn, such as (height, width), or None;
-    ``names`` are what results call them, one each, or None.
+    ``names`` are their names in results, one each, or None.
     """
 
     groups: tuple[IntArray, ...]

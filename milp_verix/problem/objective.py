@@ -36,9 +36,9 @@ def attainable(bound: float, *, whole: bool) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """``costs``, ``must`` and ``must_not``, each with an entry for each feature.
+    """Costs of features, and features that ``must`` or ``must_not`` be in; arrays (features,).
 
-    ``whole`` says whether every cost is a whole number, so that every explanation's is.
+    ``whole`` says whether every cost is a whole number; then every explanation's cost is whole.
     """
 
     costs: FloatArray
@@ -51,17 +51,17 @@ class Objective:
 
     @property
     def least(self) -> FloatArray:
-        """The least share of each feature that may be explained."""
+        """The lower bound of each feature's column: 1 for a feature that must be in."""
         return self.must.astype(np.float64)
 
     @property
     def most(self) -> FloatArray:
-        """The most share of each feature that may be explained."""
+        """The upper bound of each feature's column: 0 for a feature that must not be in."""
         return (~self.must_not).astype(np.float64)
 
     @property
     def equal(self) -> bool:
-        """Whether every cost is 1, so that costs are numbers of features."""
+        """True if every cost is 1, so that costs are numbers of features."""
         return bool(np.all(self.costs == 1.0))
 
     def cost(self, chosen: BoolArray) -> float:

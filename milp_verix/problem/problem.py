@@ -22,11 +22,11 @@ from verix_encodings import Network
 # no slots: what is derived from the problem is computed once
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What every check, order and explanation of one prediction refers to.
+    """The network, question, ball and features that all checks of one prediction refer to.
 
     ``output`` is the one output that a regression is about, None for all of them. ``image_shape``
-    is the shape in which the input is an image, None where its own shape says it; ``notes`` say
-    where that was taken from the array given, and how the outputs were read where nothing says it.
+    is the shape in which the input is an image, None if its own shape tells; ``notes`` say if it
+    was taken from the array given, and how the outputs were read if nothing else tells.
     """
 
     network: OnnxNetwork
@@ -64,8 +64,8 @@ def make_problem(
 ) -> Problem:
     """Check the arguments of an explanation and return the problem they pose.
 
-    Raises ``InputError`` for whatever does not fit the network, ``ModelError`` for a network that
-    cannot be read.
+    Raises ``InputError`` for an argument that does not fit the network, ``ModelError`` for a
+    network that cannot be read.
     """
     if not isinstance(network, OnnxNetwork):
         network = load_network(network)
@@ -99,7 +99,7 @@ def _array(x: ArrayLike) -> NDArray[Any]:
 def _shaped(
     domain: Domain, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None
 ) -> Domain:
-    """Return the domain with arrays that fit as an input does in ``input_shape``.
+    """Return the domain; its arrays that fit like an input get ``input_shape``.
 
     An array of another shape is left to be broadcast, or refused, by ``make_ball``.
     """

@@ -1,4 +1,4 @@
-"""What is asked about a prediction: a set of margins that must all stay below zero.
+"""The question about a prediction: a set of margins that must all stay below zero.
 
 Classification: the class ``c`` is kept if ``f_j(x') − f_c(x') < 0`` for every rival ``j ≠ c``.
 Two classes by one score: class 1 is kept if ``−s(x') < 0``, class 0 if ``s(x') < 0``.
@@ -26,13 +26,13 @@ class Question(Protocol):
 
     @property
     def prediction(self) -> int | tuple[float, ...]:
-        """What the network predicts: a class, or the values of the outputs asked about."""
+        """The network's prediction: a class, or the values of the outputs asked about."""
 
     def margins(self, network: Network) -> Network:
         """Return the network whose outputs are the margins."""
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
+        """Return whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
 
         Strict: a claim never rests on a tie, and neither does a counterfactual.
         """
@@ -41,7 +41,7 @@ class Question(Protocol):
         """Return the prediction that ``outputs`` amount to."""
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
-        """How much of the prediction was lost between two outputs: the paper's sensitivity."""
+        """Return the loss of confidence from one output to the other: the paper's sensitivity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Classification:
         return network.then(weights, np.zeros(self.classes - 1))
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Whether some rival's score is above that of the label."""
+        """Return whether some rival's score is above that of the label."""
         return bool(np.max(np.delete(outputs, self.label)) > outputs[self.label])
 
     def predicted(self, outputs: NDArray[Any]) -> int:
@@ -96,7 +96,7 @@ class Threshold:
         return network.then([[-1.0 if self.label else 1.0]], [0.0])
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Whether the score is on the other side."""
+        """Return whether the score is on the other side."""
         score = float(outputs[0])
         return score < self.threshold if self.label else score > self.threshold
 
@@ -105,7 +105,7 @@ class Threshold:
         return int(float(outputs[0]) > self.threshold)
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
-        """By how much the score has moved towards the other class, in the units of the output."""
+        """Return how far the score moved towards the other class, in the units of the output."""
         drop = float(before[0]) - float(after[0])
         return drop if self.label else -drop
 
@@ -114,8 +114,8 @@ class Threshold:
 class Regression:
     """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
 
-    ``exact`` holds the same values in real arithmetic, which the claim is about, and ``error`` what
-    each may be off by.
+    ``exact`` holds the same values in real arithmetic, which the claim is about, and ``error``
+    bounds the error of each.
     """
 
     delta: float
@@ -139,7 +139,7 @@ class Regression:
         )
 
     def changed(self, outputs: NDArray[Any]) -> bool:
-        """Whether some output has moved by more than ``delta``."""
+        """Return whether some output has moved by more than ``delta``."""
         return bool(np.max(np.abs(self._select(outputs) - self.reference)) > self.delta)
 
     def predicted(self, outputs: NDArray[Any]) -> tuple[float, ...]:
@@ -147,7 +147,7 @@ class Regression:
         return tuple(float(value) for value in self._select(outputs))
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
-        """``max_k |f_k(x) − f_k(x')|``: a regression has no direction that would be worse."""
+        """``max_k |f_k(x) − f_k(x')|``: in a regression no direction is worse than the other."""
         return float(np.max(np.abs(self._select(before) - self._select(after))))
 
     def _select(self, outputs: NDArray[Any]) -> FloatArray:
@@ -167,8 +167,8 @@ def make_question(
 
     Classification unless ``delta`` is given: of two classes where there is a single output
     (:class:`Threshold`). ``label``, if given, must be the class predicted. ``output`` is the one
-    output a regression is about (all of them by default). Raises ``InputError`` for what does not
-    fit the network.
+    output a regression is about (all of them by default). Raises ``InputError`` for arguments that
+    do not fit the network.
     """
     scores = network.evaluate(x)
     if not np.isfinite(scores).all():

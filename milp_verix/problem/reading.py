@@ -1,7 +1,7 @@
-"""Whether several outputs are the scores of a classifier, or may be the values of a regression.
+"""Signs that several outputs are the scores of a classifier, not the values of a regression.
 
-Without ``delta`` the outputs are read as scores, and the largest is the class. Nothing in an ONNX
-file says that they are; these signs do:
+Without ``delta`` the outputs are read as scores, and the largest is the class. An ONNX file does
+not say that they are; these signs do:
 
 - a final Softmax, LogSoftmax or Sigmoid, or an output of labels or of a map from them;
 - a word for it in the names of the graph and the outputs, or in the metadata: logits, scores,
@@ -10,8 +10,8 @@ file says that they are; these signs do:
 - at least ten outputs, and fewer than inputs: regressions have few outputs, decoders as many as
   they have inputs.
 
-A word for regression outweighs all but the first. Where no sign shows a classifier, results say how
-the outputs were read.
+A word for regression outweighs all signs but the first. If no sign shows a classifier, results say
+how the outputs were read.
 """
 
 import re
@@ -30,7 +30,7 @@ _ROUNDING = 1e-4
 
 
 def reading_notes(network: OnnxNetwork, outputs: NDArray[np.floating]) -> tuple[str, ...]:
-    """Return a note on how ``outputs``, those at the input explained, were read, if it is open."""
+    """Return a note on the reading of the ``outputs`` at the input; none if a sign decides it."""
     count = network.output_size
     if count == 1 or _shows_classifier(network, outputs.astype(np.float64)):
         return ()
