@@ -23,10 +23,10 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.objective import attainable, whole_numbers
+from milp_verix.problem.request import Request
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.solvers import Session, SolveStatus, Targets
-from milp_verix.tolerances import Tolerances
 from verix_encodings import Bounds, ball_encoding, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
@@ -56,8 +56,7 @@ class ContrastSearch:
         self,
         subsets: SubsetOracle,
         session: Session,
-        solver: tuple[str, int],
-        tolerances: Tolerances,
+        request: Request,
         costs: FloatArray,
     ) -> None:
         self.best: Verdict | None = None
@@ -68,8 +67,7 @@ class ContrastSearch:
         self.on_change: Callable[[], None] = lambda: None
         self._subsets = subsets
         self._session = session
-        self._solver, self._threads = solver
-        self._tolerances = tolerances
+        self._request = request
         self._costs = costs
         self._whole = whole_numbers(costs)
         self._bounds: dict[int, float] = {}
@@ -153,7 +151,8 @@ class ContrastSearch:
             return []
         # solvers compute in float64: a margin that is off by more must not be cut off
         needed = np.maximum(
-            evaluation_error(subsets.margins, bounds), self._tolerances.needed(bounds[-1].magnitude)
+            evaluation_error(subsets.margins, bounds),
+            self._request.tolerances.needed(bounds[-1].magnitude),
         )
         self._needed = needed.tolist()
         rivals = np.flatnonzero(bounds[-1].upper >= -needed).tolist()
@@ -267,9 +266,9 @@ class ContrastSearch:
         """Return the verdict on all sets of that cost at once: a check over their knapsack ball."""
         with Oracle(
             budgeted(self._subsets.problem, self._costs, cost),
-            self._solver,
-            threads=self._threads,
-            tolerances=self._tolerances,
+            self._request.solver,
+            threads=self._request.threads,
+            tolerances=self._request.tolerances,
             reuse=False,
         ) as oracle:
             verdict = oracle.check(self._everything, seconds)

@@ -1,13 +1,12 @@
 """The smallest contrastive explanation, as a function."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import costs_of, seconds_of
+from milp_verix.arguments import costs_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -15,11 +14,10 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import whole_numbers
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import ContrastiveExplanation
-from milp_verix.solvers import open_session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
 
@@ -61,10 +59,7 @@ def contrastive(
     feature, ask for the cheapest set instead of the smallest. ``progress`` is called after each
     program, ``snapshots`` as by :func:`milp_verix.explain`.
     """
-    started = time.monotonic()
-    deadline = started + seconds_of(time_limit, "time_limit")
-    check_seconds = seconds_of(check_time_limit, "check_time_limit")
-    problem = make_problem(
+    request = make_request(
         network,
         x,
         epsilon=epsilon,
@@ -76,18 +71,21 @@ def contrastive(
         label=label,
         output=output,
         image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
     )
+    problem = request.problem
     priced = costs_of(costs, problem.features.count, positive=True)
     unit = unit_of(priced)
-    tolerances = tolerances or Tolerances()
-    with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:
-        subsets = SubsetOracle(oracle, deadline, check_seconds)
-        name = "highs" if oracle.solver == "phase" else oracle.solver
-        session = open_session(name, threads=threads, tolerances=tolerances)
-        search = ContrastSearch(subsets, session, (solver, threads), tolerances, priced / unit)
+    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        session = request.open_session(oracle.solver)
+        search = ContrastSearch(subsets, session, request, priced / unit)
 
         def result() -> ContrastiveExplanation:
-            seconds = time.monotonic() - started
             best = search.best
             contrast = None if best is None else tuple(sorted(subsets.changed(best)))
             lower_bound = None if search.robust else search.lower_bound * unit
@@ -104,7 +102,10 @@ def contrastive(
                 lower_bound=lower_bound,
                 unknown_reason=None if search.proven else search.unknown_reason,
                 statistics=statistics_of(
-                    subsets.effort + search.effort, subsets.checks, seconds, search.stopped
+                    subsets.effort + search.effort,
+                    subsets.checks,
+                    request.elapsed,
+                    search.stopped,
                 ),
             )
 

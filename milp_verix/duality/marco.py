@@ -11,7 +11,6 @@ explanations Ignatiev, Narodytska, Asher, Marques-Silva, AI*IA 2020.) Both kinds
 the size of ``A`` is a lower bound on that of every explanation that is still to come.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,20 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import integer_of, seconds_of
+from milp_verix.arguments import integer_of
 from milp_verix.duality.hitting_set import propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.request import make_request
 from milp_verix.records.base import Counterfactual
 from milp_verix.records.enumeration import FeatureSet
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Enumeration
-from milp_verix.solvers import Session, open_session
+from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.models.cover import Clause
 
@@ -81,11 +80,8 @@ def enumerate_explanations(
     ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is called after each round,
     ``snapshots`` as by :func:`milp_verix.explain`.
     """
-    started = time.monotonic()
-    deadline = started + seconds_of(time_limit, "time_limit")
-    check_seconds = seconds_of(check_time_limit, "check_time_limit")
     most = np.inf if limit is None else integer_of(limit, "limit")
-    problem = make_problem(
+    request = make_request(
         network,
         x,
         epsilon=epsilon,
@@ -97,19 +93,23 @@ def enumerate_explanations(
         label=label,
         output=output,
         image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
     )
-    tolerances = tolerances or Tolerances()
-    with Oracle(problem, solver, threads=threads, tolerances=tolerances) as oracle:
-        subsets = SubsetOracle(oracle, deadline, check_seconds)
-        name = "highs" if oracle.solver == "phase" else oracle.solver
-        session = open_session(name, threads=threads, tolerances=tolerances)
+    problem = request.problem
+    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        session = request.open_session(oracle.solver)
         search = _Search(subsets, session)
 
         def snapshot() -> Callable[[], Enumeration]:
             """Return a function that makes a result of the explanations found by now."""
             abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
             statistics = statistics_of(
-                subsets.effort, subsets.checks, time.monotonic() - started, search.stopped
+                subsets.effort, subsets.checks, request.elapsed, search.stopped
             )
             return partial(
                 _enumeration,

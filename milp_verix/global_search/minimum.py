@@ -12,12 +12,10 @@ first one by: the two share checks of sets and the explanation to start from, an
 At any time the best explanation found and the bound are both sound.
 """
 
-import time
 from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import seconds_of
 from milp_verix.errors import InputError
 from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.onnx_reader.onnx_network import NetworkLike
@@ -25,10 +23,9 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Explanation
-from milp_verix.solvers import Session, open_session
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
@@ -92,11 +89,7 @@ def minimum(
         snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
             are unknown in these results.
     """
-    started = time.monotonic()
-    deadline = started + seconds_of(time_limit, "time_limit")
-    check_seconds = seconds_of(check_time_limit, "check_time_limit")
-    tolerances = tolerances or Tolerances()
-    problem = make_problem(
+    request = make_request(
         network,
         x,
         epsilon=epsilon,
@@ -108,39 +101,31 @@ def minimum(
         label=label,
         output=output,
         image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
     )
-    objective = make_objective(problem.features.count, costs, must, must_not)
+    objective = make_objective(request.problem.features.count, costs, must, must_not)
     gap = _gap(gap)
     way = _way(method, master, solver)
     # the checks are the same kind of program as the tree's nodes
     checker = "phase" if solver == "auto" and highs.unavailable() is None else solver
-    with Oracle(problem, checker, threads=threads, tolerances=tolerances) as oracle:
-
-        def session() -> Session:
-            name = "highs" if oracle.solver == "phase" else oracle.solver
-            return open_session(name, threads=threads, tolerances=tolerances)
-
+    with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
         search = MinimumSearch(
-            oracle,
-            objective,
-            gap=gap,
-            deadline=deadline,
-            check_seconds=check_seconds,
-            progress=progress,
-            started=started,
-            snapshots=snapshots,
+            oracle, request, objective, gap=gap, progress=progress, snapshots=snapshots
         )
         search.allow_must_not()
         try:
             search.start()
             if way == "hitting_sets":
-                search.run(search.hitting_sets(session()))
+                search.run(search.hitting_sets(request.open_session(oracle.solver)))
             elif search.find_scenario():
-                tree = way == "tree"
                 search.run(
-                    search.tree(WarmLp(threads, tolerances, similar_rows=True))
-                    if tree
-                    else search.program(session())
+                    search.tree(WarmLp(threads, request.tolerances, similar_rows=True))
+                    if way == "tree"
+                    else search.program(request.open_session(oracle.solver))
                 )
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED

@@ -22,6 +22,7 @@ from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.objective import Objective
+from milp_verix.problem.request import Request
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
 from milp_verix.results.public import Explanation
 from milp_verix.solvers import Session
@@ -85,31 +86,30 @@ class MinimumSearch:
     def __init__(
         self,
         oracle: Oracle,
+        request: Request,
         objective: Objective,
         *,
         gap: float,
-        deadline: float,
-        check_seconds: float,
         progress: Callable[[MinimumProgress], None] | None = None,
-        started: float,
         snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     ) -> None:
-        self._started = started
+        self._request = request
         self._snapshots = snapshots
         self._oracle = oracle
         self._objective = objective
         self._gap = gap
-        self._deadline = deadline
-        self._check_seconds = check_seconds
+        self._check_seconds = request.check_seconds
         self._progress = progress
         self._shown: tuple[float, float] | None = None
         self._perturbations: Perturbations = perturbations_of(oracle.problem)
         # the counterfactuals of what is found want some time as well
-        left = deadline - time.monotonic()
+        left = request.deadline.seconds
         wanted = min(max(_RESERVED * left, _LEAST_RESERVED), _MOST_RESERVED)
-        self._search_until = deadline - min(wanted, _MOST_SHARE * left)
+        self._search_until = request.deadline.at - min(wanted, _MOST_SHARE * left)
         until = Deadline(self._search_until)
-        self._incumbent = Incumbent(oracle, self._perturbations, objective, check_seconds, until)
+        self._incumbent = Incumbent(
+            oracle, self._perturbations, objective, self._check_seconds, until
+        )
         self._incumbent.on_change = self._tell
         self._separator = Separator(self._perturbations, self._incumbent, self._search_until)
         self._lower_bound = 0.0
@@ -211,7 +211,7 @@ class MinimumSearch:
         if self._snapshots is None:
             return
         order, traversal = self._incumbent.snapshot()
-        seconds, bound = time.monotonic() - self._started, self._lower_bound
+        seconds, bound = self._request.elapsed, self._lower_bound
 
         def snapshot() -> Explanation:
             found = explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)
@@ -221,12 +221,12 @@ class MinimumSearch:
 
     def result(self) -> Explanation:
         """Return the best explanation with the bound."""
-        deadline = self._deadline
+        deadline = self._request.deadline.at
         if self.stopped == INTERRUPTED:
             deadline = min(deadline, time.monotonic() + _PATIENCE)
         with self._stage(_POINTS):
             best = self._incumbent.explanation(deadline)
-        statistics = self._statistics(best.statistics, time.monotonic() - self._started)
+        statistics = self._statistics(best.statistics, self._request.elapsed)
         return self._completed(replace(best, statistics=statistics), self._lower_bound)
 
     def _completed(self, best: Explanation, bound: float) -> Explanation:

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import indices_of, seconds_of
-from milp_verix.clock import deadline_in
+from milp_verix.arguments import indices_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.request import make_request
 from milp_verix.records.verdict import Verdict
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation
@@ -78,8 +77,7 @@ def check(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    problem = make_problem(
+    request = make_request(
         network,
         x,
         epsilon=epsilon,
@@ -90,7 +88,12 @@ def check(
         label=label,
         output=output,
         image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
     )
+    problem = request.problem
     chosen = indices_of(free, problem.features.count)
     with Oracle(
         problem,
@@ -99,6 +102,6 @@ def check(
         segments=segments,
         formulation=formulation,
         threads=threads,
-        tolerances=tolerances,
+        tolerances=request.tolerances,
     ) as oracle:
-        return oracle.check(problem.features.coordinates(chosen), deadline.seconds)
+        return oracle.check(problem.features.coordinates(chosen), request.deadline.seconds)

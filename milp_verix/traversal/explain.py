@@ -1,7 +1,6 @@
 """Explain a prediction: an order, the VeriX loop over the oracle, and the result."""
 
 import platform
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -10,13 +9,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.arguments import seconds_of
-from milp_verix.clock import Deadline
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED, StageStatistics
 from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
@@ -128,10 +126,7 @@ def explain(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    started = time.monotonic()
-    seconds = seconds_of(time_limit, "time_limit")
-    check_seconds = seconds_of(check_time_limit, "check_time_limit")
-    problem = make_problem(
+    request = make_request(
         network,
         x,
         epsilon=epsilon,
@@ -143,12 +138,17 @@ def explain(
         label=label,
         output=output,
         image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
     )
+    problem, deadline = request.problem, request.deadline
     strategy = resolve_strategy(traversal)
     order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
     chosen = without_order(problem.features.count, order, "the run ended")
     state = Traversal(chosen.permutation)
-    deadline = Deadline(started + seconds)
     with Oracle(
         problem,
         solver,
@@ -156,14 +156,13 @@ def explain(
         segments=segments,
         formulation=formulation,
         threads=threads,
-        tolerances=tolerances,
+        tolerances=request.tolerances,
         reuse=reuse,
         exactness=exactness,
     ) as oracle:
 
         def result(state: Traversal) -> Explanation:
-            seconds = time.monotonic() - started
-            found = explanation_of(problem, chosen, state, oracle, seconds)
+            found = explanation_of(problem, chosen, state, oracle, request.elapsed)
             return replace(found, traversal=traversal)
 
         def on_step(state: Traversal) -> None:
@@ -183,7 +182,7 @@ def explain(
             if oracle.proven:
                 state.irrelevant.extend(state.order)
             return result(state)
-        traverse(Walk(oracle, state, deadline, check_seconds, on_step), strategy)
+        traverse(Walk(oracle, state, deadline, request.check_seconds, on_step), strategy)
         return result(state)
 
 

@@ -12,6 +12,7 @@ import pytest
 from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, contrastive
 from milp_verix.duality import contrast_search as contrast_search_module
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem import request as request_module
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from tests.support.brute_force_cases import case
@@ -145,7 +146,7 @@ def test_a_broken_solver_proves_nothing(
     status: SolveStatus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solver = FakeSolver(lambda *_: SolveResult(status, bound=1e9))
-    monkeypatch.setattr(contrastive_module, "open_session", solver)
+    monkeypatch.setattr(request_module, "open_session", solver)
     undecided = 0
     for seed in L1_SEEDS:
         problem, (_, contrasts) = case(seed), truth(seed, "l1")

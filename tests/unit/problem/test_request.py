@@ -1,0 +1,43 @@
+"""The time of a call runs from its arguments on, and sessions for other programs are opened."""
+
+from typing import Any
+
+import pytest
+
+from milp_verix import InputError, Tolerances
+from milp_verix.problem.request import Request, make_request
+from tests.support.digits_example import images, network
+
+
+def request(**given: Any) -> Request:
+    options = {"solver": "auto", "threads": 1, "tolerances": None, "time_limit": None}
+    return make_request(network(), images()[0], epsilon=0.1, **options | given)
+
+
+def test_limits_count_from_the_call() -> None:
+    made = request(time_limit=50.0, check_time_limit=5.0)
+    assert made.deadline.at == made.started + 50.0
+    assert made.check_seconds == 5.0
+    assert 0 <= made.elapsed < 50.0 - made.deadline.seconds + 1.0
+
+
+def test_no_limit_never_passes() -> None:
+    assert request().deadline.seconds == request().check_seconds == float("inf")
+
+
+@pytest.mark.parametrize("name", ["time_limit", "check_time_limit"])
+def test_a_limit_is_positive(name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name} must be positive"):
+        request(**{name: 0.0})
+
+
+def test_tolerances_are_the_usual_ones_unless_given() -> None:
+    tight = Tolerances(feasibility=1e-8)
+    assert (request().tolerances, request(tolerances=tight).tolerances) == (Tolerances(), tight)
+
+
+@pytest.mark.parametrize(("checker", "opened"), [("phase", "highs"), ("cbc", "cbc")])
+def test_phase_hands_other_programs_to_highs(checker: str, opened: str) -> None:
+    session = request().open_session(checker)
+    assert session.name == opened
+    session.close()
