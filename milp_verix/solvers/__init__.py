@@ -1,4 +1,4 @@
-"""Solvers: one small file each, and one line in ``names.py``.
+"""Solvers: one small file each in ``backends``, and one line in ``registry.py``.
 
 A solver is a module with ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``,
 see :class:`~milp_verix.solvers.session.Solver`.
@@ -17,9 +17,9 @@ LICENCE_FALLBACK = "highs"
 def resolve_solver(name: str | Solver, needed: frozenset[str] = frozenset()) -> Solver:
     """Return the solver called ``name``; for ``"auto"`` the first of ``AUTO_ORDER`` available.
 
-    A solver of the caller's own is returned as it is. It has the capabilities ``needed``, see
-    ``Program.needs``. Raises ``InputError`` for a name that is not known or a solver that does
-    not take them, and ``SolverUnavailableError`` for a solver that is not installed.
+    A solver object is returned as it is. The solver has the capabilities ``needed``, see
+    ``Program.needs``. Raises ``InputError`` for an unknown name or a solver that lacks a needed
+    capability, and ``SolverUnavailableError`` for a solver that is not installed.
     """
     if not isinstance(name, str):
         if not needed <= name.capabilities:
@@ -42,7 +42,7 @@ def open_session(
 ) -> Session:
     """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
 
-    A solver whose licence may end at a size hands larger programs to ``LICENCE_FALLBACK``.
+    A solver whose licence is limited in size hands larger programs to ``LICENCE_FALLBACK``.
     """
     tolerances = tolerances or Tolerances()
 

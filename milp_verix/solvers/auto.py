@@ -1,4 +1,4 @@
-"""What ``auto`` takes, and why: the first that takes the program, is installed, and opens."""
+"""The choice of ``auto``: the first solver that takes the program, is installed, and opens."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,9 +14,10 @@ Opened = TypeVar("Opened")
 
 
 def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -> Opened:
-    """Return ``attempt`` of the first solver that takes ``needed`` and is here.
+    """Return ``attempt`` of the first solver that has the capabilities ``needed`` and is installed.
 
-    One that raises ``SolverUnavailableError`` is passed over; that of all of them says why.
+    A solver that raises ``SolverUnavailableError`` is passed over. If all do, the error lists the
+    reasons.
     """
     reasons = []
     for name in AUTO_ORDER:
@@ -33,7 +34,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` took ``chosen``: what it passed over before, if anything."""
+    """Return the note on why ``auto`` took ``chosen``, with the solvers that it passed over."""
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}
@@ -56,7 +57,7 @@ def available(solver: Solver, name: str) -> Solver:
 
 
 def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputError:
-    """Return the error that none of ``names`` takes what is ``needed``."""
+    """Return the error that none of ``names`` has the capabilities ``needed``."""
     beyond = needed.difference(*(solver_named(name).capabilities for name in names))
     taking = [name for name, solver in SOLVERS.items() if needed <= solver.capabilities]
     who = f"solvers that do: {', '.join(taking)}" if taking else "no solver here does"

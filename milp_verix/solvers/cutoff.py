@@ -1,8 +1,8 @@
 """Proofs by cutoff, for solvers whose own dual bound does not reach us.
 
-Whatever a solver calls optimal is only a point here. That no point costs less than ``t`` is proven
-by the row ``c·v ≤ t``: with it, the solver must say that the program is infeasible. So a claim
-costs one solve where a target is given, and an optimum at least two.
+A solution that such a solver calls optimal is only a point here. The proof that no point costs less
+than ``t`` is a row ``c·v ≤ t``: with it, the solver must say that the program is infeasible. So a
+claim costs one solve if a target is given, and an optimum at least two.
 """
 
 import time
@@ -25,7 +25,7 @@ _VIOLATION = 1e-6
 
 
 class Outcome(Enum):
-    """What a solver says of a program with a cutoff."""
+    """A solver's answer on a program with a cutoff."""
 
     POINT = "a point"
     EMPTY = "infeasible"
@@ -51,9 +51,9 @@ def minimise_by_cutoff(
 ) -> SolveResult:
     """Minimise ``cost·v`` over ``program`` by ``solve``, with a bound proven by cutoffs.
 
-    ``program`` is what the solver was given, without entries that it would drop.
+    ``program`` is the program that the solver has, without entries that it would drop.
 
-    Raises ``SolverError`` where the words of the solver would mean nothing: for a cost that is not
+    Raises ``SolverError`` if the solver's answer would prove nothing: for a cost that is not
     bounded by the bounds of the columns ("infeasible" may stand for "unbounded" then), and for
     coefficients larger than the solver is trusted with.
     """
@@ -86,7 +86,7 @@ def minimise_by_cutoff(
 
 
 def _floor(program: Program, cost: FloatArray, engine: Engine) -> float:
-    """Return what the bounds of the columns prove, having checked the numbers."""
+    """Return the bound that the columns' bounds prove; check the coefficients first."""
     largest = max(float(np.max(np.abs(n), initial=0.0)) for n in (program.matrix.data, cost))
     if largest > engine.largest_coefficient:
         raise SolverError(f"{engine.name} is not trusted with a coefficient of {largest:.3g}")
@@ -99,7 +99,7 @@ def _floor(program: Program, cost: FloatArray, engine: Engine) -> float:
 
 
 def _lost(program: Program, cost: FloatArray, engine: Engine) -> float:
-    """Return what entries of the cutoff contribute at most that the solver may drop."""
+    """Return the most that entries of the cutoff can contribute which the solver may drop."""
     tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= engine.dropped))
     low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
     return float(np.abs(cost[tiny]) @ np.maximum(low, high))
@@ -119,7 +119,7 @@ def _target(targets: Targets, engine: Engine, lost: float) -> tuple[float, float
 
 
 def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
-    """Return what follows from a solve that brought no further point."""
+    """Return the result of a search whose last solve brought no better point."""
     status, bound = SolveStatus.FAILED, -np.inf
     if attempt.outcome is Outcome.LATE:
         status = SolveStatus.TIME_LIMIT
@@ -133,14 +133,14 @@ def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None)
 
 
 def filled(program: Program, values: Sequence[float | None]) -> FloatArray:
-    """Return ``values`` as a point; a column that nothing mentions gets none, and any will do."""
+    """Return ``values`` as a point; a column in no row or cost has None, and gets any value."""
     anything = np.maximum(program.column_lower, np.minimum(program.column_upper, 0.0))
     pairs = zip(values, anything.tolist(), strict=True)
     return np.array([other if value is None else value for value, other in pairs], dtype=np.float64)
 
 
 def _is_point(program: Program, point: FloatArray | None) -> bool:
-    """Whether ``point`` fits the rows, bounds and integers of ``program`` about as printed."""
+    """Return whether ``point`` satisfies ``program`` up to the digits that solvers print."""
     if point is None or point.shape != (program.columns,) or not np.isfinite(point).all():
         return False
     rows, whole = program.matrix @ point, point[program.integer]

@@ -18,7 +18,7 @@ A signal that arrives just before a system call, or in another thread, does not 
 
 @dataclass(slots=True)
 class Interrupt:
-    """Whether Ctrl-C was pressed since the solve began."""
+    """A flag: Ctrl-C was pressed since the solve began."""
 
     pending: bool = False
 
@@ -27,9 +27,9 @@ class Interrupt:
 def deferred_interrupt() -> Iterator[Interrupt]:
     """Turn signals that raise into a flag for the block; raise KeyboardInterrupt at its end.
 
-    An exception raised inside a solver's callback would cross native frames, which solvers either
-    swallow or die of. A signal is left alone that is ignored or has its default action, and so are
-    all outside the main thread, where Python delivers none.
+    An exception inside a solver's callback would cross native frames: solvers swallow it or crash.
+    Signals that are ignored or have their default action are left alone, and so are all signals
+    outside the main thread, where Python delivers none.
     """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():

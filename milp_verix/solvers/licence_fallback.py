@@ -1,4 +1,4 @@
-"""A session that hands what its licence does not cover to another solver, and counts it."""
+"""A session that hands programs beyond its licence to another solver, and counts them."""
 
 from collections.abc import Callable
 
@@ -40,12 +40,12 @@ class LicenceFallback:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the solver that was asked for takes and does."""
+        """Capabilities of the solver that was asked for."""
         return self._primary.capabilities
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about who solved what."""
+        """Notes for readers of the result on which solver solved the programs."""
         if self._other is None:
             return ()
         return (f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",)
@@ -60,7 +60,7 @@ class LicenceFallback:
             self._hand_over(error)
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program`` in the solver that holds what it extends."""
+        """Replace the program by its extension ``program``, in the solver that holds it."""
         self._program = program
         if self._current is self._other:
             self.handed_over += 1

@@ -1,8 +1,8 @@
-"""What is set and trusted, solver by solver, whoever calls it: directly, through PuLP or Pyomo.
+"""Parameters and limits of trust of each solver, called directly or through PuLP or Pyomo.
 
-The one place where :class:`~milp_verix.tolerances.Tolerances` become a solver's own parameters;
-``docs/solvers.md`` has them as a table. Gaps are zero, presolve, cuts and heuristics off: on the
-programs of checks that is several times faster than the defaults.
+This is the only place where :class:`~milp_verix.tolerances.Tolerances` become a solver's own
+parameters; ``docs/solvers.md`` has them as a table. Gaps are zero, presolve, cuts and heuristics
+off: on the programs of checks this is several times faster than the defaults.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What is known of a solver.
+    """A solver's parameters, and the limits within which its answers are trusted.
 
-    ``options`` maps threads and tolerances to its parameters. ``largest_big_m`` is the big-M and
-    ``largest_coefficient`` the coefficient up to which its word is taken; entries of up to
-    ``dropped`` are not kept in its matrix. Where it proves by a row ``c·v ≤ t`` that has no point,
-    ``slack`` is how much lower than ``t`` a cost may yet be, per unit of ``max(1, |t|)``.
+    ``options`` maps threads and tolerances to its parameters. Its proofs are trusted up to big-Ms
+    of ``largest_big_m`` and coefficients of ``largest_coefficient``; entries of up to ``dropped``
+    are not kept in its matrix. If it calls a program with the row ``c·v ≤ t`` infeasible, costs are
+    at least ``t − slack · max(1, |t|)``.
     """
 
     name: str
@@ -102,7 +102,7 @@ SCIP_DROPS = 1e-12
 
 
 def cbc_options(threads: int, tolerances: Tolerances) -> Options:
-    """CBC: whatever is given; its big-Ms leak earlier than those of others."""
+    """CBC: any tolerance; its big-Ms leak earlier than those of others."""
     return {
         **({"threads": threads} if threads > 1 else {}),
         "primalT": f"{tolerances.feasibility:g}",
@@ -144,7 +144,7 @@ UNKNOWN = Engine(
 
 
 def engine_of(name: str) -> Engine:
-    """Return what is known of the solver that PuLP or Pyomo calls ``name``."""
+    """Return the parameters of the solver that PuLP or Pyomo calls ``name``."""
     lowered = name.lower().replace("coin", "cbc")
     for engine in (HIGHS, GUROBI, SCIP, CBC):
         if engine.name in lowered and "fscip" not in lowered:
@@ -153,7 +153,7 @@ def engine_of(name: str) -> Engine:
 
 
 def notes_on(name: str, options: Options) -> tuple[str, ...]:
-    """Return what a reader of a result should know about a user's own options for a solver."""
+    """Return a note for readers of a result on a user's own options for a solver."""
     if not options:
         return ()
     given = ", ".join(f"{option}={value}" for option, value in options.items())

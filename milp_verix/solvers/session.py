@@ -1,8 +1,8 @@
-"""What a solver is to this project: it loads a program and minimises one cost after another.
+"""The protocol of a solver: it loads a program and minimises one cost after another.
 
-A session keeps its program alive between solves, so that a check with nine rivals loads one
-program and minimises nine costs; bounds of columns change without a new program. Whatever a solver
-reports becomes a :class:`SolveResult`, whose ``bound`` is the only thing a proof may rest on.
+A session keeps its program between solves, so that a check with nine rivals loads one program and
+minimises nine costs; bounds of columns change without a new program. A solver's report becomes a
+:class:`SolveResult`; proofs may rest on its ``bound`` alone.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from verix_encodings.proofs.certificate import Leaf
 
 
 class SolveStatus(Enum):
-    """How a solve ended."""
+    """The end of a solve."""
 
     OPTIMAL = "optimal"
     TARGET = "stopped at the target asked for"
@@ -31,18 +31,18 @@ class SolveStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """When a solve may stop.
+    """Targets at which a solve may stop.
 
     ``seconds`` is a wall-clock limit. A point with cost below ``violated_below`` answers the
     question, and so does a proof that no point has a cost below ``holds_above``; a solver that
-    can stop there does, the others go on to the optimum. ``probe`` is shown points of the linear
-    relaxation, which need not be integral; where it returns true, the question is answered by the
-    point shown last. Solvers that never hold such a point do not call it. ``whole`` says that every
+    can stop there does, the others go on to the optimum. ``probe`` is called with points of the
+    linear relaxation, which need not be integral; if it returns true, the last point answers the
+    question. Solvers that never hold such a point do not call it. ``whole`` says that every
     feasible cost is a whole number, as in a covering problem: a bound less than one below the best
-    cost proves it, and presolve, cuts and heuristics pay, which they do not in checks. ``start``
+    cost proves it, and presolve, cuts and heuristics pay, unlike in checks. ``start``
     is a point to begin with, a value for each column, feasible or not; it never changes the answer,
     and a solver without the capability ``start`` ignores it. ``first`` are integer
-    columns to branch on before all others, which a solver without ``priorities`` does not.
+    columns to branch on before all others; a solver without ``priorities`` ignores them.
     ``certify`` asks for a certificate of the bound, from solvers that have one.
     """
 
@@ -94,11 +94,11 @@ class Session(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the session takes and does, as its solver says, see ``CAPABILITIES``."""
+        """Kinds of rows that the session takes and abilities that it has, see ``CAPABILITIES``."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about the session, in words."""
+        """Notes for readers of the result on the session."""
 
     def load(self, program: Program) -> None:
         """Replace the session's program; ``SolverError`` for one beyond ``capabilities``."""
@@ -126,13 +126,13 @@ class GrowingSession(Session, Protocol):
     """A session with the capability ``growth``."""
 
     def extend(self, program: Program) -> None:
-        """Replace the program; of one that extends it, only what is new is built."""
+        """Replace the program; if it extends the old one, only new columns and rows are built."""
 
 
 def extend(session: Session, program: Program) -> None:
-    """Go on with ``program``, which extends the one loaded, in place if the solver can do that.
+    """Replace the loaded program by its extension ``program``, in place if the solver can.
 
-    As ``load`` would, it undoes what ``set_bounds`` did.
+    As ``load`` would, it undoes changes by ``set_bounds``.
     """
     if "growth" in session.capabilities:
         cast("GrowingSession", session).extend(program)
@@ -141,23 +141,23 @@ def extend(session: Session, program: Program) -> None:
 
 
 def grown(old: Program, new: Program, dropped: float) -> bool:
-    """Whether a model of ``old`` needs no more than the rest of ``new`` to be one of ``new``.
+    """Return whether a model of ``old`` becomes one of ``new`` by adding columns and rows.
 
-    Not where it has entries of at most ``dropped``, for which rows were widened.
+    False if ``new`` has entries of at most ``dropped``, for which rows were widened.
     """
     return new.extends(old) and new.without_tiny(dropped) is new
 
 
 def refuse_beyond(session: Session, program: Program) -> None:
-    """Raise ``SolverError`` for a program with what the session does not take: never drop it."""
+    """Raise ``SolverError`` for a program whose needs the session lacks: never drop any."""
     if beyond := program.needs - session.capabilities:
         raise SolverError(f"{session.name} takes no {in_words(beyond)}")
 
 
 def start_of(targets: Targets, columns: int) -> FloatArray | None:
-    """Return the start that ``targets`` ask for, or None; one that is not finite is no start.
+    """Return the start of ``targets``, or None; a start that is not finite is ignored.
 
-    Raises ``ValueError`` for one that has not a value for each of the ``columns``.
+    Raises ``ValueError`` unless it has a value for each of the ``columns``.
     """
     if targets.start is None:
         return None
@@ -184,10 +184,10 @@ CAPABILITIES = {
     "early_stop": "early stop",
     "duals": "duals",
 }
-"""What a solver may take (beyond linear rows, see ``Program.needs``) or do, in words."""
+"""Capabilities in words: kinds of rows (beyond linear ones, see ``Program.needs``), abilities."""
 
 PROGRAM_NEEDS = frozenset({"indicator", "partition", "quadratic", "sos1"})
-"""Those that a program may need."""
+"""Capabilities that a program may need."""
 
 
 class Solver(Protocol):
@@ -203,7 +203,7 @@ class Solver(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What a session takes and does, see ``CAPABILITIES``."""
+        """Kinds of rows that sessions take and abilities that they have, see ``CAPABILITIES``."""
 
     def unavailable(self) -> str | None:
         """Return why the solver cannot be used and what to do, or None if it can.

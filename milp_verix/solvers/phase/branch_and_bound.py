@@ -6,12 +6,12 @@ split at the phase ``d_j`` with the greatest
 
     min(d_j, 1 − d_j) Σ_i |A_ij y_i|
 
-for the row duals ``y``: to first order, what the bound gains where the phase is fixed.
+for the row duals ``y``: to first order, the gain of the bound if the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
 rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a
-node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, however large
-the big-Ms.
+node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the
+big-Ms.
 """
 
 import time
@@ -52,7 +52,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "PhaseSession":  # noqa: A0
 
 @dataclass(slots=True, eq=False)
 class _Loaded:
-    """The program that is loaded, and the bounds that its columns have by now."""
+    """The loaded program, and the current bounds of its columns."""
 
     program: Program
     safe: SafeBound
@@ -97,14 +97,14 @@ class PhaseSession:
     def load(self, program: Program) -> None:
         """Replace the program: its relaxation becomes the warm one.
 
-        Of one with entries at the same places only the numbers that differ change: the basis stays.
+        If its entries are at the same places, only numbers change, and the basis stays.
         """
         refuse_beyond(self, program)
         self._lp.load(program)
         self._loaded = _Loaded.of(program)
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``; of one that extends the one loaded, what is new is added."""
+        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
         loaded = self._loaded
         if loaded is None or not grown(loaded.program, program, HIGHS_DROPS):
             self.load(program)
@@ -152,7 +152,7 @@ class PhaseSession:
     def _run(
         self, loaded: _Loaded, search: Search, interrupt: Interrupt
     ) -> tuple[SolveStatus, str]:
-        """Expand nodes until the question is answered; return how that ended."""
+        """Expand nodes until the question is answered; return how the search ended."""
         deadline = time.monotonic() + search.targets.seconds
         while (node := search.take()) is not None:
             result = None
@@ -202,7 +202,7 @@ def _tightened(
     cost: FloatArray,
     ends: tuple[FloatArray, FloatArray],
 ) -> Node:
-    """Return ``node``, of column bounds ``ends``, with what the multipliers of ``result`` prove."""
+    """Return ``node`` with the bound that the multipliers of ``result`` prove on its ``ends``."""
     y = result.multipliers
     if y is None:
         return node
@@ -217,7 +217,7 @@ def _tightened(
 
 
 def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> bool:
-    """Close or split a node that was solved; return whether its point ends the search."""
+    """Close or split a solved node; return whether its point ends the search."""
     targets, point = search.targets, result.point
     phases = np.full(loaded.phases.size, 0.5)
     whole = False

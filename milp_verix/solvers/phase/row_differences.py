@@ -1,11 +1,11 @@
-"""Rows given as differences from earlier ones, where that leaves few entries.
+"""Rows given as differences from earlier ones, if these have fewer entries.
 
-Scenarios run one network on perturbations that are mostly equal, so that their first layers' rows
-are, too. With ``r`` the row referred to, an equality,
+Scenarios run one network on perturbations that are mostly equal, so the rows of their first layers
+are mostly equal, too. With ``r`` the row referred to, an equality,
 
     a_i v − a_r v = b_i − b_r    instead of    a_i v = b_i,    y_r − Σ y_i    instead of    y_r
 
-is the same program with the same optima, but the time of a linear program goes with its entries.
+is the same program with the same optima, but a linear program with fewer entries is faster.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ NO_REFERENCES: IntArray = np.zeros(0, dtype=np.intp)
 def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
     """Return the number of the row that each row refers to, or -1; ``known`` are the first ones.
 
-    Short rows refer to none, nor does any where comparing them would take long.
+    Short rows refer to none. No row refers to another if comparing them would take long.
     """
     found = np.full(program.rows, -1)
     found[: known.size] = known

@@ -1,6 +1,6 @@
-"""The tree of a branch and bound: what is open, what is closed, and what that proves.
+"""The tree of a branch and bound: open nodes, closed nodes, and the bound that they prove.
 
-A node is a case, some phases fixed, with the bound and the row multipliers known from above it. At
+A node is a case, with some phases fixed, with the bound and the row multipliers of its parent. At
 every moment the closed nodes and the open ones cover all cases, so the least of their bounds is
 proven, and their multipliers are its certificate.
 """
@@ -32,9 +32,9 @@ class Node:
 class Search:
     """The state of one minimisation of ``cost·v``.
 
-    A search that only has to get above a target goes depth first: every node below the target has
-    to be expanded anyway, and neighbours share most of a simplex basis. A search for the optimum
-    takes the node with the least bound, which expands the fewest.
+    A search that only has to reach a target goes depth first: every node below the target has to be
+    expanded anyway, and neighbours share most of a simplex basis. A search for the optimum takes
+    the node with the least bound: this expands the fewest nodes.
     """
 
     cost: FloatArray
@@ -55,7 +55,7 @@ class Search:
 
     @property
     def cutoff(self) -> float:
-        """A node with a bound above this needs no more work; one without a point never does."""
+        """The bound above which a node needs no more work."""
         return min(self.targets.holds_above, self.best - _GAP, _LARGEST)
 
     @property
@@ -63,7 +63,7 @@ class Search:
         return self.targets.holds_above < np.inf
 
     def take(self) -> Node | None:
-        """Return the node to expand next, or None; nodes that are settled by now are closed."""
+        """Return the node to expand next, or None; nodes above the cutoff are closed on the way."""
         while self.open:
             node = self.open.pop() if self._depth_first else heapq.heappop(self.open)
             if node.bound <= self.cutoff:
@@ -88,7 +88,7 @@ class Search:
                 heapq.heappush(self.open, child)
 
     def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
-        """Return what proves :attr:`bound` for a program with ``rows`` rows, if it was kept."""
+        """Return the certificate of :attr:`bound` for a program with ``rows`` rows, if kept."""
         if not self.targets.certify:
             return None
         nothing = np.zeros(rows)

@@ -1,8 +1,7 @@
 """One linear program kept alive in HiGHS: bounds and costs change, the simplex basis stays.
 
-The dual simplex goes on from the last basis, which stays dual feasible when bounds change. Presolve
-would lose it, and scaling costs more iterations here than it saves, as do old factors of the basis
-where new ones can be had.
+The dual simplex starts from the last basis, which stays dual feasible when bounds change. Presolve
+would lose it. Scaling costs more iterations here than it saves, and so do old factors of the basis.
 """
 
 import time
@@ -30,9 +29,9 @@ _OPTIONS = {"simplex_scale_strategy": 0, "no_unnecessary_rebuild_refactor": Fals
 class LpResult:
     """The end of one solve.
 
-    ``multipliers``, one for each row, prove a bound where the program is feasible and, up to their
-    sign, that it is infeasible where it is not; None where HiGHS has none. ``point`` has one value
-    for each column, or is None.
+    ``multipliers``, one for each row, prove a bound if the program is feasible, and infeasibility,
+    up to their sign, if it is not; None if HiGHS has none. ``point`` has one value for each column,
+    or is None.
     """
 
     status: SolveStatus
@@ -53,9 +52,8 @@ class LpCount:
 class WarmLp:
     """One ``Highs`` object with a linear program in it.
 
-    Where it has many ``similar_rows``, HiGHS gets differences of these
-    (``phase.row_differences``). ``count`` is shared by all that come from it by
-    :meth:`another`.
+    If it has many ``similar_rows``, HiGHS gets differences of these
+    (``phase.row_differences``). ``count`` is shared with all objects made by :meth:`another`.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class WarmLp:
     def load(self, program: Program) -> None:
         """Replace the linear program by the relaxation of ``program``.
 
-        Where the entries of the matrix are at the same places as before, as those of a
+        If the entries of the matrix are at the same places as before, as those of a
         ``retightened.RetightenedEncoding`` are, only numbers change, and the basis stays.
         """
         old, new = self._program, self._stated(program, NO_REFERENCES)
@@ -106,7 +104,7 @@ class WarmLp:
         self._program = new
 
     def _stated(self, program: Program, known: IntArray) -> Program:
-        """Return the relaxation of ``program`` as HiGHS is to have it."""
+        """Return the relaxation of ``program`` in the form that HiGHS gets."""
         if self._similar_rows:
             self._references = references(program, known)
             program = relative(program, self._references)
@@ -125,9 +123,9 @@ class WarmLp:
         self.set_bounds(new.column_lower, new.column_upper)
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``, which has more columns and rows after those that there are.
+        """Add the columns and rows that ``program`` has after those of the loaded program.
 
-        The columns cost nothing at first; the basis stays.
+        The new columns have no cost; the basis stays.
         """
         program = self._stated(program, self._references)
         columns, self._program = self._columns.size, None
@@ -149,9 +147,10 @@ class WarmLp:
         self._lower, self._upper = lower, upper
 
     def solve(self, cutoff: float, deadline: float, interrupt: Interrupt) -> LpResult:
-        """Minimise until ``deadline``, in terms of ``time.monotonic()``, or an interrupt.
+        """Minimise until ``deadline``, a time of ``time.monotonic()``, or an interrupt.
 
-        ``TARGET`` says that HiGHS takes the cost to be above ``cutoff``: the multipliers may tell.
+        ``TARGET`` says that HiGHS found the cost to be above ``cutoff``; the multipliers may prove
+        it.
         """
         model = self._highs
         model.setOptionValue("objective_bound", cutoff)
@@ -186,8 +185,8 @@ class WarmLp:
     def _run(self) -> int:
         """Solve, and return the number of iterations.
 
-        To be asked after each of them whether to stop costs a twentieth of a short solve: that is
-        for what turns out longer than a fraction of a second.
+        Asking after each iteration whether to stop costs a twentieth of a short solve, so only
+        solves longer than a fraction of a second ask.
         """
         model = self._highs
         entries = 1 if self._program is None else max(self._program.matrix.nnz, 1)
@@ -207,7 +206,7 @@ class WarmLp:
         return iterations
 
     def _iterations(self) -> int:
-        """Return those of the last run."""
+        """Return the number of iterations of the last run."""
         return max(int(self._highs.getInfo().simplex_iteration_count), 0)
 
     def close(self) -> None:
@@ -217,7 +216,7 @@ class WarmLp:
 
 
 def _alike(old: Program, new: Program) -> bool:
-    """Whether the programs have their entries at the same places, and most of them are equal."""
+    """Return whether the programs have entries at the same places, most of them equal."""
     a, b = old.matrix, new.matrix
     return bool(
         a.shape == b.shape

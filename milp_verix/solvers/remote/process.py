@@ -1,7 +1,7 @@
 """A process that holds one session, see ``remote.worker``: ask it, or kill it.
 
-To start one takes about a second, most of it imports. So one that is no longer needed is kept, idle
-and by the recipe of its session, for whoever asks for the same; the end of this process ends it.
+Starting a process takes about a second, most of it imports. So an idle process is kept, listed by
+the recipe of its session, for the next session of that recipe; it ends with this process.
 """
 
 import atexit
@@ -29,8 +29,8 @@ _START_SECONDS = 60.0
 class SolverProcess:
     """A process with the session that a pickled function opens, and a folder for its files.
 
-    ``about`` is what the session says of itself. Raises ``SolverUnavailableError`` where it does
-    not open.
+    ``about`` has the name, version and capabilities of the session. Raises
+    ``SolverUnavailableError`` if it does not open.
     """
 
     def __init__(self, recipe: bytes) -> None:
@@ -65,7 +65,7 @@ class SolverProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it is alive, and ours: a fork must not talk to the process of its parent."""
+        """True if it is alive and ours: a fork must not talk to the process of its parent."""
         return self._owner == os.getpid() and not self._killed and self._process.poll() is None
 
     def ask(self, question: object, seconds: float) -> Any:
@@ -146,7 +146,7 @@ def take(make: Callable[[], Any]) -> SolverProcess:
 
 
 def give_back(process: SolverProcess) -> None:
-    """Keep ``process`` for whoever asks for the same; it must not be in the middle of anything."""
+    """Keep ``process`` for the next session of its recipe; it must not be solving."""
     if process.usable and process.recipe not in _idle:
         _idle[process.recipe] = process
     else:

@@ -1,8 +1,8 @@
 """A session that lives in a process of its own, for solvers that cannot be stopped in ours.
 
-Some hold Python's lock while they solve, swallow Ctrl-C, leave processes of their own behind, or
-crash. Here, whatever happens to them ends at the process: it is killed with all it started, at
-Ctrl-C, past the time limit, and when ours ends.
+Some solvers hold Python's lock while they solve, swallow Ctrl-C, leave processes of their own
+behind, or crash. Here only their process is lost: it is killed with all it started, at Ctrl-C, past
+the time limit, and when ours ends.
 """
 
 import time
@@ -46,7 +46,7 @@ class RemoteSession:
         self._program, self._news = program, [("load", program)]
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``; the process gets it with the next solve."""
+        """Replace the program by its extension; the process gets it with the next solve."""
         refuse_beyond(self, program)
         self._program = program
         self._news.append(("extend", program))
@@ -90,7 +90,7 @@ class RemoteSession:
         self._process = None
 
     def close(self) -> None:
-        """Leave the process to whoever needs the same."""
+        """Leave the process to the next session of the same recipe."""
         if self._process is not None:
             give_back(self._process)
         self._process, self._program = None, None

@@ -1,7 +1,7 @@
 """The other side of ``remote_session.RemoteSession``: a process with one session.
 
-It reads pickled questions from its standard input and writes answers to what was its standard
-output; whatever solvers print goes nowhere.
+It reads pickled questions from its standard input and writes answers to its original standard
+output; text that solvers print is discarded.
 """
 
 import os
