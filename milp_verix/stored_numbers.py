@@ -1,7 +1,7 @@
-"""Numbers in files, read no further than they can be of use.
+"""Numbers in files, with limits on their size.
 
 A header may claim 10¹² numbers, and an archive of a few kilobytes unpack to 40 GB. So the shape is
-looked at first, and of an archive only the entry asked for is kept in memory.
+read first, and of an archive only the entry asked for is kept in memory.
 """
 
 import errno
@@ -73,7 +73,7 @@ def array_in(
 
 
 def json_in(path: Path, most: int | None = None) -> Any:
-    """Return what a JSON file of at most ``most`` bytes holds; by default, what fits into memory.
+    """Return the content of a JSON file of at most ``most`` bytes, by default of free memory.
 
     Raises ``OSError`` where it is larger or cannot be read, ``ValueError`` where it is not JSON.
     """
@@ -86,7 +86,7 @@ def json_in(path: Path, most: int | None = None) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """Return what JSON text says; ``ValueError`` for other text, and for lists too deep."""
+    """Return the content of JSON text; ``ValueError`` for other text, and for lists too deep."""
     try:
         return json.loads(text)
     except RecursionError as error:

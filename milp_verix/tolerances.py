@@ -9,7 +9,7 @@ from verix_encodings.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """What separates a proof from noise.
+    """The distances that separate a proof from noise.
 
     A margin is how far a rival is ahead, in the units of the network's outputs; a claim holds
     where every margin is negative over the whole ball.
@@ -35,5 +35,5 @@ class Tolerances:
         return max(self.margin, self.relative_margin * magnitude)
 
     def needed(self, magnitudes: FloatArray) -> FloatArray:
-        """Return for each magnitude of a margin how far below zero a bound on it must be."""
+        """Return, for each magnitude of a margin, how far below zero a bound on it must be."""
         return np.array([self.decisive(float(magnitude)) for magnitude in magnitudes])

@@ -29,10 +29,10 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where an explanation stands: features checked, features in all, features not freed.
+    """Progress of an explanation: features checked, features in all, features not freed.
 
-    ``snapshot()`` returns the sound explanation that stopping now would give, whenever and in
-    whatever thread it is called.
+    ``snapshot()`` returns the sound explanation so far; it may be called at any time, in any
+    thread.
     """
 
     done: int
@@ -88,13 +88,13 @@ def explain(
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
-        feature_names: what summaries and pictures call the features, a text for each.
+        feature_names: the features' names in summaries and pictures, a text for each.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"random"``,
             ``"sequential"``, or a list of all features; see :mod:`milp_verix.traversal.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
-        label: the class explained; it must be the one predicted.
+        label: the class explained; it must be the predicted one.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
@@ -110,13 +110,13 @@ def explain(
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
             ``"milp"``, each tighter and slower than the one before, or a function.
-        segments: pieces that enclose each smooth activation, such as a sigmoid: more of them decide
-            more, and take longer.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid: more
+            pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
-        reuse: whether a check builds on what the ones before it found; the explanation is the
-            same without, and slower.
-        tolerances: what separates a proof from noise.
+        reuse: whether a check uses points and bounds of earlier checks; the explanation is the same
+            without, and slower.
+        tolerances: the distances that separate a proof from noise.
         progress: called after each check.
         snapshots: called with a function that returns the sound result so far: at the start, and
             whenever more is known. The function may be called at any time, in any thread.
@@ -189,7 +189,7 @@ def explain(
 def explanation_of(
     problem: Problem, order: Order, traversal: Traversal, oracle: Oracle, seconds: float
 ) -> Explanation:
-    """Return the explanation that a traversal has come to, finished or not."""
+    """Return the explanation of a traversal, finished or not."""
     effort = traversal.effort
     never_checked = traversal.stopped or "not checked yet"
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}

@@ -1,10 +1,10 @@
-"""Orders by influence: how much of a rival's distance each feature can make up for.
+"""Orders by influence: the share of a rival's distance that each feature can close.
 
 Let margin ``j`` be ``m_j(x) < 0`` at the original, and let ``a_j`` be slopes of it. Freeing
-coordinate ``i`` raises the margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, which uses
-up that share of ``−m_j(x)``; the influence of a feature is the largest share over the rivals that
-can win. As all the shares of ``B`` in one rival add up to less than one, features with the least go
-first.
+coordinate ``i`` raises the margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, a share of
+``−m_j(x)``. The influence of a feature is its largest share over the rivals that can win. The
+shares of all features in ``B`` must sum to less than one for each rival, so features with the least
+influence come first.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def influence(
     """Return the influence by CROWN's upper forms over the full ball; shape (features,).
 
     ``whole`` has the bounds over that ball, if these are known. Raises ``OutOfTimeError`` at the
-    ``deadline``, and where there was no time for all of these bounds.
+    ``deadline``, and if these bounds were not finished.
     """
     contested = _contested(problem, deadline, whole)
     margins = contested.margins
@@ -40,12 +40,12 @@ def influence(
 def adaptive(
     problem: Problem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
 ) -> FloatArray:
-    """Return the influence by gradients where it will count: at the worst points that ``B`` allows.
+    """Return the influence by gradients at the worst points that ``B`` allows; shape (features,).
 
-    Starts from :func:`influence`. In each round the features in front are freed until a rival can
-    be made to win by climbing, and the gradients at the points climbed to are a new ranking; the
-    ranking is their mean over the rounds. Nothing is proven and nothing solved. Shape (features,).
-    ``whole`` and the errors are those of :func:`influence`.
+    Starts from :func:`influence`. In each round the first features are freed until climbing makes a
+    rival win; the gradients at the points reached rank the features anew, and the result is the
+    mean ranking over the rounds. No program is solved. ``whole`` and the errors are those of
+    :func:`influence`.
     """
     margins = _contested(problem, deadline, whole).margins
     ranking, rounds = influence(problem, deadline, whole), []
@@ -59,7 +59,7 @@ def adaptive(
 
 
 def _contested(problem: Problem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
-    """Return the margins that may reach zero in the full ball, the highest anyway; with bounds."""
+    """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
     whole = whole_ball(problem, deadline) if whole is None else whole
     if not whole.finished:
         raise OutOfTimeError
@@ -80,7 +80,7 @@ def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArra
 def _worst_points(
     problem: Problem, margins: Network, order: list[int], deadline: Deadline
 ) -> list[FloatArray]:
-    """Climb each margin with as many features free, from the front of ``order``, as it takes."""
+    """Climb each margin with a prefix of ``order`` free, bisected to where a rival first wins."""
     x = problem.x.astype(np.float64)
     least, most = 0, len(order)
     points = [x] * margins.output_size

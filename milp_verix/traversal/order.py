@@ -1,6 +1,7 @@
 """Traversal orders: a function from a problem to a permutation of its features.
 
-Least important first: what is freed early stays free, what comes late tends to be explained.
+The least important features come first: features freed early stay free, and the last ones tend to
+be in the explanation.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ class Order:
     """A permutation of the features with the name of the order that made it.
 
     ``sensitivity`` is the score that it was sorted by, one per feature, ascending, or None.
-    ``notes`` say what a reader should know of how it came about.
+    ``notes`` are for readers of the result.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Order:
 
 
 def without_order(count: int, wanted: object, why: str) -> Order:
-    """Return the features as they are numbered, where ``why`` kept the order ``wanted`` away."""
+    """Return the sequential order with a note: ``why`` prevented the order ``wanted``."""
     note = f"{why} before the order {wanted!r} was known: the features are in sequential order"
     return Order("sequential", tuple(range(count)), notes=(note,))
 
@@ -69,7 +70,7 @@ def resolve_order(
     transformation: str = "reversal",
     seed: int = 0,
 ) -> OrderMaker:
-    """Check the arguments of :func:`make_order`, and return what computes the order.
+    """Check the arguments of :func:`make_order`, and return a function that computes the order.
 
     An order that is not known by the deadline is replaced by the sequential one, with a note.
     """

@@ -1,9 +1,9 @@
-"""Traversals: how the features are put to the oracle. For the same order, the same explanation.
+"""Traversals: ways to ask the oracle about features. For one order, all find one explanation.
 
 ``sequential`` is the loop of the paper; ``binary`` and ``quickxplain`` ask about halves;
-``galloping`` asks about as many features at once as known points and bounds let expect to hold.
-Where the oracle decides everything, each finds the ``B`` of Algorithm 1: a block is freed only as a
-whole, and a feature is kept only once all before it are decided.
+``galloping`` asks about as many features at once as known points and bounds suggest. If the oracle
+decides every check, each finds the ``B`` of Algorithm 1: a block is freed only as a whole, and a
+feature is kept only once all features before it are decided.
 """
 
 from milp_verix.errors import InputError
@@ -18,7 +18,7 @@ def sequential(walk: Walk) -> None:
 
 
 def binary(walk: Walk) -> None:
-    """Halve, and halve again what cannot be freed at once (Wu, Li, Wu, Barrett, 2024, Alg. 2)."""
+    """Halve blocks until they can be freed at once (Wu, Li, Wu, Barrett, 2024, Algorithm 2)."""
     features = walk.remaining
     if len(features) > 1:
         _halve(walk, features, refuted=None)
@@ -27,7 +27,7 @@ def binary(walk: Walk) -> None:
 
 
 def quickxplain(walk: Walk) -> None:
-    """Ask about everything first, then divide and conquer (Junker, AAAI 2004).
+    """Ask about all features first, then divide and conquer (Junker, AAAI 2004).
 
     With the order as preference, later features are preferred in the explanation. As freeing is
     monotone, this and ``binary`` differ in the first question only.
@@ -61,11 +61,11 @@ def _halve(walk: Walk, features: tuple[int, ...], refuted: Verdict | None) -> No
 
 
 def galloping(walk: Walk) -> None:
-    """Look at known points, then at bounds, then ask about all that is expected to hold.
+    """Use known points, then bounds, then one check of all features expected to go together.
 
-    Counterfactuals that known points give are taken for all features at once, since they stay
-    valid as ``B`` grows; then bounds free as many as they prove; then one exact check is made of
-    the features that are expected to go together (:mod:`~milp_verix.oracle.lookahead`).
+    Counterfactuals from known points are taken for all features at once, since they stay valid as
+    ``B`` grows. Then bounds free as many features as they prove. Then one exact check is made of
+    the features that :mod:`~milp_verix.oracle.lookahead` expects to go together.
     """
     _free_by_bounds(walk, len(walk.remaining))
     last = 0

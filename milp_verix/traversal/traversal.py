@@ -1,4 +1,4 @@
-"""The VeriX loop (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1), and what every traversal shares.
+"""The VeriX loop (Wu, Wu, Barrett, NeurIPS 2023, Algorithm 1), and the state of traversals.
 
     A ← ∅, B ← ∅
     for i in the traversal order:  if check(B ∪ {i}) holds then B ← B ∪ {i} else A ← A ∪ {i}
@@ -21,10 +21,10 @@ from milp_verix.records.verdict import Effort, Stage, Verdict
 
 @dataclass(slots=True)
 class Traversal:
-    """The state of a traversal: what was decided so far, and what it took.
+    """The state of a traversal: the features decided so far, and the cost.
 
-    At every moment ``irrelevant`` is a set whose freedom is proven harmless, so stopping at any
-    time leaves a sound explanation: everything else. ``checks`` counts the claims asked about,
+    At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
+    leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
     ``decided`` the features that each stage decided.
     """
 
@@ -38,7 +38,7 @@ class Traversal:
     stopped: str | None = None
 
     def copy(self) -> "Traversal":
-        """Return the state as it is now, which stays as it is."""
+        """Return a copy of the state that later steps do not change."""
         return replace(
             self,
             irrelevant=[*self.irrelevant],
@@ -66,7 +66,7 @@ class Traversal:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a strategy walks with: it asks the oracle, and writes down what follows.
+    """The interface for strategies: it asks the oracle and records the decisions.
 
     ``check_seconds`` is the limit of one check.
     """
@@ -106,9 +106,9 @@ class Walk:
         return found
 
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
-        """Write down what ``verdict`` on freeing ``features`` too says of them.
+        """Record the ``verdict`` on freeing ``features`` too.
 
-        All are freed if it holds; otherwise it must be about a single one.
+        All are freed if it holds; otherwise it must be about a single feature.
         """
         if verdict.holds:
             self.state.irrelevant.extend(features)

@@ -1,12 +1,12 @@
 """CBC as a subprocess, on an MPS file of our own: the binary that PuLP brings, or one on the path.
 
 CBC reports an optimum but no dual bound, prints eight digits, and prunes nodes that could improve
-the incumbent by no more than its ``increment``. Two ways lead from there to a proof. With a cutoff,
+the incumbent by no more than its ``increment``. Proofs are made in two ways. With a cutoff,
 "infeasible" says that no point costs less than it, up to the tolerances (``_CUTOFF_SLACK``).
-Without one, the bound claimed stays below the optimum by more than rounding and pruning can hide
+Without one, the claimed bound stays below the optimum by more than rounding and pruning can hide
 (``_BOUND_SLACK``, ``_PRINTED``). Its integrality leaks at smaller big-Ms than that of other
 solvers, hence the low ``largest_big_m``. On the degenerate rows of the partition formulation it
-prunes optima, with tight bounds too (one of a hundred was wrong): it gets none.
+prunes optima, even with tight bounds (one of a hundred was wrong), so it takes no partitions.
 """
 
 import os
@@ -78,7 +78,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "CbcSession":  # noqa: A001
 
 
 class CbcSession:
-    """A program in memory; each solve is a process, with files in a folder that goes with it."""
+    """A program in memory; each solve is a process, with files in a temporary folder."""
 
     name = name
     largest_big_m = CBC.largest_big_m
@@ -103,7 +103,7 @@ class CbcSession:
         return found.group(1) if found else "unknown"
 
     def load(self, program: Program) -> None:
-        """Replace the program; it is written with each cost, in one go."""
+        """Replace the program; each solve writes it with its cost."""
         refuse_beyond(self, program)
         self._program = program
 
@@ -214,7 +214,7 @@ class CbcSession:
 
 
 def _write_start(program: Program, start: FloatArray, path: Path) -> None:
-    """Write a start as CBC reads it: like one of its solutions; the first line says nothing."""
+    """Write a start as CBC reads it: like one of its solutions, behind a line without meaning."""
     values = zip(program.column_names, start, strict=True)
     lines = [f"{j} {name} {value:.17g} 0" for j, (name, value) in enumerate(values)]
     path.write_text("\n".join(["Optimal - objective value 0", *lines]) + "\n", encoding="ascii")

@@ -107,7 +107,7 @@ class GurobiSession:
             raise self._translated(error) from error
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
         old = self._program
         if old is None or self._model is None or not grown(old, program, GUROBI.dropped):
             self.load(program)

@@ -96,7 +96,7 @@ class HighsSession:
         self._know(program)
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
         old = self._program
         if old is None or not grown(old, program, HIGHS_DROPS):
             self.load(program)
@@ -124,7 +124,7 @@ class HighsSession:
         self._highs.changeColsBounds(indices.size, indices, lower, upper)
 
     def dual_ray(self) -> FloatArray | None:
-        """Return multipliers that show the linear program last solved to be infeasible, if any."""
+        """Return multipliers that prove the last linear program infeasible, if HiGHS has any."""
         _, found, ray = self._highs.getDualRay()
         return np.array(ray, dtype=np.float64) if found else None
 
@@ -234,9 +234,10 @@ def pass_program(model: Any, program: Program) -> None:
 
 
 def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
-    """Add what ``program`` has after its first ``columns`` and ``rows``, all of it continuous.
+    """Add the columns and rows of ``program`` after its first ``columns`` and ``rows``.
 
-    What is new costs nothing at first; the basis stays. Raises ``SolverError`` where HiGHS refuses.
+    The new columns are continuous and have no cost; the basis stays. Raises ``SolverError`` if
+    HiGHS refuses.
     """
     import highspy
 

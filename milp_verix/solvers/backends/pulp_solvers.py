@@ -1,6 +1,6 @@
 """Any solver that PuLP finds: ``pulp`` is the CBC that PuLP brings, ``pulp:NAME`` another.
 
-PuLP reports no dual bound, and calls optimal what merely stopped with a solution, so proofs are by
+PuLP reports no dual bound, and calls solves optimal that stopped with a solution, so proofs are by
 cutoff (:mod:`~milp_verix.solvers.cutoff`). It leaves the solver's process and files behind at
 Ctrl-C, so it runs in a process of its own.
 """
@@ -35,12 +35,12 @@ class PulpSolver:
 
     @property
     def licence(self) -> str:
-        """The licences of both."""
+        """The licences of PuLP and of the solver."""
         return f"PuLP MIT, {engine_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the solver behind PuLP takes of what PuLP can say."""
+        """Capabilities of the solver that PuLP can express."""
         return engine_of(self.native).capabilities
 
     def unavailable(self) -> str | None:
@@ -68,7 +68,7 @@ class PulpSolver:
 
 
 class PulpSession:
-    """A PuLP problem with a row for the cutoff; PuLP hands all of it over with each solve."""
+    """A PuLP problem with a row for the cutoff; PuLP hands over the whole with each solve."""
 
     def __init__(self, solver: PulpSolver, threads: int, tolerances: Tolerances) -> None:
         import pulp
@@ -176,7 +176,7 @@ class PulpSession:
 def _arguments(
     pulp: Any, native: str, engine: Engine, threads: int, tolerances: Tolerances
 ) -> dict[str, Any]:
-    """Return what PuLP's class for a solver takes of our settings."""
+    """Return the settings that PuLP's class for a solver takes."""
     settings = engine.options(threads, tolerances)
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):

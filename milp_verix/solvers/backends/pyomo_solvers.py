@@ -1,9 +1,8 @@
 """Any solver that Pyomo finds: ``pyomo`` is HiGHS through Pyomo, ``pyomo:NAME`` another.
 
-``NAME`` is what ``pyomo.environ.SolverFactory`` calls it. The model stays alive: costs and cutoff
-are mutable parameters, which is what Pyomo's persistent interfaces update in place. What these
-report as bounds differs from one to the next, so proofs are by cutoff
-(:mod:`~milp_verix.solvers.cutoff`).
+``NAME`` is its name in ``pyomo.environ.SolverFactory``. The model is kept: costs and cutoff are
+mutable parameters, which Pyomo's persistent interfaces update in place. The bounds that interfaces
+report differ in meaning, so proofs are by cutoff (:mod:`~milp_verix.solvers.cutoff`).
 """
 
 import logging
@@ -40,12 +39,12 @@ class PyomoSolver:
 
     @property
     def licence(self) -> str:
-        """The licences of both."""
+        """The licences of Pyomo and of the solver."""
         return f"Pyomo BSD-3-Clause, {engine_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the solver behind Pyomo takes of what is handed to it."""
+        """Capabilities of the solver that Pyomo passes on."""
         in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
         return engine_of(self.native).capabilities | in_place
 

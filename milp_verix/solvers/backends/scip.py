@@ -59,7 +59,7 @@ def open(*, threads: int, tolerances: Tolerances) -> RemoteSession:  # noqa: A00
 
 
 class ScipSession:
-    """One model; between solves it is back in the stage where it may change."""
+    """One model; between solves it is in the stage in which it may be changed."""
 
     name = name
     largest_big_m = 1e4
@@ -106,7 +106,7 @@ class ScipSession:
             model.addConsSOS1([self._variables[j] for j in chosen.columns])
 
     def extend(self, program: Program) -> None:
-        """Go on with ``program``; of one that extends the model loaded, what is new is added."""
+        """Replace the program; if it extends the loaded one, only add its new columns and rows."""
         old = self._program
         if old is None or not grown(old, program, SCIP_DROPS):
             self.load(program)
