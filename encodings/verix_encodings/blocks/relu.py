@@ -12,8 +12,7 @@ choice that the row leaves.
 
 import numpy as np
 
-from verix_encodings.blocks.affine import define
-from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.blocks.relu_phases import activations, phase_columns, phases_of
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
@@ -27,23 +26,20 @@ def big_m_relu(
     Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
     """
     phases = phases_of(interval)
-    z_of = np.full(phases.size, -1)
-    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
+    z_active, z_columns, a_columns, d_columns = phase_columns(builder, label, z, interval, phases)
 
     unstable = phases.unstable
     l, u = interval.lower[unstable], interval.upper[unstable]
-    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
-    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     # valid as any larger big-M is
     l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
     one = np.ones(unstable.size)
     builder.add_rows(
-        f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_of[unstable])], 0.0, np.inf
+        f"relu_above_z_{label}", unstable, [(one, a_columns), (-one, z_columns)], 0.0, np.inf
     )
     builder.add_rows(
         f"relu_active_{label}",
         unstable,
-        [(one, a_columns), (-one, z_of[unstable]), (-l, d_columns)],
+        [(one, a_columns), (-one, z_columns), (-l, d_columns)],
         -np.inf,
         -l,
     )
@@ -54,4 +50,4 @@ def big_m_relu(
         -np.inf,
         0.0,
     )
-    return activations(phases, z_of[phases.active], a_columns)
+    return activations(phases, z_active, a_columns)

@@ -19,8 +19,7 @@ why ``z`` and ``a`` carry the same bounds here as there.
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.blocks.affine import define
-from verix_encodings.blocks.relu_phases import activations, phases_of
+from verix_encodings.blocks.relu_phases import activations, phase_columns, phases_of
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
@@ -34,14 +33,11 @@ def indicator_relu(
     Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
     """
     phases = phases_of(interval)
-    z_of = np.full(phases.size, -1)
-    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
+    z_active, z_columns, a_columns, d_columns = phase_columns(builder, label, z, interval, phases)
 
     unstable = phases.unstable
-    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
-    d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     one = sp.eye_array(unstable.size, format="csr")
-    a_minus_z = [(one, a_columns), (-one, z_of[unstable])]
+    a_minus_z = [(one, a_columns), (-one, z_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
     builder.add_indicators(
         f"relu_active_{label}", unstable, d_columns, a_minus_z, value=1, upper=0.0
@@ -49,4 +45,4 @@ def indicator_relu(
     builder.add_indicators(
         f"relu_inactive_{label}", unstable, d_columns, [(one, a_columns)], value=0, upper=0.0
     )
-    return activations(phases, z_of[phases.active], a_columns)
+    return activations(phases, z_active, a_columns)

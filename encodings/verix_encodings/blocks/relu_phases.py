@@ -1,4 +1,4 @@
-"""What every formulation of a ReLU shares: the phases that the bounds ``z ∈ [l, u]`` leave.
+"""The phases of ReLUs that the bounds ``z ∈ [l, u]`` leave, and columns that formulations share.
 
 l ≥ 0 (active)        a = z                   z gets a column, a is the same one
 u ≤ 0 (inactive)      a = 0                   no column
@@ -6,11 +6,14 @@ l < 0 < u (unstable)  a = max(z, 0)           what formulations differ in
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from verix_encodings.arrays import IntArray, placed
+from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 
 
@@ -33,6 +36,32 @@ def phases_of(interval: Interval) -> Phases:
     lower, upper = interval.lower, interval.upper
     active = np.flatnonzero(lower >= 0)
     return Phases(active, np.flatnonzero((lower < 0) & (upper > 0)), lower.size)
+
+
+class PhaseColumns(NamedTuple):
+    """Columns of a layer whose formulation decides phases by binaries.
+
+    ``z_active`` are those of the active neurons; ``z``, ``a`` and ``d`` those of the unstable ones.
+    """
+
+    z_active: IntArray
+    z: IntArray
+    a: IntArray
+    d: IntArray
+
+
+def phase_columns(
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, phases: Phases
+) -> PhaseColumns:
+    """Add ``z`` for each modelled neuron, ``a ∈ [0, u]`` and a binary ``d`` for the unstable ones.
+
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    """
+    unstable, z_of = phases.unstable, np.full(phases.size, -1)
+    z_of[phases.modelled] = define(builder, f"z_{label}", z, interval, phases.modelled)
+    a = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
+    d = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
+    return PhaseColumns(z_of[phases.active], z_of[unstable], a, d)
 
 
 def activations(phases: Phases, active: IntArray, unstable: IntArray) -> Expressions:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.parameters import GUROBI, gurobi_options
 from milp_verix.solvers.session import (
@@ -39,11 +40,7 @@ _SIZE_LIMIT_ERROR = 10010
 
 def unavailable() -> str | None:
     """Return why Gurobi cannot be used, or None. A licence is looked for only by :func:`open`."""
-    try:
-        import gurobipy  # noqa: F401
-    except ImportError as error:
-        return f"gurobipy does not import ({error}): pip install gurobipy"
-    return None
+    return missing("gurobipy")
 
 
 def open(*, threads: int, tolerances: Tolerances) -> "GurobiSession":  # noqa: A001

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.parameters import HIGHS_DROPS, HIGHS_LEAN, Options, highs_options
 from milp_verix.solvers.session import (
@@ -34,11 +35,7 @@ capabilities = frozenset({"partition", "in_place_bounds", "growth", "start", "ea
 
 def unavailable() -> str | None:
     """Return why HiGHS cannot be used, or None."""
-    try:
-        import highspy  # noqa: F401
-    except ImportError as error:
-        return f"highspy does not import ({error}): pip install highspy"
-    return None
+    return missing("highspy")
 
 
 def open(*, threads: int, tolerances: Tolerances) -> "HighsSession":  # noqa: A001

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.availability import missing
 from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import (
@@ -44,11 +45,7 @@ _STATUS = {
 
 def unavailable() -> str | None:
     """Return why SCIP cannot be used, or None."""
-    try:
-        import pyscipopt  # noqa: F401
-    except ImportError as error:
-        return f"pyscipopt does not import ({error}): pip install pyscipopt"
-    return None
+    return missing("pyscipopt")
 
 
 def open(*, threads: int, tolerances: Tolerances) -> RemoteSession:  # noqa: A001
