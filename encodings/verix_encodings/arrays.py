@@ -1,7 +1,7 @@
-"""Array types shared by every module, and the two habits that keep them safe.
+"""Array types shared by every module, frozen copies, and the rounding of sums.
 
 Matrices are either dense ``ndarray`` or ``scipy.sparse.csr_array``: both follow the same
-``@``, row-indexing and ``abs`` semantics, so the code that uses them need not ask which.
+``@``, row-indexing and ``abs`` semantics, so most code need not ask which.
 """
 
 from typing import TypeAlias
@@ -22,7 +22,7 @@ UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
 def relative_error(terms: int) -> float:
-    """Bound the relative rounding error of a sum of ``terms`` products and what is done with it."""
+    """Bound the relative rounding error of a sum of ``terms`` products and a few operations."""
     return 4 * (terms + 4) * UNIT_ROUNDOFF
 
 
@@ -46,7 +46,7 @@ def dense(matrix: Matrix) -> FloatArray:
 
 
 def count_of_entries(matrix: Matrix) -> int:
-    """Return how many entries ``matrix`` stores."""
+    """Return the number of entries that ``matrix`` stores."""
     return matrix.size if isinstance(matrix, np.ndarray) else int(matrix.nnz)
 
 
@@ -70,7 +70,7 @@ def picked(matrix: Matrix, columns: IntArray) -> Matrix:
 def compact(matrix: Matrix) -> Matrix:
     """Return ``matrix`` in the smaller of dense and CSR storage, a read-only copy.
 
-    What is small either way is dense.
+    Small matrices are dense.
     """
     rows, columns = matrix.shape
     if rows * columns <= _SMALL:

@@ -1,10 +1,10 @@
-"""An affine map: substitution, and the rows that give a value columns of its own.
+"""An affine map: substitution, and rows that define columns for its value.
 
     z = Σ_k M_k v_k + b,  v_k = C_k w_{J_k} + k_k   ⇒   z = Σ_k (M_k C_k) w_{J_k} + Σ_k M_k k_k + b
 
-A map costs nothing while it is only substituted. Where a nonlinear operator follows, its argument
-gets a column ``z_i`` and the row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map
-stands in the program once and not once for every row that mentions ``z_i``.
+Substitution alone adds no rows. The argument of a nonlinear operator gets a column ``z_i`` and the
+row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map stands in the program once and
+not once for every row that mentions ``z_i``.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The formulations of a ReLU by name, and what each asks of a solver."""
+"""The formulations of a ReLU by name, and the capabilities that each needs of a solver."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ ReluEncoding: TypeAlias = Callable[[ProgramBuilder, str, Expressions, Interval],
 
 @dataclass(frozen=True, slots=True)
 class Formulation:
-    """A ReLU encoding with its name and the ``needs`` that a solver must take for it.
+    """A ReLU encoding with its name and the capabilities that it ``needs`` of a solver.
 
-    They are those of its programs (``Program.needs``), and ``"partition"``, which says that the
-    solver must cope with the many degenerate rows of that formulation: not every solver does.
+    They are the ``Program.needs`` of its programs, and ``"partition"`` if the solver must cope with
+    the many degenerate rows of that formulation: not every solver does.
     """
 
     name: str
@@ -50,7 +50,7 @@ FORMULATIONS: Mapping[str, Formulation] = MappingProxyType(
 def formulation_named(name: str) -> Formulation:
     """Return the formulation called ``name``; ``"partition:N"`` splits each sum into N parts.
 
-    ``ValueError`` where there is none of that name.
+    Raises ``ValueError`` for an unknown name.
     """
     family, colon, parts = name.partition(":")
     if colon and family == "partition" and parts.isascii() and parts.isdigit() and int(parts) > 0:

@@ -10,8 +10,8 @@
        or   Σ_i s_i ≤ n,   s_i ≥ 2 (q/r) e_i − q²,   r = ε/√n   for tangents at points q
 
 The last one is an outer approximation, disaggregated and scaled: ``s_i`` stands for ``(e_i/r)²``,
-and each tangent is below that parabola. What is proven over it holds over the ball, a point of it
-may lie outside. Coordinates whose bounds coincide are constants, with no column.
+and each tangent is below that parabola. A bound over it holds over the ball; a point of it may lie
+outside. Coordinates whose bounds coincide are constants, with no column.
 """
 
 import math
@@ -98,10 +98,10 @@ def l2_tangents(
 def ball_encoding(
     region: Region, *, quadratic: bool = False, points: Sequence[FloatArray] = ()
 ) -> Callable[[ProgramBuilder], Expressions]:
-    """Return what adds the inputs in ``region`` to a program.
+    """Return the encoding that adds the inputs in ``region`` to a program.
 
-    ``quadratic`` asks for an L2 ball as a quadratic row; without it, ``points`` are where its
-    approximation gets further tangents.
+    ``quadratic`` asks for an L2 ball as a quadratic row; without it, its approximation gets further
+    tangents at ``points``.
     """
     if not isinstance(region, NormBall):
         return partial(linf_ball, box=region.box)
@@ -115,10 +115,10 @@ def ball_encoding(
 def tangent_gaps(
     ball: NormBall, points: Sequence[FloatArray], point: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return by how much ``point`` is outside the ball, and where the tangents are too low for it.
+    """Return how far ``point`` is outside the ball, and the gap of the tangents at it.
 
     In scaled units: ``Σ u_i² − n`` for ``u = e/r``, and for each coordinate, shape (d,), ``u_i²``
-    less the highest of its tangents there. Points beyond that need another tangent.
+    less the highest of its tangents there. A coordinate with a gap needs another tangent.
     """
     free = ball.box.lower < ball.box.upper
     unit = _unit(ball)
@@ -140,10 +140,11 @@ _MOST_UNITS = 1e100
 
 
 def _unit(ball: NormBall) -> float:
-    """Return ``r = ε/√n`` of an L2 ball, or 0 where its box alone is the region to encode.
+    """Return ``r = ε/√n`` of an L2 ball, or 0 if its box alone is the region to encode.
 
-    That is so where the box is a single point, and where squares of shares of ε leave float64: ε is
-    so small that the box is the ball's only by rounding outward, or so large that it holds the box.
+    It is 0 if the box is a single point, and if squares of fractions of ε leave float64: ε is so
+    small that the box is wider than the ball by rounding alone, or so large that the ball holds the
+    box.
     """
     widest = float(np.max(np.maximum(*_room(ball)), initial=0.0))
     n = int(np.count_nonzero(ball.box.lower < ball.box.upper))

@@ -1,4 +1,4 @@
-"""Rows between the same ReLU of two runs of a network, whose arguments differ by little.
+"""Rows between the same ReLU in two runs of a network, whose arguments differ by little.
 
 With ``a = max(z, 0)``, ``a' = max(z', 0)`` and ``t = z − z' ∈ [l, u]``,
 
@@ -11,9 +11,9 @@ than its argument, so that ``a − a' ≤ max(t, 0)``; that is convex in ``t``, 
 least concave upper bound is the chord, ``t``, 0, or the line from ``(l, 0)`` to ``(u, u)``. Where
 ``t ≥ 0``, ``z' > 0`` implies ``z > 0``; where ``t ≤ 0``, the other way round.
 
-Relaxed by itself, ``a`` may be above ``max(z, 0)`` by ``−l u / (u − l)`` for its own bounds. Here
-these are the bounds of a difference, and ``a'`` may have a phase that is fixed: then ``a`` is
-nearly as good as fixed. The rows for ``a'`` beside ``a`` are those of ``z' − z ∈ [−u, −l]``.
+In its own relaxation, ``a`` may be above ``max(z, 0)`` by ``−l u / (u − l)`` for its own bounds.
+Here ``l`` and ``u`` bound a difference, and ``a'`` may have a fixed phase: then ``a`` is nearly
+fixed, too. The rows for ``a'`` beside ``a`` are those of ``z' − z ∈ [−u, −l]``.
 
 The idea is from Wang, Huang, Zhu, *Efficient global robustness certification of neural networks via
 interleaving twin-network encoding*, DATE 2022, where both runs are of unknown inputs.
@@ -33,7 +33,7 @@ _NONE = np.zeros(0, dtype=np.intp)
 class ReluColumns(NamedTuple):
     """The columns of some neurons of one ReLU, shape (n,) each, -1 where a neuron has none.
 
-    One that is active is its own ``argument``, and one that is inactive has no column at all.
+    The column of an active neuron is its ``argument``; an inactive neuron has no column.
     """
 
     argument: IntArray
@@ -41,7 +41,7 @@ class ReluColumns(NamedTuple):
     phase: IntArray
 
     def among(self, which: IntArray) -> "ReluColumns":
-        """Return those of the neurons at the places ``which``."""
+        """Return the columns of the neurons at the places ``which``."""
         return ReluColumns(self.argument[which], self.activation[which], self.phase[which])
 
 
@@ -66,11 +66,11 @@ def couple(
     columns: tuple[ReluColumns, ReluColumns],
     interval: Interval,
 ) -> None:
-    """Add the rows for ``a`` beside ``a'``, ``columns`` being those of both.
+    """Add the rows for ``a`` beside ``a'``, whose columns are ``columns``.
 
-    ``interval`` is ``[l, u]`` for each of the ``neurons``, which must be proven, however tight. The
-    rows hold exactly: what rounding takes from the chord is made up for. There are none where ``a``
-    has no column of its own, or ``z'`` none.
+    ``interval`` is a proven ``[l, u]`` for each of the ``neurons``. The rows are valid in real
+    arithmetic: the chord is rounded outward. There are no rows if ``a`` has no column of its own,
+    or ``z'`` has no column.
     """
     there = np.flatnonzero((columns[0].activation >= 0) & (columns[1].argument >= 0))
     if not there.size:

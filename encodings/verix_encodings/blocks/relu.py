@@ -6,8 +6,8 @@
 
 ``d = 1`` is the active phase: ``a = z``; ``d = 0`` the inactive one: ``a = 0``. The two big-Ms are
 ``−l`` and ``u``, the tightest that the bounds allow for each neuron (Tjeng, Xiao, Tedrake, ICLR
-2019, eqs. 6–7); but at least ``10⁻⁷``, since solvers drop smaller coefficients, and with them the
-choice that the row leaves.
+2019, eqs. 6–7). They are at least ``10⁻⁷``, since solvers drop smaller coefficients, and with them
+the choice between the phases.
 """
 
 import numpy as np

@@ -7,13 +7,13 @@
                           d = 0  ⇒  a ≤ 0,                                 d ∈ {0, 1}
 
 (Bonami, Lodi, Tramontani, Wiese, *On mathematical programming with indicator constraints*,
-Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) There
-is no constant that a binary is multiplied by: with ``d`` within the integrality tolerance of 0 or
-1 the implication holds in full.
+Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) No
+constant multiplies a binary: with ``d`` within the integrality tolerance of 0 or 1 the implication
+holds in full.
 
-A solver may still turn an implication into a row, and takes the big-M from the bounds of the
-columns: then the integrality tolerance leaks as it does in ``blocks.relu``. That is
-why ``z`` and ``a`` carry the same bounds here as there.
+A solver may still turn an implication into a row, with a big-M from the bounds of the columns: then
+the integrality tolerance leaks as it does in ``blocks.relu``. So ``z`` and ``a`` have the same
+bounds here as there.
 """
 
 import numpy as np

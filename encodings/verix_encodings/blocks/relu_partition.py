@@ -12,14 +12,14 @@ by interval arithmetic over the bounds of the columns ``v_i``, rounded outward.
                           l (1 − d) ≤ Σ_n s_n + (1 − d) k ≤ 0,             d ∈ {0, 1}
 
 ``t_n`` is the part of the sum in the active phase, ``d = 1``, and ``s_n`` in the inactive one:
-``Σ_n s_n + (1 − d) k = z − a``. The rows with ``u`` and ``l`` bring in what is known of ``z``
-itself; with them one part is the big-M formulation. With as many parts as terms the linear
+``Σ_n s_n + (1 − d) k = z − a``. The rows with ``u`` and ``l`` add the bounds of ``z`` itself; with
+them one part is the big-M formulation. With as many parts as terms the linear
 relaxation is the convex hull of the neuron's graph over the box of the ``v_i``, and each neuron
 takes ``2N + 2`` columns and ``5N + 4`` rows.
 
 (Tsay, Kronqvist, Thebelt, Misener, *Partition-based formulations for mixed-integer optimization of
-trained ReLU neural networks*, NeurIPS 2021, §3, with both copies of the partial sums kept. Parts
-of equal size by sorted weight are the ones that the paper finds best.)
+trained ReLU neural networks*, NeurIPS 2021, §3, with both copies of the partial sums kept. The
+paper finds parts of equal size by sorted weight best.)
 """
 
 from collections.abc import Iterator
@@ -121,8 +121,8 @@ def _partial_bounds(
 ) -> tuple[FloatArray, FloatArray]:
     """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
 
-    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; one that is not
-    0 but as small is moved outward, to 0 or to ``LEAST_BIG_M``.
+    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; a tiny bound that
+    is not 0 is moved outward, to 0 or to ``LEAST_BIG_M``.
     """
     low, high = Interval(lower, upper).extremes(weights)
     plus, minus = weights.maximum(0), weights.minimum(0)
@@ -133,14 +133,14 @@ def _partial_bounds(
 
 
 def _outward(low: FloatArray, negative: BoolArray) -> FloatArray:
-    """Lower tiny bounds to 0, or to ``-LEAST_BIG_M`` where they may be below zero."""
+    """Lower tiny bounds to 0, or to ``-LEAST_BIG_M`` if they may be below zero."""
     low = np.where(negative, low, np.maximum(low, 0.0))
     wider = np.where(low < 0, -LEAST_BIG_M, 0.0)
     return np.where(np.abs(low) < LEAST_BIG_M, wider, low)
 
 
 def _parts(z: Expressions, neurons: IntArray, parts: int) -> Iterator[tuple[IntArray, Expressions]]:
-    """Yield, for each part, which of ``neurons`` have it and its sum for each of these."""
+    """Yield, for each part, the ``neurons`` that have it and the sum for each of these."""
     # a column may stand in J more than once: its weights belong into one term
     columns, place = np.unique(z.columns, return_inverse=True)
     gather = sp.csr_array(

@@ -2,7 +2,7 @@
 
 l ≥ 0 (active)        a = z                   z gets a column, a is the same one
 u ≤ 0 (inactive)      a = 0                   no column
-l < 0 < u (unstable)  a = max(z, 0)           what formulations differ in
+l < 0 < u (unstable)  a = max(z, 0)           here formulations differ
 """
 
 from dataclasses import dataclass

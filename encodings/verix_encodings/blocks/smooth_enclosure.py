@@ -11,15 +11,15 @@ union of the strips (Vielma, Ahmed, Nemhauser, Operations Research 58(2), 2010, 
 
 Its linear relaxation is the convex hull of the union. The binaries are the ``e_k`` and not the
 ``d_k``, so that a branch halves the interval instead of excluding one segment from it. (Differences
-of intercepts, rounded, multiply ``e_k``: that is a small part of the slack in the lines.)
+of intercepts, rounded, multiply ``e_k``: the slack in the lines covers this rounding.)
 
 A neuron whose single strip is thin, of a height of at most ``0.01 / K²``, gets no binary, and
 neither does any with ``K = 1``:
 
     s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺,   s z + b⁻' ≤ a ≤ s z + b⁺'       the best lines, and the strip
 
-The program holds the network's values and more: what is proven of it holds for the network, and a
-point of it may be none of the network's. The lines are those of ``bounds.strips``.
+The program holds the network's values and more: a bound on it holds for the network, but a point of
+it may not be a run of the network. The lines are those of ``bounds.strips``.
 """
 
 import numpy as np

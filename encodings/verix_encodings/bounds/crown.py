@@ -1,7 +1,7 @@
-"""Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, valid as well.
+"""Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, and also valid.
 
-An upper bound on ``c·v_t`` over the box is found by replacing values, the last first, until only
-the input is left:
+An upper bound on ``c·v_t`` over the box is found by replacing values by their sources, the last
+value first, down to the input:
 
     v = Σ_k M_k v_k + b       c·v = Σ_k (c M_k)·v_k + c·b
     v = max(z, 0), z ∈ [l, u]   c·v ≤ c⁺·(λ z + β) + c⁻·(α z)          per neuron
@@ -17,12 +17,12 @@ the input is left:
 (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
 bound is minus an upper bound on ``−c·v_t``.
 
-The coefficients are computed in float64. Where a product ``c M`` is off by ``E``, the bound is off
-by at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds already proven: these
-errors are summed and added, so that the enclosures hold in real arithmetic.
+The coefficients are computed in float64. If a product ``c M`` has the error ``E``, the bound has an
+error of at most ``|E|·|v|``, and ``|v|`` is at most the magnitude of the bounds already proven:
+these errors are summed and added, so that the enclosures hold in real arithmetic.
 
-Rows of ``C`` do not depend on each other: they are replaced in blocks, and between two blocks there
-is a look at the clock. Every bound is valid by itself, so a pass that ends early is valid as well.
+Rows of ``C`` do not depend on each other: they are replaced in blocks, and the deadline is checked
+between blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
 """
 
 from dataclasses import dataclass
@@ -68,8 +68,8 @@ def crown_bounds(
 
     ``known`` are bounds proven already for the first values; they are returned as they are. Values
     that no activation reads, and neurons that interval arithmetic decides, keep its bounds,
-    except for the output. Once ``late()``, so does every neuron that is left: the bounds hold, but
-    they are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
+    are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
     readers = readers_of(network)
     last = len(network.nodes)
@@ -90,7 +90,7 @@ def crown_bounds(
 
 
 def readers_of(network: Network) -> dict[int, list[Relu | Max | Smooth]]:
-    """Return the activations that read each value, for the values that one reads."""
+    """Return the activations that read each value; values without one have no entry."""
     readers: dict[int, list[Relu | Max | Smooth]] = {}
     for node in network.nodes:
         if isinstance(node, Relu | Max | Smooth):
@@ -99,7 +99,7 @@ def readers_of(network: Network) -> dict[int, list[Relu | Max | Smooth]]:
 
 
 def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArray:
-    """Return the neurons on which a ReLU's phase, or which entry is a maximum, still depends."""
+    """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
     open_ = np.zeros(interval.lower.size, dtype=bool)
     for reader in readers:
         if isinstance(reader, Max):
@@ -139,7 +139,7 @@ def _tightened(
 
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
-    """Return ``rows`` in blocks that take a second or so each, by the entries they meet at most."""
+    """Return ``rows`` in blocks of a second or so each, by the most entries that they can meet."""
     nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
     entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
     at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
@@ -171,8 +171,8 @@ def upper_bounds(
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 
-    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``, ``errors``
-    what :func:`upper_form` takes.
+    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``; ``errors``
+    are those of :func:`upper_form`.
     """
     form = upper_form(network, bounds, value, coefficients, errors)
     total = form.constant + region.greatest(form.coefficients)
@@ -183,7 +183,7 @@ def upper_bounds(
 class LinearForm:
     """``C v ≤ A x + b + e`` for inputs ``x`` in the region: ``A`` is ``coefficients``.
 
-    ``constant`` is ``b``; ``error`` is ``e``, what rounding can have lost on the way.
+    ``constant`` is ``b``; ``error`` is ``e``, a bound on the rounding on the way.
     """
 
     coefficients: Matrix
@@ -198,7 +198,7 @@ def upper_form(
     coefficients: Matrix,
     errors: dict[int, FloatArray] | None = None,
 ) -> LinearForm:
-    """Return a linear form in the input that is above ``C v`` where ``bounds`` hold.
+    """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
 
     ``errors`` are the rounding errors of the affine values, computed unless they are given.
     """
@@ -259,7 +259,7 @@ def _replaced(
 
 
 def _filled(c: Matrix) -> Matrix:
-    """Return ``c`` as an ndarray once so much of it is not zero that sparse products cost more."""
+    """Return ``c`` as an ndarray once it has so many entries that sparse products cost more."""
     rows, columns = c.shape
     return dense(c) if isinstance(c, np.ndarray) or c.nnz > _SPARSE * rows * columns else c
 

@@ -1,10 +1,10 @@
-"""Which entries of a group can be its maximum, given bounds.
+"""Dominance: the entries of a group that can be its maximum, given bounds.
 
     b = argmax_j l_j                the best lower bound of the group, the first of several
     u_j ≤ l_b  (j ≠ b)   ⇒   z_j ≤ z_b, and the maximum needs j no more
 
-An entry that some other one dominates is dominated by ``b`` too, so one comparison finds them all.
-What is left are the *candidates*: ``b``, and every ``j`` with ``u_j > l_b``.
+An entry that another one dominates is dominated by ``b`` too, so one comparison finds them all. The
+*candidates* are ``b``, and every ``j`` with ``u_j > l_b``.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Candidates:
     """The candidates of the groups of a maximum.
 
     ``best`` holds for each group the position of ``b`` in ``node.indices``; ``open`` marks the
-    positions of candidates, in groups that have more than one: those that are not decided.
+    positions of candidates in groups that have more than one.
     """
 
     best: IntArray

@@ -5,9 +5,8 @@
     a = max_j z_j,  z_j ∈ [l_j, u_j]                      ⇒   a ∈ [max_j l_j, max_j u_j]
     a = σ(z),      z ∈ [l, u]                            ⇒   a between lines of slope 0
 
-The last one is that of ``bounds.strips``. Where ``v_0``, the input, lies in a norm
-ball, ``M_0 v_0`` is bounded over the ball itself (``bounds.norm_ball``) and not over
-the box around it.
+The lines are those of ``bounds.strips``. If ``v_0``, the input, lies in a norm ball, ``M_0 v_0`` is
+bounded over the ball itself (``bounds.norm_ball``) and not over the box around it.
 
 Every step is widened by the rounding error that float64 can make in it (the bound ``γ_n |M||v|``
 of Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1), so that the enclosures hold in

@@ -27,7 +27,7 @@ _L2_STEPS = 30
 
 
 def length(moves: FloatArray, norm: int) -> float:
-    """Return ``‖moves‖_p``, ``p`` being 1 or 2, where the squares overflow float64 as well."""
+    """Return ``‖moves‖_p``, ``p`` being 1 or 2, even if squares overflow float64."""
     return float(np.sum(np.abs(moves))) if norm == 1 else math.hypot(*moves)
 
 
@@ -35,8 +35,8 @@ def length(moves: FloatArray, norm: int) -> float:
 class NormBall:
     """The set ``X``; ``centre`` is ``x₀``, shape (d,), ``norm`` is ``p``, 1 or 2.
 
-    ``box`` must hold the centre; where its ends coincide, the coordinate is fixed. Raises
-    ``ValueError`` where that is not so.
+    ``box`` must hold the centre, else ``ValueError`` is raised. A coordinate whose ends coincide is
+    fixed.
     """
 
     box: Interval
@@ -115,7 +115,7 @@ def _l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
 def _scaled(room: FloatArray, radius: float) -> tuple[float, FloatArray]:
     """Return a unit of length, and ``room`` in it, for which the radius is 1.
 
-    Squares of ε may be too large or too small for float64, squares of shares of it are not. Room
+    Squares of ε may be too large or too small for float64, squares of fractions of ε are not. Room
     beyond the radius cannot be used, nor can a radius beyond all room.
     """
     size = room.shape[-1]

@@ -6,8 +6,8 @@
     v = max_j z_j               ∂f/∂z_j += ∂f/∂v · [0, 1], or [1, 1] for the only candidate
 
 A network is piecewise smooth, so along a line its values change by no more than these bounds times
-the way (the mean value theorem on each piece): a known bound on ``f`` over a set of inputs becomes
-one over a larger set.
+the distance (the mean value theorem on each piece): a known bound on ``f`` over a set of inputs
+becomes one over a larger set.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 def slope_bounds(network: Network, bounds: Bounds) -> Slopes:
     """Bound every ``∂f_j/∂x_i`` where ``bounds`` hold: (lower, upper), each of shape (m, d).
 
-    A derivative whose bounds overflow has infinities or NaNs for them.
+    Bounds that overflow are infinite or NaN.
     """
     size = network.output_size
     zero = np.zeros((size, network.input_size))
@@ -51,7 +51,7 @@ def slope_bounds(network: Network, bounds: Bounds) -> Slopes:
 def _sources(
     node: Node, bounds: Bounds, lower: FloatArray, upper: FloatArray
 ) -> Iterator[tuple[int, Slopes]]:
-    """Yield what each source of ``node`` gets of the slopes of its value."""
+    """Yield the sources of ``node``, each with the part of the slopes that passes to it."""
     if isinstance(node, Affine):
         middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
         most = np.abs(middle) + half

@@ -94,8 +94,8 @@ def best_lines(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return ``s⁻``, ``b⁻``, ``s⁺``, ``b⁺`` with ``s⁻ x + b⁻ ≤ σ(x) ≤ s⁺ x + b⁺`` on each interval.
 
-    Of the chord's slope and those of ``σ`` at the ends and in the middle, the ones whose lines are
-    closest to ``σ`` in the middle of the interval, which is closest in the mean.
+    The slopes are chosen from the chord's and those of ``σ`` at the ends and in the middle: the
+    lines closest to ``σ`` in the middle of the interval are closest on average.
     """
     middle = lower / 2 + upper / 2
     candidates = [

@@ -1,4 +1,4 @@
-"""The constraints that a program over sets of features is made of.
+"""Constraints of a program over sets of features.
 
 A scenario program (:mod:`~verix_encodings.models.scenario`) has a column ``A_f`` for each feature
 ``f``; each constraint adds rows over these columns, and a scenario or paired ReLUs columns, too.
@@ -18,9 +18,9 @@ from verix_encodings.network.nodes import Relu
 class Scenario:
     """The margins under the perturbation ``delta``: ``network`` maps a selection ``A`` to them.
 
-    ``bounds`` hold for its values where ``0 ≤ A ≤ 1``, as far as that is of interest; ``error``
-    bounds the rounding in any row that encodes it. ``inactive`` are neurons asked to have no
-    positive argument: pairs of the number of a value, and of which of its entries.
+    ``bounds`` hold for its values at every selection ``0 ≤ A ≤ 1`` that the program must keep;
+    ``error`` bounds the rounding in any row that encodes it. ``inactive`` are neurons that must
+    have no positive argument: pairs of the number of a value and the numbers of entries.
     """
 
     delta: FloatArray
@@ -37,14 +37,14 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cover:
-    """Features of which every explanation holds one."""
+    """A set of features that every explanation intersects."""
 
     features: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostLimit:
-    """Only sets that cost ``limit`` at most are of interest."""
+    """A limit on the cost of sets; dearer sets are excluded."""
 
     costs: FloatArray
     limit: float
@@ -54,7 +54,7 @@ class CostLimit:
 class Precedence:
     """``A_f ≥ A_g`` for each pair of a feature ``f`` in ``before`` and the one in ``after``.
 
-    No explanation is excluded by it for good: it chooses one of sets that are equal by symmetry.
+    It breaks symmetry: of sets that are equal but for interchangeable features it keeps one.
     """
 
     before: IntArray
@@ -66,8 +66,8 @@ class PairedRelus:
     """The ReLU ``a = max(z, 0)`` of the scenario ``of``, beside that of ``beside``, ``max(z', 0)``.
 
     Scenarios are given by their numbers among the constraints, both before this one; ``node`` is
-    that of the ReLU in either network. ``z − z'`` is in ``apart`` for each of the ``neurons``, as
-    far as that is of interest.
+    the number of the ReLU in either network. ``z − z'`` is in ``apart`` for each of the
+    ``neurons``, at every selection that the program must keep.
     """
 
     of: int
@@ -81,7 +81,7 @@ Constraint: TypeAlias = Scenario | Cover | CostLimit | Precedence | PairedRelus
 
 
 def row_error(constraints: Iterable[Constraint]) -> float:
-    """Return what bounds the rounding in any row of a program of ``constraints``."""
+    """Return a bound on the rounding in any row of a program of ``constraints``."""
     return max(
         (constraint.error for constraint in constraints if isinstance(constraint, Scenario)),
         default=0.0,

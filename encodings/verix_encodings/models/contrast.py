@@ -10,11 +10,12 @@
       Σ_{f ∈ A} u_f + t ≥ 1                              for each explanation A that is known
       u_f, t ∈ {0, 1}
 
-``u_f = 1`` lets feature ``f`` move, as far as the room ``h`` in the ball's box. ``τ ≥ 0`` is below
-what decides a check, so that no change of the prediction is cut off. ``t = 1`` gives up: ``w`` is
-more than all features cost, ``M`` is what margin ``j`` lacks at ``x``, so that the program is never
-infeasible, and a proven bound above ``k`` says that no set within the limit reaches the margin. The
-features outside an explanation do not change the prediction, so a contrastive set has one in it.
+``u_f = 1`` lets feature ``f`` move, within the room ``h`` in the ball's box. ``τ ≥ 0`` is a
+tolerance, so that no change of the prediction is cut off by rounding. ``t = 1`` gives up: ``w`` is
+more than all features cost, and ``M`` is the distance of margin ``j`` from zero at ``x``, so that
+the program is never infeasible. A proven bound above ``k`` says that no set within the limit
+reaches the margin. The features outside an explanation do not change the prediction, so a
+contrastive set has one in it.
 
 Knapsack: let ``a·x' + b`` be above ``m_j`` over the ball (CROWN). Feature ``f`` raises it by at
 most ``g_f = Σ_{i ∈ f} max(a_i h⁺_i, −a_i h⁻_i, 0)``, and it lacks ``G = −τ − (a·x + b)``.
@@ -38,7 +39,7 @@ from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """What is asked: margin ``rival`` of ``margins`` at ``−threshold`` or above, near ``centre``.
+    """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near ``centre``.
 
     ``bounds`` hold wherever features of cost ``limit`` can move to; ``feature_of`` is the feature
     of each coordinate, shape (d,); ``costs``, shape (features,), are positive.
@@ -79,7 +80,7 @@ class ContrastProgram:
 
 
 def knapsack(contrast: Contrast) -> Knapsack:
-    """Return what CROWN says of every contrastive set; rounding can only weaken it."""
+    """Return the knapsack row that CROWN proves for every contrastive set, rounded outward."""
     unit = np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
     last = len(contrast.margins.nodes)

@@ -11,7 +11,7 @@ The minimal explanations of a prediction are the minimal hitting sets of its min
 explanations, and the other way round (Reiter, *A theory of diagnosis from first principles*,
 1987; Ignatiev, Narodytska, Asher, Marques-Silva, *From contrastive to abductive explanations and
 back again*, AI*IA 2020). ``t = 1`` gives up at a cost ``w`` beyond that of all features, so that
-the program is never infeasible, and a proven bound above ``Σ c_f`` says that no set is left.
+the program is never infeasible; a proven bound above ``Σ c_f`` says that no set remains.
 """
 
 from collections.abc import Sequence

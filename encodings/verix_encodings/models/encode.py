@@ -1,4 +1,4 @@
-"""From a network and its bounds to one program: every value becomes expressions in its columns."""
+"""Encoding of a network and its bounds as one program, with values as expressions in columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The restriction of a scenario program where most features, and some phases, are fixed.
+"""The restriction of a scenario program once most features, and some phases, are fixed.
 
 With ``A_f = 1`` for the features ``fixed_in``, ``A_f`` open for the ``free`` ones and zero for all
 others, a scenario is a network of the selection among the free features alone,
@@ -6,8 +6,8 @@ others, a scenario is a network of the selection among the free features alone,
     m(A) = m'(A_free),    m'(u) = m(S u + 1_inside),
 
 whose neurons are bounded over a smaller box: most have one phase only, and the big-Ms of the others
-are smaller. Of a neuron whose phase is fixed, half of its range is of interest: a bound where it
-is active, and a row, since it has no column, where it is not.
+are smaller. A neuron whose phase is fixed keeps half of its range: by a bound if it is active, and
+by a row if it is inactive, since it has no column then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Restriction:
         return result
 
     def within(self, outer: "Restriction | None") -> "Restriction":
-        """Return the same among all features, where these are the free ones of ``outer``."""
+        """Return the restriction among all features; its own are the free ones of ``outer``."""
         if outer is None:
             return self
         return Restriction(
@@ -69,9 +69,9 @@ class FixedPhase:
 def fixed_phases(
     table: PhaseTable, constraints: Sequence[Constraint], columns: IntArray, values: FloatArray
 ) -> dict[int, list[FixedPhase]]:
-    """Return the phases of ``table`` among the ``columns`` fixed, by the number of the constraint.
+    """Return the phases in ``table`` whose ``columns`` are fixed, by the number of the constraint.
 
-    ``values`` are 0 or 1; ``constraints`` are those of the program that the table is of.
+    ``values`` are 0 or 1; ``constraints`` are those of the table's program.
     """
     found: dict[int, list[FixedPhase]] = {}
     place_of = {column: place for place, column in enumerate(table.phase.tolist())}
@@ -119,9 +119,9 @@ def reduced(
 
 
 def kept_pairs(constraints: Sequence[Constraint], place: Mapping[int, int]) -> list[PairedRelus]:
-    """Return the paired ReLUs of which both scenarios are left, with the new numbers of these.
+    """Return the paired ReLUs whose scenarios both remain, with the new numbers of these.
 
-    ``place`` has the new number of each constraint that is left. Their ranges hold still.
+    ``place`` has the new number of each remaining constraint. Their ranges still hold.
     """
     return [
         replace(constraint, of=place[constraint.of], beside=place[constraint.beside])
@@ -161,9 +161,9 @@ def _reduced_scenario(
 def _common(
     found: Bounds, known: Bounds, phases: Sequence[FixedPhase], error: float
 ) -> Bounds | None:
-    """Return the bounds that hold by both, and in the phases; None where nothing is left.
+    """Return the intersection of two bounds and the fixed phases; None if it is empty.
 
-    Both are of the same values up to ``error``: by so much they may miss each other.
+    Both are bounds on the same values up to ``error``, so they may miss each other by as much.
     """
     result = [found[0]]
     for value, (a, b) in enumerate(zip(found[1:], known[1:], strict=True), start=1):

@@ -10,11 +10,11 @@ smaller ball by
     a ≤ z − l (1 − d),   a ≤ u d                      the two big-Ms, re-tightened
     d ∈ {0, 1};   d = 1 where l ≥ 0,   d = 0 where u ≤ 0 otherwise
 
-Where a phase is fixed, ``d = 1`` leaves ``a ≥ z`` and ``a ≤ z``, ``d = 0`` leaves ``a ≥ 0`` and
-``a ≤ 0``: the neuron is as the folded encoding has it, with neither. A neuron that is active, or
-never so, over the full ball is the same over any ball inside. So the points of the program are the
-trajectories over the smaller ball, and its relaxation is as tight as that of a program encoded for
-it. Its pattern of entries never changes, so a solver may keep a basis from one ball to the next.
+With a fixed phase, ``d = 1`` leaves ``a ≥ z`` and ``a ≤ z``, and ``d = 0`` leaves ``a ≥ 0`` and
+``a ≤ 0``: the neuron is as tight as in the folded encoding. A neuron with one phase over the full
+ball has the same phase over any ball inside. So the points of the program are the trajectories over
+the smaller ball, and its relaxation is as tight as that of a program encoded for it. Its pattern of
+entries never changes, so a solver may keep a basis from one ball to the next.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from verix_encodings.program.program import LEAST_BIG_M, Program
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """Where a layer of ReLUs of the value ``source`` stands in the program.
+    """Places of a layer of ReLUs, which reads the value ``source``, in the program.
 
     ``z`` and ``a`` are columns and ``modelled`` and ``unstable`` the neurons that have them; ``d``
     are the phases, ``active_rows`` the rows with ``l``; ``active`` and ``inactive`` the positions
@@ -98,14 +98,14 @@ class RetightenedEncoding:
 
 
 def can_be_retightened(network: Network) -> bool:
-    """Whether :func:`retightened_encoding` takes ``network``: affine maps and ReLUs only."""
+    """Return whether :func:`retightened_encoding` takes ``network``: affine maps and ReLUs only."""
     return all(isinstance(node, Affine | Relu) for node in network.nodes)
 
 
 def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncoding:
     """Encode ``network`` over the box ``bounds[0]``, to be restricted to boxes inside of it.
 
-    ``bounds`` must hold for every value. Raises ``ValueError`` for other nonlinear nodes than
+    ``bounds`` must hold for every value. Raises ``ValueError`` for nonlinear nodes other than
     ReLUs.
     """
     if not can_be_retightened(network):
@@ -135,7 +135,7 @@ def _both(known: Interval, found: Interval) -> tuple[FloatArray, FloatArray]:
 
 
 def _entries(program: Program, rows: IntArray, columns: IntArray) -> IntArray:
-    """Return where the entries (row, column), pair by pair, stand among those of the matrix.
+    """Return the positions of the entries (row, column), pair by pair, in the matrix's data.
 
     Both are consecutive, and each of the rows has one entry in these columns.
     """

@@ -1,14 +1,14 @@
-"""Which features must be explained, given some perturbations: a relaxation of all explanations.
+"""Scenario programs: the sets of features that survive some perturbations, as a relaxation.
 
     minimise Σ_f c_f A_f   subject to   m_j(x + (1 − A) ∘ δ_k) ≤ 0    for every scenario k, margin j
                                         Σ_{f ∈ C_l} A_f ≥ 1           for every cover l
                                         A_f ∈ {0, 1}
 
-``A_f = 1`` fixes feature ``f``, so that a perturbation ``δ`` in the ball loses its entries
-there, and what is left is in the ball still. A set of features that explains the prediction
-survives every perturbation, these among them: the optimum is a lower bound on the cost of every
-explanation. A cover is a set of features whose change can change the prediction, with all others
-fixed: every explanation holds one of them.
+``A_f = 1`` fixes feature ``f``, so that a perturbation ``δ`` in the ball loses its entries there,
+and stays in the ball. A set of features that explains the prediction survives every perturbation,
+these among them: the optimum is a lower bound on the cost of every explanation. A cover is a set of
+features whose change can change the prediction, with all other features fixed: every explanation
+holds one of them.
 
 A scenario is a network of its own, from ``A`` to the margins: its first affine layer is
 ``W (x + δ_k) − W diag(δ_k) A``, so that it costs columns for its neurons, and none for the inputs.
@@ -49,7 +49,7 @@ def network_of_selection(
 ) -> Network:
     """Return the network ``A ↦ m(start − A ∘ taken)``, ``A`` being the selection of ``features``.
 
-    ``feature_of`` is the feature of each coordinate, shape (d,), or -1 where nothing is taken.
+    ``feature_of`` is the feature of each coordinate, shape (d,), or -1 for a coordinate that stays.
     """
     moved = np.flatnonzero((feature_of >= 0) & (taken != 0))
     entries = (-taken[moved], (moved, feature_of[moved]))
@@ -84,8 +84,9 @@ def make_scenario(
 class PhaseTable(NamedTuple):
     """The phases of ReLUs in a program of scenarios: columns, and where they belong.
 
-    ``constraint`` is the number of the scenario among the constraints, ``node`` that of the ReLU in
-    its network, ``neuron`` that in the layer; ``argument`` and ``activation`` are columns, too.
+    ``constraint`` is the number of the scenario among the constraints, ``node`` the number of the
+    ReLU in its network, ``neuron`` the number in the layer; ``argument`` and ``activation`` are
+    columns, too.
     """
 
     phase: IntArray
@@ -100,9 +101,9 @@ class ScenarioProgram:
     """The program of the constraints added so far, and its columns ``A``, one for each feature.
 
     ``lower`` and ``upper`` bound ``A``, shape (features,): features that must or must not be
-    explained. A program extends those before it: columns and rows are only added. ``arguments``
-    has, for each constraint, the values that ReLUs take as expressions: pairs of the number of a
-    value in the network, and it.
+    explained. A program extends earlier ones: columns and rows are only added. ``arguments`` has,
+    for each constraint, the arguments of its ReLUs: pairs of the number of a value in the network,
+    and its expressions.
     """
 
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
@@ -128,7 +129,7 @@ class ScenarioProgram:
         self._rows.append(self._builder.rows)
 
     def followed_by(self, constraint: Constraint) -> "ScenarioProgram":
-        """Return a program of these constraints and of ``constraint``; this one stays as it is."""
+        """Return a program of these constraints and ``constraint``; this one does not change."""
         further = copy(self)
         further._builder = self._builder.copy()
         further._constraints, further._rows = [*self._constraints], [*self._rows]
@@ -204,7 +205,7 @@ class ScenarioProgram:
         return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))
 
     def _phases_of(self, number: int) -> list[list[IntArray]]:
-        """Return what a table has of the constraint ``number``: a list for each ReLU."""
+        """Return the table's entries for the constraint ``number``: a list for each ReLU."""
         constraint, found = self._constraints[number], []
         for index, node in enumerate(
             constraint.network.nodes if isinstance(constraint, Scenario) else ()

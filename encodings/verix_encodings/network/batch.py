@@ -5,7 +5,7 @@
     v = max_j z_j          ∂f/∂z_j += ∂f/∂v · [j is the first that is largest]
     v = σ(z)               ∂f/∂z   += ∂f/∂v · σ'(z)
 
-Inputs are the columns of a matrix, shape (d, N). Plain float64, for search: nothing proven here.
+Inputs are the columns of a matrix, shape (d, N). Plain float64, for searches: no proof rests on it.
 """
 
 from collections.abc import Sequence
@@ -61,8 +61,8 @@ def batch_slopes(
 ) -> list[FloatArray]:
     """Return the gradient of output ``outputs[n]`` in every value at input ``n``.
 
-    There is one array for each of ``values``, of its shape (size, N); those before the value
-    ``first`` do not count.
+    There is one array for each of ``values``, of its shape (size, N); arrays before the value
+    ``first`` are incomplete.
     """
     slopes = [np.zeros_like(value) for value in values]
     slopes[-1][outputs, np.arange(outputs.size)] = 1.0

@@ -1,6 +1,6 @@
 """The network as data: a directed acyclic graph of affine maps and activations.
 
-Value ``v_0`` is the input; value ``v_{k+1}`` is what node ``k`` computes; the last value is the
+Value ``v_0`` is the input; value ``v_{k+1}`` is the result of node ``k``; the last value is the
 output. A node refers to values by index and only to earlier ones, so the order of the nodes is
 a topological order and every algorithm on a network is a loop over its nodes.
 """
@@ -96,7 +96,7 @@ class Network:
 
     @property
     def exact(self) -> bool:
-        """Whether a program can compute the network exactly: no activation is smooth."""
+        """True if a program can compute the network exactly: no activation is smooth."""
         return not self.smooth_functions
 
     def values(self, x: ArrayLike) -> list[FloatArray]:
@@ -120,9 +120,9 @@ class Network:
         return Network(self.input_shape, self.nodes[:value])
 
     def then(self, matrix: ArrayLike, bias: ArrayLike, error: ArrayLike = 0.0) -> "Network":
-        """Return the network ``x ↦ W f(x) + c``, folded into the last node where that is affine.
+        """Return the network ``x ↦ W f(x) + c``, folded into the last node if that is affine.
 
-        ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,), off by ``error`` at most.
+        ``matrix`` is ``W``, shape (k, m); ``bias`` is ``c``, shape (k,), with errors of ``error``.
         """
         weight, shift = frozen(matrix), frozen(bias)
         off = np.broadcast_to(np.asarray(error, dtype=np.float64), shift.shape)
@@ -149,8 +149,8 @@ class Network:
     def after(self, matrix: Matrix, bias: FloatArray) -> "Network":
         """Return the network ``u ↦ f(M u + c)``, folded into the nodes that read the input.
 
-        ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). Where an activation reads
-        the input itself, nothing is folded: there is one node more, the first.
+        ``matrix`` is ``M``, shape (d, k); ``bias`` is ``c``, shape (d,). If an activation reads the
+        input itself, an affine node is put before the others instead.
         """
         if not self.affine_first:
             later = (shifted(node, 1) for node in self.nodes)
@@ -182,7 +182,7 @@ class Network:
 
     @property
     def affine_first(self) -> bool:
-        """Whether affine maps alone read the input."""
+        """True if affine maps alone read the input."""
         return all(isinstance(node, Affine) for node in self.nodes if 0 in node.sources)
 
     def _reading(
@@ -194,10 +194,10 @@ class Network:
         gain: float,
         lost: Callable[[Matrix], FloatArray],
     ) -> "Network":
-        """Return the network of ``size`` inputs: ``product`` is what it has for a matrix on them.
+        """Return the network of ``size`` inputs, with ``product(W)`` for each ``W`` on the input.
 
-        ``bias`` is what they are added to; ``gain`` bounds ``max|M u| / max|u|``, and ``lost`` the
-        rounding in each row of a product, summed.
+        ``bias`` is the input at ``u = 0``; ``gain`` bounds ``max|M u| / max|u|``, and ``lost`` the
+        summed rounding in each row of a product.
         """
 
         def folded(node: Affine) -> Affine:
@@ -222,7 +222,7 @@ class Network:
         return Network((size,), tuple(nodes))
 
     def behind_first(self) -> "Network | None":
-        """Return ``g`` where ``f(x) = g(v_1)``; None where a later node reads the input itself."""
+        """Return ``g`` with ``f(x) = g(v_1)``; None if a later node reads the input itself."""
         if not self.nodes or any(0 in node.sources for node in self.nodes[1:]):
             return None
         return Network((self.sizes[1],), tuple(shifted(node, -1) for node in self.nodes[1:]))
@@ -233,7 +233,7 @@ class Network:
 
 
 def _product(inner: Matrix, matrix: Matrix) -> Matrix:
-    """Return ``inner @ matrix``, of a dense and a sparse one by what the sparse one reads alone."""
+    """Return ``inner @ matrix``; of a sparse ``matrix`` only the stored entries are multiplied."""
     if isinstance(inner, np.ndarray) and not isinstance(matrix, np.ndarray):
         by_column = matrix.tocsc()
         held = np.flatnonzero(np.diff(by_column.indptr))

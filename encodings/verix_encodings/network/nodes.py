@@ -1,4 +1,4 @@
-"""The nodes of a network: affine maps, and the activations that are not.
+"""The nodes of a network: affine maps and activations.
 
 A node refers to the values that it reads by their numbers, see :mod:`verix_encodings.network`.
 """
@@ -61,7 +61,7 @@ class Affine:
 
     @property
     def roundings(self) -> tuple[FloatArray, ...]:
-        """The same as ``rounding``, with zeros where nothing was rounded."""
+        """The vectors of ``rounding``, zeros if nothing was rounded."""
         return self.rounding or (np.zeros(self.bias.size),) * (len(self.terms) + 1)
 
     def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
@@ -91,7 +91,7 @@ class Relu:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Max:
-    """``a_i = max_{j ∈ J_i} z_j`` of the value ``source``: max-pooling, and all that is like it.
+    """``a_i = max_{j ∈ J_i} z_j`` of the value ``source``: max-pooling, and other maxima.
 
     The groups ``J_i`` stand one after the other in ``indices``, group ``i`` from ``starts[i]`` on;
     none is empty, and they may overlap.
@@ -160,7 +160,7 @@ def value_of(node: Node, values: Sequence[FloatArray]) -> FloatArray:
 
 
 def shifted(node: Node, more: int) -> Node:
-    """Return the node with so many values more before those that it reads."""
+    """Return the node with ``more`` added to the numbers of the values that it reads."""
     if isinstance(node, Affine):
         return replace(node, terms=tuple((source + more, matrix) for source, matrix in node.terms))
     return replace(node, source=node.source + more)

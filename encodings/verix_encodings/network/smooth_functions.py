@@ -1,4 +1,4 @@
-"""Smooth activation functions: their values, slopes, and where they are convex.
+"""Smooth activation functions: values, slopes, and intervals of convexity.
 
     sigmoid(x)   = 1 / (1 + e⁻ˣ)              convex, then concave from 0 on
     tanh(x)                                   convex, then concave from 0 on
@@ -10,11 +10,11 @@
     silu(x)      = x sigmoid(x)               concave, convex on ±2.3993…, concave
     mish(x)      = x tanh(softplus(x))        concave, convex on [−2.2563…, 1.4905…], concave
 
-Every one has ``|σ(x)| ≤ 1 + 2 |x|`` and ``|σ'(x)| ≤ 2``. Values and slopes computed here are off by
-at most ``2⁻⁴⁶ (1 + |x|)``: a few roundings of numbers of that size each, by a libm that is right to
-some units in the last place (the tests compare with 50 digits). The inflection points are the
-float64 numbers next to the true ones; between the two the curvature is below 10⁻¹⁵, so that taking
-it for the other sign changes a value by less than 10⁻³⁰.
+Each function has ``|σ(x)| ≤ 1 + 2 |x|`` and ``|σ'(x)| ≤ 2``. Values and slopes computed here have
+errors of at most ``2⁻⁴⁶ (1 + |x|)``: a few roundings of numbers of that size each, by a libm that
+is right to some units in the last place (the tests compare with 50 digits). The inflection points
+are the float64 numbers next to the true ones; between the two the curvature is below 10⁻¹⁵, so that
+mistaking its sign changes a value by less than 10⁻³⁰.
 """
 
 import math
@@ -31,8 +31,8 @@ from verix_encodings.arrays import FloatArray
 class SmoothFunction:
     """A function with a continuous slope, convex and concave in turns.
 
-    The curvature changes its sign at the ``inflections``, ascending; ``convex_first`` says what it
-    is before the first of them. ``evaluate`` and ``slope`` work elementwise.
+    The curvature changes its sign at the ``inflections``, ascending; ``convex_first`` says whether
+    it is positive before the first. ``evaluate`` and ``slope`` work elementwise.
     """
 
     name: str

@@ -29,7 +29,7 @@ class ProgramBuilder:
     _row_count: int = 0
 
     def copy(self) -> "ProgramBuilder":
-        """Return one with the same columns and rows, to add others to."""
+        """Return a builder with the same columns and rows, to add others to."""
         return replace(
             self,
             _columns=[*self._columns],
@@ -118,7 +118,7 @@ class ProgramBuilder:
 
     @property
     def column_blocks(self) -> Mapping[str, tuple[IntArray, int]]:
-        """By prefix, the block of columns added last: its numbers, and the index of the first."""
+        """The last block of columns of each prefix: its numbers, and its first column's index."""
         return self._blocks
 
     def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -128,7 +128,7 @@ class ProgramBuilder:
         return lower[columns], upper[columns]
 
     def build(self) -> Program:
-        """Return what was added as a :class:`Program`."""
+        """Return the :class:`Program` of all columns and rows added."""
         matrix = self._matrix()
         return Program(
             matrix=matrix,
@@ -150,9 +150,9 @@ class ProgramBuilder:
         )
 
     def _matrix(self) -> sp.csr_array:
-        """Return the matrix of all rows: those that were built before are only followed by others.
+        """Return the matrix of all rows; new rows are appended to the matrix built before.
 
-        A program that grows part by part is built after each.
+        A program that grows constraint by constraint is built after each.
         """
         built = self._built
         empty, first = np.zeros(0, dtype=np.intp), built.shape[0]
@@ -174,7 +174,7 @@ class ProgramBuilder:
 
 
 def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return rows, columns and values of a matrix; programs of small parts are made of many."""
+    """Return rows, columns and values of a matrix, fast for the many small ones of programs."""
     if isinstance(matrix, np.ndarray) and matrix.ndim == 1:
         diagonal = np.arange(matrix.size)
         return diagonal, diagonal, matrix

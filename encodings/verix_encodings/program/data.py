@@ -1,4 +1,4 @@
-"""The rows, columns and logic of a mixed-integer program: the data that files are written from."""
+"""The rows, columns and logic of a mixed-integer program, from which files are written."""
 
 from dataclasses import dataclass
 

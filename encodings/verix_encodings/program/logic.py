@@ -1,6 +1,6 @@
-"""What a program can say besides rows: implications of a binary, and special ordered sets.
+"""Constraints besides rows: implications of a binary, and special ordered sets.
 
-Not every solver takes them, so a program says which of them it holds (``Program.needs``).
+Not every solver takes them, so a program lists the kinds that it has (``Program.needs``).
 """
 
 from dataclasses import dataclass

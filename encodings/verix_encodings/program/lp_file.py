@@ -1,7 +1,7 @@
 """Programs as files in the CPLEX LP format, which people read as well.
 
 Numbers are written with 17 significant digits, so that a file holds exactly the program in memory;
-a two-sided row becomes two, which readers agree on. Quadratic rows, special ordered sets and
+a two-sided row becomes two rows, which all readers take. Quadratic rows, special ordered sets and
 indicator constraints are extensions: Gurobi and CPLEX read them, CBC the sets, HiGHS none of them.
 """
 

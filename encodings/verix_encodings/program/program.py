@@ -5,8 +5,8 @@
 
 and, where an encoding asks for them, the logical constraints of ``program.logic``.
 
-There is always a minimisation and never a constant in the objective: solvers and file formats
-disagree about both. The cost ``c`` is not part of the program, since one program serves many.
+Costs are always minimised, without a constant: solvers and file formats disagree about both. The
+cost ``c`` is not part of the program, since one program serves many costs.
 """
 
 from dataclasses import dataclass, replace
@@ -30,11 +30,11 @@ _WRITERS = {".lp": write_lp, ".mps": write_mps}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program(ProgramData):
-    """A mixed-integer program without a cost: its data, and how programs are made from it."""
+    """A mixed-integer program without a cost: its data, and programs derived from it."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """What a solver must take beyond linear rows and integer columns."""
+        """Capabilities that a solver needs beyond linear rows and integer columns."""
         held = {
             "quadratic": self.quadratic_rows,
             "indicator": self.indicators,
@@ -61,9 +61,9 @@ class Program(ProgramData):
         return replace(self, integer=np.zeros(self.columns, dtype=bool), indicators=(), sos1=())
 
     def extends(self, other: "Program") -> bool:
-        """Whether this is ``other``, bounds and all, with more columns and rows after its own.
+        """Return whether this is ``other``, its bounds included, with columns and rows added.
 
-        Only for programs of linear rows: with other ``needs`` the answer is no.
+        False for programs with ``needs`` beyond linear rows.
         """
         ours, theirs = self.matrix, other.matrix
         if self.columns < other.columns or self.rows < other.rows:
@@ -87,8 +87,8 @@ class Program(ProgramData):
     def with_bounds(self, columns: IntArray, lower: ArrayLike, upper: ArrayLike) -> "Program":
         """Return this program with other bounds on ``columns``, of their shape or scalars.
 
-        The rows stay: what an encoding derived from the old bounds, such as its big-Ms, holds
-        wherever the new ones lie inside of them.
+        The rows stay: numbers that an encoding derived from the old bounds, such as big-Ms, hold
+        if the new bounds lie inside of them.
         """
         low, high = self.column_lower.copy(), self.column_upper.copy()
         low[columns], high[columns] = lower, upper
@@ -121,7 +121,7 @@ class Program(ProgramData):
         """Write ``minimise cost·v`` over the program to ``path``, by its suffix .lp or .mps.
 
         ``cost`` has shape (columns,). Raises ``ValueError`` for another suffix or shape, and for
-        what the format does not have.
+        constraints that the format does not have.
         """
         target, weights = Path(path), np.asarray(cost, dtype=np.float64)
         if target.suffix.lower() not in _WRITERS:

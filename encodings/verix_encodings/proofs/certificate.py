@@ -6,14 +6,14 @@ holds row multipliers ``y``. Over the relaxation of its case they prove
     c·v ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j),   d = c − Aᵀy,
     l_j = u_j = b_j for j ∈ F
 
-for whatever ``y`` (``proofs.safe_bound``); with ``c = 0``, a right-hand side above
-zero shows that the case has no point. The cases together must leave nothing out:
+for any ``y`` (``proofs.safe_bound``); with ``c = 0``, a right-hand side above
+zero shows that the case has no point. The cases together must cover everything:
 
     every v ∈ {0, 1}^J has a leaf with v_j = b_j for all j ∈ F,
 
-and then the least of their bounds is one for the program. Cover is shown by splitting: a set of
-leaves covers if one of them fixes nothing, or if for some column the leaves that do not fix it to 1
-cover where it is 0, and those that do not fix it to 0 where it is 1.
+and then the least of their bounds is a bound for the program. Cover is shown by splitting: a set of
+leaves covers if one leaf fixes nothing, or if, for some column, the leaves that do not fix it to 1
+cover the case 0, and the leaves that do not fix it to 0 cover the case 1.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ Case = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """One case of a proof: what is ``fixed``, and ``multipliers``, shape (rows,)."""
+    """One case of a proof: ``fixed`` columns with values, and ``multipliers``, shape (rows,)."""
 
     fixed: Case
     multipliers: FloatArray
@@ -46,10 +46,10 @@ def certified_bound(
 ) -> float:
     """Return a lower bound on ``cost·v`` over ``program`` that the ``leaves`` prove.
 
-    ``cost`` has shape (columns,); ``row_error`` widens every row on both sides, by what rounding
-    did to it (``safe_bound.encoding_error``). The bound is infinite where
-    they prove that the program has no point. Raises ``ValueError`` for leaves that are not cases
-    of this program, or that leave a case out.
+    ``cost`` has shape (columns,); ``row_error`` widens every row on both sides, by a bound on its
+    rounding (``safe_bound.encoding_error``). The bound is infinite if the leaves prove that the
+    program has no point. Raises ``ValueError`` for leaves that are not cases of this program, or
+    that leave a case out.
     """
     for leaf in leaves:
         _refuse_foreign(program, leaf)

@@ -1,7 +1,7 @@
 """Optimality-based bound tightening (OBBT): ranges of expressions over a program, by solving it.
 
 Each entry of an expression vector is minimised and maximised (Tjeng, Xiao, Tedrake, ICLR 2019,
-§4.2). A range rests on what each solve proves, not on its optimum.
+§4.2). A range rests on the bound that each solve proves, not on its optimum.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,8 +30,8 @@ def tightened_range(
 ) -> Interval:
     """Return ``known``, bounds on ``z``, with the entries ``rows`` tightened one after another.
 
-    ``least`` proves bounds over a program with so many ``columns``. An end is not asked for where a
-    point of an earlier solve comes near it, ``near`` as a share of the range, nor once ``late()``.
+    ``least`` proves bounds over a program with so many ``columns``. An end is not tightened if a
+    point of an earlier solve comes near it (within ``near`` of the range), nor once ``late()``.
     """
     lower, upper = known.lower.copy(), known.upper.copy()
     lowest, highest = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)

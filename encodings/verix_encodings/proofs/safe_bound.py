@@ -1,6 +1,6 @@
 """A lower bound on a linear program that rests on arithmetic alone, not on a solver's tolerances.
 
-For any row multipliers ``y`` whatever, and any ``v`` with ``r⁻ ≤ A v ≤ r⁺``, ``l ≤ v ≤ u``:
+For any row multipliers ``y``, and any ``v`` with ``r⁻ ≤ A v ≤ r⁺``, ``l ≤ v ≤ u``:
 
     c·v = y·(A v) + (c − Aᵀy)·v ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j),
     d = c − Aᵀy
@@ -11,8 +11,8 @@ bad ones it is weaker and still valid. Every sum is computed in float64 and lowe
 error that it can have made.
 
 The rows of an encoding are themselves rounded: ``M_k C_k`` and ``M_k k_k`` of
-``blocks.affine`` are products in float64. :func:`encoding_error` bounds by how much a
-true trajectory of the network can miss a row for that reason; the rows are widened by it.
+``blocks.affine`` are products in float64. :func:`encoding_error` bounds how far a true trajectory
+of the network can miss a row by this rounding; the rows are widened by it.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,9 @@ _TINY = float(np.finfo(np.float64).tiny)
 class SafeBound:
     """The bound over the linear relaxation of ``program``, for many costs and multipliers.
 
-    What depends on the program alone is computed once. With ``R_j = max(|l_j|, |u_j|)``, the
-    reduced costs as computed are off by no more than ``γ (|c_j| + Σ_i |A_ij| |y_i|)``, which costs
-    the bound at most ``γ (|c|·R + |y|·|A| R)``.
+    Terms of the program alone are computed once. With ``R_j = max(|l_j|, |u_j|)``, the computed
+    reduced costs have errors of at most ``γ (|c_j| + Σ_i |A_ij| |y_i|)``, which lower the bound by
+    at most ``γ (|c|·R + |y|·|A| R)``.
     """
 
     program: Program
@@ -104,7 +104,7 @@ class SafeBound:
     ) -> tuple[float, FloatArray]:
         """Return the bound of :meth:`lower`, and the reduced costs ``d`` that it rests on.
 
-        These are as computed, shape (columns,), and no numbers where a sum overflows.
+        The reduced costs are as computed, shape (columns,), and NaN if a sum overflows.
         """
         y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)
@@ -131,8 +131,8 @@ class SafeBound:
     ) -> tuple[FloatArray, float]:
         """Return ``g`` and ``h`` with ``g·v_J + h ≤ 0`` wherever all rows with multipliers hold.
 
-        ``columns`` are ``J``, which are 0 or 1 there; all others lie between ``ends``, where they
-        ask least: with ``d = −Aᵀy``,
+        ``columns`` are ``J``, which are 0 or 1 there; all others lie between ``ends``, and count
+        with the end that weakens the row most: with ``d = −Aᵀy``,
 
             0 = y·(A v) + d·v
               ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + d_J·v_J + Σ_{j∉J} min(d_j l_j, d_j u_j)
@@ -165,11 +165,11 @@ class SafeBound:
         further: float = 0.0,
         sums: int = 1,
     ) -> float:
-        """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less what may be off.
+        """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less all rounding.
 
-        The sides that ``y`` needs are finite; ``l`` and ``u`` are ``ends``. ``d`` is off by
-        ``γ reach`` at most, summed over what it is multiplied by. Accounted for are as many
-        ``sums`` of these terms and of further ones, whose sizes sum to ``further``.
+        The sides that ``y`` needs are finite; ``l`` and ``u`` are ``ends``. ``γ reach`` bounds the
+        errors of ``d`` times their factors, summed. The rounding of ``sums`` such sums is counted,
+        with further terms in them whose sizes sum to ``further``.
         """
         program, size = self.program, np.abs(y)
         low_side, high_side, _, _ = self._sides
@@ -192,7 +192,7 @@ def safe_lower_bound(
     """Bound ``cost·v`` from below over the linear relaxation of ``program``, as :class:`SafeBound`.
 
     ``multipliers`` is ``y``, shape (rows,), of any origin; ``row_error`` widens every row on both
-    sides. The bound is -inf where a column that it needs has an infinite end.
+    sides. The bound is -inf if a column that it needs has an infinite end.
     """
     return SafeBound(program).lower(cost, multipliers, row_error)
 
