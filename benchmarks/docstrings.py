@@ -8,8 +8,10 @@ With ``--headless`` it prints all whose first line begins with a word that names
 
 import argparse
 import ast
+import inspect
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,14 +36,17 @@ class Docstring(NamedTuple):
 
 
 def docstrings(file: Path) -> Iterator[Docstring]:
-    """Yield the docstrings of a module, of its classes and of its functions, private ones too."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    """Yield the docstrings of a module, its classes, functions and constants, private ones too."""
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        text = ast.get_docstring(node) if isinstance(node, kinds) else None
-        if text:
-            name = getattr(node, "name", "module")
-            line = node.body[0].lineno
-            yield Docstring(f"{file.relative_to(ROOT)}:{line}", name, text)
+        if not isinstance(node, described):
+            continue
+        for before, line in pairwise([node, *node.body]):
+            is_text = isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+            if is_text and (before is node or isinstance(before, ast.Assign | ast.AnnAssign)):
+                of = getattr(node, "name", "module") if before is node else ast.unparse(before)
+                text = inspect.cleandoc(str(line.value.value))
+                yield Docstring(f"{file.relative_to(ROOT)}:{line.lineno}", of[:60], text)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ _STEPS = 8
 _SHARES = tuple(0.5 ** np.arange(12))
 
 AtPoints: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]
-"""What a climb asks at the columns of points, shape (d, N), and the numbers of their climbs, (N,).
+"""A function of points, the columns of shape (d, N), and the numbers of their climbs, (N,).
 
 Values have the shape (N,), gradients (d, N).
 """

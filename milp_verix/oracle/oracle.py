@@ -41,7 +41,7 @@ from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 EXACTNESS = ("exact", "relaxation", "bounds")
-"""How far a check goes: to mixed-integer programs, to their linear relaxations, to bounds."""
+"""The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
 
 
 class Oracle:

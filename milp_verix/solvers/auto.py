@@ -8,7 +8,7 @@ from milp_verix.solvers.registry import SOLVERS, solver_named
 from milp_verix.solvers.session import Solver, in_words
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
-"""What ``auto`` tries: in process before subprocess, open source before licences."""
+"""Solvers that ``auto`` tries: in process before subprocess, open source before licences."""
 
 Opened = TypeVar("Opened")
 

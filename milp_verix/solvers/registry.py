@@ -24,7 +24,7 @@ FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
     "pulp": PulpSolver,
     "pyomo": PyomoSolver,
 }
-"""What finds solvers by a name behind a colon."""
+"""Families of solvers that have a name behind a colon."""
 
 
 def solver_named(name: str) -> Solver:

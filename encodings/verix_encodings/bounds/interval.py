@@ -99,10 +99,10 @@ Bounds: TypeAlias = tuple[Interval, ...]
 """One interval for each value of a network, the input first."""
 
 BoundMethod: TypeAlias = Callable[[Network, Region], Bounds]
-"""What tightens bounds: a function from a network and a set of inputs to bounds on every value."""
+"""A method for bounds: a function from a network and a set of inputs to bounds on every value."""
 
 Late: TypeAlias = Callable[[], bool]
-"""Whether time is up: asked between units of work of a second or so."""
+"""A function that returns whether time is up; called between units of work of a second or so."""
 
 
 def never() -> bool:

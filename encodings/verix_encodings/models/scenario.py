@@ -41,7 +41,7 @@ from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error
 
 SLACK = 1e-7
-"""How far above zero a margin may stay: a solver's tolerances must not cut off an explanation."""
+"""The most that a margin may be above zero, so that no solver's tolerance excludes a set."""
 
 
 def network_of_selection(
