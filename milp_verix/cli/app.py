@@ -17,6 +17,7 @@ from typer.main import get_command
 import milp_verix
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
 from milp_verix.cli.loading import loading
+from milp_verix.cli.parameter_groups import with_groups_expanded
 
 COMMANDS = {
     "compare": (
@@ -70,7 +71,7 @@ def command_named(name: str) -> Any:
         module = import_module(f"milp_verix.cli.{name}")
     single = typer.Typer(**_PLAIN)
     function = getattr(module, COMMANDS[name][0])
-    single.command(name, epilog=getattr(module, "EXIT_CODES", None))(function)
+    single.command(name, epilog=getattr(module, "EXIT_CODES", None))(with_groups_expanded(function))
     return get_command(single)
 
 

@@ -1,44 +1,30 @@
 """The command ``milp-verix compare``: solvers and formulations side by side."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from milp_verix.cli.delivery import (
-    JsonPath,
-    PlotPath,
-    Quiet,
-    given_input,
-    termination_as_interrupt,
-)
+from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.options import (
     BoundsName,
-    Delta,
-    DomainEnds,
-    Epsilon,
-    Groups,
-    ImageShape,
-    InputPath,
-    InputShape,
-    Label,
-    ModelPath,
-    Norm,
-    Output,
-    OutputName,
+    CheckTimeLimit,
+    JsonPath,
+    PlotPath,
+    Quiet,
     Segments,
-    check_folder,
-    groups_of,
-    image_shape_in,
-    network_of,
-    numbers_in,
-    refusals,
 )
-from milp_verix.cli.progress import autosaving
+from milp_verix.cli.progress import autosaving, status_line
+from milp_verix.cli.question import (
+    Ball,
+    Explained,
+    Reading,
+    Subject,
+    numbers_in,
+    question_of,
+)
 from milp_verix.comparison.compare import compare as compare_pairs
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
@@ -65,9 +51,7 @@ _UNLIMITED = 1000
 
 def compare(
     *,
-    model: ModelPath,
-    specification: InputPath,
-    epsilon: Epsilon,
+    subject: Subject,
     solvers: Annotated[
         str | None,
         typer.Option(metavar=",".join(SOLVERS), help="With commas between. [all installed]"),
@@ -85,10 +69,7 @@ def compare(
         typer.Option(metavar="FILE", help="Write the checks of the first explanation here."),
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each pair, in turns.")] = 1,
-    norm: Norm = "linf",
-    delta: Delta = None,
-    domain: DomainEnds = (0.0, 1.0),
-    features: Groups = None,
+    ball: Ball,
     order: Annotated[
         str | None,
         typer.Option(
@@ -96,13 +77,12 @@ def compare(
             help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
         ),
     ] = None,
-    label: Label = None,
-    output: Output = None,
+    explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     threads: Annotated[int, typer.Option(min=1, help="Threads that a solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for each run. [none]")] = None,
-    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    check_time_limit: CheckTimeLimit = 300.0,
     json_path: JsonPath = None,
     csv_path: Annotated[
         Path | None, typer.Option("--csv", metavar="OUT", help="Write a line for each run here.")
@@ -111,14 +91,11 @@ def compare(
     disagreements: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
     ] = Path(),
-    input_shape: InputShape = None,
-    output_name: OutputName = None,
-    image_shape: ImageShape = None,
+    reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    with refusals(errors), termination_as_interrupt():
+    with refusals() as errors, termination_as_interrupt():
         for path in (json_path, csv_path, plot_path, save_checks):
             check_folder(path)
         if plot_path is not None:
@@ -129,28 +106,20 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        network = network_of(model, input_shape, output_name)
-        seen = image_shape_in(image_shape, network)
-        given = given_input(specification, network, domain, seen)
-        groups = groups_of(features, network)
-        layout = shape_seen(given.x.shape, network.input_shape, seen)
-        count = make_features(groups, network.input_shape, layout).count
-        with _status(errors) as show, autosaving(json_path, errors) as save:
+        asked = question_of(subject, ball, explained, reading)
+        network = asked.network
+        layout = shape_seen(asked.x.shape, network.input_shape, asked.image_shape)
+        count = make_features(asked.arguments["features"], network.input_shape, layout).count
+        status = status_line(errors, "…", _told)
+        with status as show, autosaving(json_path, errors) as save:
             found = compare_pairs(
                 network,
-                given.x,
-                epsilon=epsilon,
+                asked.x,
+                **asked.arguments,
                 solvers=None if solvers is None else solvers.split(","),
                 formulations=formulations.split(","),
                 checks=None if checks is None else read_checks(checks, count),
                 rounds=rounds,
-                norm=norm,
-                delta=delta,
-                domain=domain,
-                features=groups,
-                label=label,
-                output=output,
-                image_shape=seen,
                 bounds=bounds,
                 segments=segments,
                 threads=threads,
@@ -162,7 +131,7 @@ def compare(
             )
         _deliver(found, json_path, csv_path, plot_path, save_checks)
         if not quiet:
-            _print(found, given.notes)
+            _print(found, asked.notes)
         for path, what in zip(
             found.write_disagreements(disagreements), found.disagreements, strict=True
         ):
@@ -214,11 +183,5 @@ def _exit_code(found: Comparison) -> int:
     return 0 if found.complete else UNDECIDED
 
 
-@contextmanager
-def _status(console: Console) -> Iterator[Callable[[Pair], None]]:
-    """Show which pair is running, on a terminal only."""
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status("…") as status:
-        yield lambda pair: status.update(f"{pair} …")
+def _told(pair: Pair) -> str:
+    return f"{pair} …"

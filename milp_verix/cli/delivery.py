@@ -1,39 +1,34 @@
-"""Delivery of a result: a JSON file, a picture, a summary, and an exit code."""
+"""The end of a command: a JSON file, a picture, a summary, and an exit code."""
 
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 
-from milp_verix.cli.inputs import decoded_note, read_input, scale_bytes
-from milp_verix.cli.options import check_folder, exit_code
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.reporting.explanation_table import summary
+from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
+from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.records import statistics
+from milp_verix.reporting.explanation_table import table_of
 from milp_verix.reporting.figures.writing import plot_format
-from milp_verix.results.public import ContrastiveExplanation, Enumeration, Explanation
 
-JsonPath: TypeAlias = Annotated[
-    Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")
-]
-PlotPath: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
-]
-Noted = TypeVar("Noted", Explanation, ContrastiveExplanation, Enumeration)
 
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
+class _Stored(Protocol):
+    def to_json(self, path: Path) -> object: ...
+
+
+AnyResult = TypeVar("AnyResult", bound=_Stored)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Destinations of a command's result; checked before anything is computed."""
+    """Where the result of a command goes; checked before anything is computed."""
 
     json_path: Path | None
     plot_path: Path | None
@@ -46,45 +41,40 @@ class Delivery:
         if self.plot_path is not None:
             plot_format(self.plot_path)
 
-    def deliver(self, result: Explanation) -> int:
-        """Write, print and draw the result; return the exit code.
+    def deliver(
+        self,
+        result: AnyResult,
+        facts: Callable[[AnyResult], list[tuple[str, str]]],
+        plot: Callable[[Path], object] | None = None,
+    ) -> None:
+        """Write the result, print its ``facts``, and draw it by ``plot``.
 
         If one of these fails, the others are still done.
         """
         with ExitStack() as last_first:
-            if self.plot_path is not None:
-                last_first.callback(result.plot, self.plot_path)
+            if self.plot_path is not None and plot is not None:
+                last_first.callback(plot, self.plot_path)
             if not self.quiet:
-                last_first.callback(lambda: Console(highlight=False).print(summary(result)))
+                last_first.callback(lambda: Console(highlight=False).print(table_of(facts(result))))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
-        return exit_code(result.minimal, result.statistics.stopped)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GivenInput:
-    """The input of a command: ``x`` in the units of the domain, and how it was converted."""
+@contextmanager
+def refusals() -> Iterator[Console]:
+    """Yield a console on stderr; turn errors about arguments, models and solvers into one line.
 
-    x: NDArray[Any]
-    notes: tuple[str, ...]
-
-    def noted(self, result: Noted) -> Noted:
-        """Return the result with a note of how the input was converted."""
-        return replace(result, notes=(*result.notes, *self.notes))
-
-
-def given_input(
-    specification: str,
-    network: OnnxNetwork,
-    domain: tuple[float, float],
-    image_shape: tuple[int, ...] | None,
-) -> GivenInput:
-    """Read the input that a command names, bytes scaled to the domain."""
-    given = read_input(specification, network.input_shape, image_shape)
-    x = scale_bytes(given, domain, network.dtype)
-    scaled = f"the input's bytes were scaled from 0..255 to [{domain[0]:g}, {domain[1]:g}]"
-    notes = (decoded_note(specification), None if x is given else scaled)
-    return GivenInput(x, tuple(note for note in notes if note is not None))
+    The line goes to that console, and an exit code ends the command.
+    """
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        yield console
+    except MilpVerixError as error:
+        console.print(f"error: {' '.join(str(error).split())}", markup=False)
+        raise typer.Exit(UNUSABLE) from error
+    except KeyboardInterrupt as error:
+        console.print("interrupted; what --json holds, if anything, is sound", markup=False)
+        raise typer.Exit(INTERRUPTED) from error
 
 
 @contextmanager
@@ -99,3 +89,20 @@ def termination_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def exit_code(settled: bool, stopped: str | None) -> int:
+    """Return the exit code of a search that is settled or not, and stopped early or not."""
+    if stopped == statistics.INTERRUPTED:
+        return INTERRUPTED
+    return 0 if settled else UNDECIDED
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse an output that cannot be written before anything is computed."""
+    if path is None:
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: {path.parent} is no folder, or {path.name} is one")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise InputError(f"cannot write {path}: permission denied; choose another place")

@@ -10,29 +10,15 @@ import typer
 from rich.console import Console
 
 from milp_verix.atomic_write import replacing
-from milp_verix.cli.delivery import given_input
-from milp_verix.cli.options import (
-    BoundsName,
-    Delta,
-    DomainEnds,
-    Epsilon,
-    FormulationName,
-    Groups,
-    ImageShape,
-    InputPath,
-    InputShape,
-    Label,
-    ModelPath,
-    Norm,
-    Output,
-    OutputName,
-    Segments,
-    check_folder,
-    groups_of,
-    image_shape_in,
-    network_of,
+from milp_verix.cli.delivery import check_folder, refusals
+from milp_verix.cli.options import BoundsName, FormulationName, Segments
+from milp_verix.cli.question import (
+    Ball,
+    Explained,
+    Reading,
+    Subject,
     numbers_in,
-    refusals,
+    question_of,
 )
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
@@ -44,9 +30,7 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 def export(
     *,
-    model: ModelPath,
-    specification: InputPath,
-    epsilon: Epsilon,
+    subject: Subject,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the program here: .lp or .mps.")],
     free: Annotated[
         str,
@@ -56,40 +40,25 @@ def export(
         int | None,
         typer.Option(help="Classification: the class whose margin counts. [the runner-up]"),
     ] = None,
-    norm: Norm = "linf",
-    delta: Delta = None,
-    domain: DomainEnds = (0.0, 1.0),
-    features: Groups = None,
-    label: Label = None,
-    output: Output = None,
+    ball: Ball,
+    explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     formulation: FormulationName = "big_m",
-    input_shape: InputShape = None,
-    output_name: OutputName = None,
-    image_shape: ImageShape = None,
+    reading: Reading,
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    with refusals(errors), _overflow_refused():
+    with refusals(), _overflow_refused():
         check_folder(out)
-        network = network_of(model, input_shape, output_name)
-        seen = image_shape_in(image_shape, network)
-        x = given_input(specification, network, domain, seen).x
-        shape_seen(x.shape, network.input_shape, seen)
-        index, what = _margin(network, x.reshape(-1), rival, regression=delta is not None)
+        asked = question_of(subject, ball, explained, reading)
+        network, x = asked.network, asked.x
+        shape_seen(x.shape, network.input_shape, asked.image_shape)
+        index, what = _margin(network, x.reshape(-1), rival, regression=ball.delta is not None)
         encoding = encode_check(
             network,
             x,
             None if free == "all" else numbers_in(free, "--free", network),
-            epsilon=epsilon,
-            norm=norm,
-            delta=delta,
-            domain=domain,
-            features=groups_of(features, network),
-            label=label,
-            output=output,
-            image_shape=seen,
+            **asked.arguments,
             bounds=bounds,
             segments=segments,
             formulation=formulation,

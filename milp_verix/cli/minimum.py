@@ -1,79 +1,53 @@
 """The command ``milp-verix minimum``: the explanation with the fewest features."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from milp_verix.cli.delivery import (
-    Delivery,
+from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.options import (
+    CheckTimeLimit,
+    Costs,
+    FeatureNames,
     JsonPath,
     PlotPath,
     Quiet,
-    given_input,
-    termination_as_interrupt,
-)
-from milp_verix.cli.options import (
-    Delta,
-    DomainEnds,
-    Epsilon,
-    FeatureNames,
-    Groups,
-    ImageShape,
-    InputPath,
-    InputShape,
-    Label,
-    ModelPath,
-    Norm,
-    Output,
-    OutputName,
-    groups_of,
-    image_shape_in,
-    names_of,
-    network_of,
+    SolverName,
+    Threads,
+    TimeLimit,
     number_of,
-    numbers_in,
-    refusals,
 )
-from milp_verix.cli.progress import autosaving
+from milp_verix.cli.progress import autosaving, status_line
+from milp_verix.cli.question import (
+    Ball,
+    Explained,
+    Reading,
+    Subject,
+    names_of,
+    numbers_in,
+    question_of,
+)
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import MASTERS, METHODS
 from milp_verix.global_search.minimum import minimum as find_minimum
 from milp_verix.global_search.search import MinimumProgress
-from milp_verix.solvers import SOLVERS
+from milp_verix.reporting.explanation_table import facts
 
 
 def minimum(
     *,
-    model: ModelPath,
-    specification: InputPath,
-    epsilon: Epsilon,
-    norm: Norm = "linf",
-    delta: Delta = None,
-    domain: DomainEnds = (0.0, 1.0),
-    features: Groups = None,
+    subject: Subject,
+    ball: Ball,
     feature_names: FeatureNames = None,
-    label: Label = None,
-    output: Output = None,
-    solver: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(["auto", *SOLVERS]),
-            help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
-        ),
-    ] = "auto",
+    explained: Explained,
+    solver: SolverName = "auto",
     method: Annotated[
         str, typer.Option(metavar="|".join(METHODS), help="What proves the lower bound.")
     ] = "scenarios",
     master: Annotated[
         str, typer.Option(metavar="|".join(MASTERS), help="What solves the scenarios.")
     ] = "auto",
-    costs: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
-    ] = None,
+    costs: Costs = None,
     must: Annotated[
         str, typer.Option(metavar="I,J,…", help="Features that must be explained.")
     ] = "",
@@ -88,14 +62,12 @@ def minimum(
             help="Stop once the explanation is that close: 0.03 for 3 %.",
         ),
     ] = 0.0,
-    threads: Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")] = 1,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for the search. [none]")] = None,
-    check_time_limit: Annotated[float, typer.Option(help="Seconds for each check.")] = 300.0,
+    threads: Threads = 1,
+    time_limit: TimeLimit = None,
+    check_time_limit: CheckTimeLimit = 300.0,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
-    input_shape: InputShape = None,
-    output_name: OutputName = None,
-    image_shape: ImageShape = None,
+    reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Find the explanation with the fewest features, and prove that none has fewer.
@@ -104,26 +76,18 @@ def minimum(
     exit codes are those of explain: 0 says that the explanation is locally minimal, not that it is
     proven to be a minimum.
     """
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
     delivery = Delivery(json_path, plot_path, quiet)
-    with refusals(errors), termination_as_interrupt():
+    with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        network = network_of(model, input_shape, output_name)
-        seen = image_shape_in(image_shape, network)
-        given = given_input(specification, network, domain, seen)
-        with _status(errors) as show, autosaving(json_path, errors, given.noted) as save:
+        asked = question_of(subject, ball, explained, reading)
+        network = asked.network
+        status = status_line(errors, "a first explanation …", _told)
+        with status as show, autosaving(json_path, errors, asked.noted) as save:
             result = find_minimum(
                 network,
-                given.x,
-                epsilon=epsilon,
-                norm=norm,
-                delta=delta,
-                domain=domain,
-                features=groups_of(features, network),
+                asked.x,
+                **asked.arguments,
                 feature_names=names_of(feature_names, network),
-                label=label,
-                output=output,
-                image_shape=seen,
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
                 must=_listed(must, "--must"),
                 must_not=_listed(must_not, "--must-not"),
@@ -137,8 +101,9 @@ def minimum(
                 progress=show,
                 snapshots=save,
             )
-        code = delivery.deliver(given.noted(result))
-    raise typer.Exit(code)
+        result = asked.noted(result)
+        delivery.deliver(result, facts, result.plot)
+    raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
 
 
 def _listed(text: str, option: str) -> list[int]:
@@ -151,17 +116,5 @@ def _listed(text: str, option: str) -> list[int]:
         ) from error
 
 
-@contextmanager
-def _status(console: Console) -> Iterator[Callable[[MinimumProgress], None]]:
-    """Show the best size and the bound, on a terminal only."""
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status("a first explanation …") as status:
-
-        def show(state: MinimumProgress) -> None:
-            status.update(
-                f"best {state.size}, none below {state.lower_bound}, round {state.rounds}"
-            )
-
-        yield show
+def _told(state: MinimumProgress) -> str:
+    return f"best {state.size}, none below {state.lower_bound}, round {state.rounds}"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -23,6 +23,8 @@ from milp_verix.traversal.explain import Progress
 
 _SECONDS_BETWEEN_SAVES = 2.0
 _LARGEST_SHARE = 0.05
+
+State = TypeVar("State")
 
 
 @contextmanager
@@ -45,6 +47,18 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
             bar.update(task, completed=state.done, total=state.total, size=size)
 
         yield show
+
+
+@contextmanager
+def status_line(
+    console: Console, first: str, text: Callable[[State], str]
+) -> Iterator[Callable[[State], None]]:
+    """Show a line, ``first`` and then the ``text`` of the newest state, on a terminal only."""
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status(first) as status:
+        yield lambda state: status.update(text(state))
 
 
 class _Result(Protocol):

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from milp_verix.atomic_write import write_atomically
+from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
-from milp_verix.cli.options import check_folder, refusals
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.solvers import SOLVERS
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
@@ -38,8 +38,7 @@ def solvers(
     ] = None,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    with refusals(errors):
+    with refusals():
         if json_path is not None:
             check_folder(json_path)
         reports = [report_on(name) for name in names or SOLVERS]

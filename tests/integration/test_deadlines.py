@@ -215,7 +215,7 @@ COMMAND = """
 import sys, time
 from pathlib import Path
 import milp_verix.cli.app as cli
-import milp_verix.cli.options as cli_options
+import milp_verix.cli.question as cli_question
 from verix_encodings.bounds import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened
@@ -227,7 +227,7 @@ def slow(*args, **options):
     time.sleep(600)
 
 if sys.argv[2] == "loading":
-    cli_options.load_network = slow
+    cli_question.load_network = slow
 else:
     crown._tightened = slow
 sys.argv = ["milp-verix", *sys.argv[3:]]

@@ -21,7 +21,7 @@ from milp_verix import Explanation, InputError, encode_check, load_network
 from milp_verix.atomic_write import replacing, write_atomically
 from milp_verix.cli import export as cli_export
 from milp_verix.cli.inputs import read_input, read_texts
-from milp_verix.cli.options import numbers_in
+from milp_verix.cli.question import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import ModelError
 from milp_verix.reporting.figures.writing import write_figure

@@ -102,7 +102,9 @@ def test_every_command_is_listed() -> None:
         "inputs",
         "loading",
         "options",
+        "parameter_groups",
         "progress",
+        "question",
     }
     files = {path.stem for path in (ROOT / "milp_verix" / "cli").glob("*.py")}
     assert files - shared == set(COMMANDS)

@@ -1,0 +1,174 @@
+"""The question that a command poses: its options in groups, and the network and input they name."""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from milp_verix.cli.inputs import decoded_note, read_input, read_texts, scale_bytes
+from milp_verix.cli.options import (
+    Delta,
+    DomainEnds,
+    Epsilon,
+    Groups,
+    ImageShape,
+    InputPath,
+    InputShape,
+    Label,
+    ModelPath,
+    Norm,
+    Output,
+    OutputName,
+)
+from milp_verix.errors import InputError
+from milp_verix.image_shape import image_shape_of
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.records.base import Result
+from milp_verix.stored_numbers import array_in, json_in
+from milp_verix.traversal.order import ORDERS
+
+_LONGEST_NUMBER = 1000
+_LONGEST_TEXT = 2**20
+"""Bytes in a file for each number, and besides: far more than any needs."""
+
+Noted = TypeVar("Noted", bound=Result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The network, the input, and the radius of the ball around it."""
+
+    model: ModelPath
+    specification: InputPath
+    epsilon: Epsilon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ball:
+    """The inputs that a claim is about, and the change of an output that counts."""
+
+    norm: Norm = "linf"
+    delta: Delta = None
+    domain: DomainEnds = (0.0, 1.0)
+    features: Groups = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """The prediction that is explained."""
+
+    label: Label = None
+    output: Output = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the model and the input are read."""
+
+    input_shape: InputShape = None
+    output_name: OutputName = None
+    image_shape: ImageShape = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A network, an input in the units of the domain, and the arguments that pose a problem.
+
+    ``arguments`` are those of :func:`milp_verix.problem.problem.make_problem`; ``notes`` say how
+    the input was converted.
+    """
+
+    network: OnnxNetwork
+    x: NDArray[Any]
+    arguments: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def image_shape(self) -> tuple[int, ...] | None:
+        """The shape in which the input is an image, where --image-shape says it."""
+        shape: tuple[int, ...] | None = self.arguments["image_shape"]
+        return shape
+
+    def noted(self, result: Noted) -> Noted:
+        """Return ``result`` with a note of how the input was converted."""
+        return replace(result, notes=(*result.notes, *self.notes))
+
+
+def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Reading) -> Question:
+    """Read the network, the input and the feature groups that a command names.
+
+    Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
+    """
+    shape = _shape(reading.input_shape, "--input-shape")
+    network = load_network(subject.model, input_shape=shape, output=reading.output_name)
+    seen = image_shape_of(_shape(reading.image_shape, "--image-shape"), network.input_shape)
+    given = read_input(subject.specification, network.input_shape, seen)
+    x = scale_bytes(given, ball.domain, network.dtype)
+    low, high = ball.domain
+    scaled = f"the input's bytes were scaled from 0..255 to [{low:g}, {high:g}]"
+    notes = (decoded_note(subject.specification), None if x is given else scaled)
+    arguments = {
+        "epsilon": subject.epsilon,
+        "norm": ball.norm,
+        "delta": ball.delta,
+        "domain": ball.domain,
+        "features": _groups(ball.features, network),
+        "label": explained.label,
+        "output": explained.output,
+        "image_shape": seen,
+    }
+    return Question(network, x, arguments, tuple(note for note in notes if note is not None))
+
+
+def names_of(given: str | None, network: OnnxNetwork) -> Any:
+    """Return the texts that the option --feature-names names."""
+    if given is None:
+        return None
+    if given.lower().endswith(".json"):
+        return numbers_in(given, "--feature-names", network)
+    return read_texts(given, network.input_size)
+
+
+def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
+    """Return the numbers in a .npy or .json file, for an option that takes a name or a file.
+
+    No option takes more than a number for each coordinate of the network's input.
+    """
+    path, most = Path(file), network.input_size
+    try:
+        if path.suffix == ".npy":
+            return array_in(path, most=most)
+        if path.suffix == ".json":
+            return json_in(path, _LONGEST_TEXT + most * _LONGEST_NUMBER)
+    except OSError as error:
+        raise InputError(f"{option}: cannot read {path}: {error.strerror}") from error
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from error
+    except ValueError as error:
+        raise InputError(f"{option}: cannot read {path}: {error}") from error
+    known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": ""}.get(option, "pixels")
+    either = f"{known} or " if known else ""
+    raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
+
+
+def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
+    """Return the shape that an option names."""
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in re.split("[,x×]", text))
+    except ValueError as error:
+        raise InputError(
+            f"{option} is whole numbers with commas between, such as 28,28; got {text!r}"
+        ) from error
+
+
+def _groups(given: str | None, network: OnnxNetwork) -> FeaturesLike:
+    """Return the feature groups that the option --features names."""
+    if given is None or given == "pixels":
+        return given
+    groups: FeaturesLike = numbers_in(given, "--features", network)
+    return groups
