@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "export": (
         "export",
-        "Write the program of one check: the least cost says how far the margin can rise.",
+        "Write the program of one check: its least cost gives the highest margin.",
     ),
     "minimum": (
         "minimum",
@@ -46,7 +46,7 @@ COMMANDS = {
     ),
     "explain": (
         "explain",
-        "Find the features that, when fixed, keep the prediction whatever the others do.",
+        "Find features that, when fixed, keep the prediction while all other features may change.",
     ),
 }
 """For each command, its function in the module ``cli.NAME``, and the first line of its help."""
