@@ -28,7 +28,7 @@ AnyResult = TypeVar("AnyResult", bound=_Stored)
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Where the result of a command goes; checked before anything is computed."""
+    """Destinations of the result of a command; checked before anything is computed."""
 
     json_path: Path | None
     plot_path: Path | None

@@ -66,7 +66,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the model and the input are read."""
+    """Shapes and names that a model or an input does not tell."""
 
     input_shape: InputShape = None
     output_name: OutputName = None
@@ -77,8 +77,8 @@ class Reading:
 class Question:
     """A network, an input in the units of the domain, and the arguments that pose a problem.
 
-    ``arguments`` are those of :func:`milp_verix.problem.problem.make_problem`; ``notes`` say how
-    the input was converted.
+    ``arguments`` go to :func:`milp_verix.problem.problem.make_problem`; ``notes`` say how the input
+    was converted.
     """
 
     network: OnnxNetwork

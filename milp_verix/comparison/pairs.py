@@ -1,4 +1,4 @@
-"""Pairs of a solver and a formulation: which of them fit, and why the others do not."""
+"""Pairs of a solver and a formulation: the pairs that fit, and why any other does not."""
 
 from collections.abc import Sequence
 

@@ -57,8 +57,8 @@ def make_request(
 ) -> Request:
     """Check the arguments of a search; the time starts to run.
 
-    ``question`` are those of :func:`~milp_verix.problem.problem.make_problem`, which says what it
-    raises. Raises ``InputError``, too, for a limit that is not positive.
+    ``question`` goes to :func:`~milp_verix.problem.problem.make_problem`, whose errors are raised.
+    Raises ``InputError``, too, for a limit that is not positive.
     """
     started = time.monotonic()
     deadline = Deadline(started + seconds_of(time_limit, "time_limit"))

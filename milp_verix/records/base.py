@@ -1,4 +1,4 @@
-"""The data that every result has: the prediction that it is about, and what the search took."""
+"""The fields that every result has: the prediction, the ball, and the effort of the search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,13 +42,14 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Result:
-    """The prediction and the ball that a result is about, and how it came about.
+    """The prediction and the ball that a result is about, and the effort of the search.
 
     ``input`` has the network's input shape and dtype. ``domain`` is the pair of ends, each a float
-    or a flat tuple. ``output`` is the one that a regression is about, None for all. Feature numbers
-    refer to ``groups``. ``statistics`` say what it took, and what stopped it early, if anything.
-    ``image_shape`` is the shape in which the input is an image, None where its own shape says it;
-    ``feature_names`` are those that the user gave, or None.
+    or a flat tuple. ``output`` is the one output that a regression is about, None for all.
+    ``groups`` holds the coordinates of each feature: feature ``i`` is ``groups[i]``.
+    ``image_shape`` is the shape in which the input is an image, None if its own shape is one.
+    ``feature_names`` are the user's names, or None. ``notes`` tell a reader how the result came
+    about; ``versions`` are those of the solver and, in explanations, of the packages used.
     """
 
     model: ModelInfo

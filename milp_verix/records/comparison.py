@@ -77,8 +77,8 @@ class Run:
     an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
     ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, 0 where it
     tells none. ``seconds`` is the wall-clock time in all, ``inside`` the part of it inside the
-    solver. ``stopped`` says what ended the run early. Either ``explanation`` is what the run found,
-    or ``verdicts`` are those of the checks.
+    solver. ``stopped`` names the reason of an early end. A run has either an ``explanation`` or,
+    if checks were compared, their ``verdicts``.
     """
 
     pair: Pair

@@ -10,12 +10,12 @@ from milp_verix.records.base import Counterfactual, Result
 class ContrastiveExplanation(Result):
     """A set of features, and an input that differs in these alone and is predicted otherwise.
 
-    ``contrast`` are the features, ascending, and ``counterfactual`` the input, in the ball and run
-    in onnxruntime; both are None where none was found. ``robust`` says that there is none at all:
-    a proof that the prediction stays all over the ball. ``costs`` are those of the features, None
-    for 1 each. ``lower_bound`` is a proven lower bound on the cost of every contrastive
-    explanation, None where there is none. ``unknown_reason`` says, in words, what keeps the search
-    from a proof, if anything does. Raises ``ValueError`` where parts contradict.
+    ``contrast`` are the features, ascending. ``counterfactual`` is the input, in the ball and run
+    in onnxruntime. Both are None if no contrast was found. ``robust`` is a proof that no contrast
+    exists: the prediction is the same all over the ball. ``costs`` are the costs of the features,
+    None for 1 each. ``lower_bound`` is a proven lower bound on the cost of every contrast, None if
+    none exists. ``unknown_reason`` names the obstacle to a proof, or is None. Raises ``ValueError``
+    for fields that contradict each other.
     """
 
     contrast: tuple[int, ...] | None

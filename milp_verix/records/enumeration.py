@@ -14,13 +14,13 @@ FeatureSet = tuple[int, ...]
 class Enumeration(Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
-    ``abductive`` are sets of features that keep the prediction when fixed, none of which can be
-    left out, the smallest first. ``contrastive`` are sets whose change changes the prediction, each
-    with a counterfactual that does, none of which is needless.
-    ``complete`` is the proof that there are no others: then each set of one kind is a minimal set
-    that hits all of the other kind. ``lower_bound`` is proven: an abductive explanation that is not
-    listed has at least so many features. ``unknown_reason`` says, in words, what kept it from being
-    complete, if a check or a solver did. Raises ``ValueError`` where parts contradict.
+    ``abductive`` lists minimal sets of features that keep the prediction when they are fixed, the
+    smallest first. ``contrastive`` maps minimal sets of features whose change can change the
+    prediction to counterfactuals. ``complete`` is the proof that no set is missing: then each set
+    of one kind is a minimal hitting set of the other kind. ``lower_bound`` is proven: an abductive
+    explanation that is not listed has at least so many features. ``unknown_reason`` names the
+    obstacle to completeness, or is None. Raises ``ValueError`` for fields that contradict each
+    other.
     """
 
     abductive: tuple[FeatureSet, ...]

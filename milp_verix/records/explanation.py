@@ -17,15 +17,15 @@ class Explanation(Result):
     counterfactual, so that it could not have been left out. Feature numbers refer to ``groups``.
 
     The fields of every result are those of :class:`~milp_verix.records.base.Result`. ``order``
-    names the traversal order and ``permutation`` lists the features in it; ``sensitivity`` is the
-    score per feature behind it, or None. ``traversal`` names the traversal, None where there was
-    none. ``unknown`` are features that were not decided (``unknown_reasons``); ``explanation``
-    holds them too. ``bounds`` names how neurons were bounded, ``formulation`` how ReLUs were
-    encoded. ``lower_bound`` is a proven lower bound on the cost of every explanation, None where
-    nobody asked; ``costs`` are those of the features, 1 each where there are none, so that the cost
-    is the size. Features in ``must`` were asked to be explained, those in ``must_not`` not to be:
-    ``lower_bound`` is about explanations of that kind. Raises ``ValueError`` where parts
-    contradict.
+    names the traversal order, ``permutation`` lists the features in it, and ``sensitivity`` is the
+    score per feature behind it, or None. ``traversal`` names the traversal, or is None.
+    ``unknown`` features were not decided, for the ``unknown_reasons``; ``explanation`` holds them
+    too. ``bounds`` names the method that bounded neurons, ``formulation`` the encoding of ReLUs.
+
+    ``lower_bound`` is a proven lower bound on the cost of every explanation that holds the features
+    ``must`` and none of ``must_not``; it is None if no minimum was sought. ``costs`` are the costs
+    of the features; None stands for 1 each, so that the cost is the size. Raises ``ValueError``
+    for fields that contradict each other.
     """
 
     order: str

@@ -19,11 +19,11 @@ class StageStatistics:
 class SearchEffort:
     """The effort of the search for a minimum, beside the checks.
 
-    ``master`` is what raised the bound: ``"tree"``, ``"program"`` or ``"hitting sets"``. ``rounds``
-    counts the sets of features proposed that survive all scenarios known, ``scenarios`` the
-    perturbations (for hitting sets, the contrastive sets) known in the end, ``nodes`` those of the
-    branch and bound, ``programs`` the relaxations solved: linear ones for the tree, mixed-integer
-    ones for the others. ``stages`` are pairs of a name and the wall-clock seconds spent there.
+    ``master`` raised the bound: ``"tree"``, ``"program"`` or ``"hitting sets"``. ``rounds`` counts
+    the proposed sets of features that survive all known scenarios. ``scenarios`` counts the known
+    perturbations (for hitting sets, contrastive sets), ``nodes`` the nodes of the branch and bound.
+    ``programs`` counts the relaxations solved: linear for the tree, mixed-integer for the other
+    masters. ``stages`` are pairs of a name and wall-clock seconds.
     """
 
     master: str = "tree"
@@ -39,13 +39,13 @@ class SearchEffort:
 class Statistics:
     """The effort of a whole search.
 
-    ``checks`` are claims checked, of one feature or a block of them; ``flips`` the features decided
-    by moving a point known from an earlier check, ``solves`` programs solved, ``bounded`` margins
-    settled by bounds alone; ``nodes`` and ``iterations`` are the solver's own counts; ``seconds``
-    is the whole wall-clock time, ``check_seconds`` the part spent in checks. ``stopped`` says what
-    ended the traversal early: ``"interrupted"``, ``"time limit"``, or None. ``stages`` tell what
-    decided the features, from known points to solves, and where the time of the checks went.
-    ``search`` is what the search for a minimum took beside its checks, None where there was none.
+    ``checks`` counts claims checked, each about one feature or a block of features. ``flips``
+    counts features decided by moving a point known from an earlier check. ``solves`` counts
+    programs solved, ``bounded`` margins decided by bounds alone. ``nodes`` and ``iterations`` are
+    the solver's own counts. ``seconds`` is the whole wall-clock time, ``check_seconds`` the part
+    spent in checks. ``stopped`` names the reason of an early end, such as ``"interrupted"`` or
+    ``"time limit"``, or is None. ``stages`` split decisions and seconds of the checks by stage.
+    ``search`` is the effort of a search for a minimum, beside its checks, or None.
     """
 
     checks: int = 0

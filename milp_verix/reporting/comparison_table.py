@@ -55,7 +55,7 @@ def table(comparison: Comparison) -> Table:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Return what a reader must know besides the numbers: verdict, pairs left out, notes."""
+    """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = [_verdict(comparison)]
     if comparison.agree and len({run.answers for run in comparison.runs if not run.unknown}) > 1:
         found.append(

@@ -16,7 +16,7 @@ from milp_verix.reporting.wording import (
 
 
 def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
-    """Return what is worth telling, as pairs of a name and a text."""
+    """Return the facts about ``found``, as pairs of a name and a text."""
     told = about_facts(found)
     if found.contrast is not None and found.counterfactual is not None:
         told += [
@@ -38,7 +38,7 @@ def contrast_html(found: ContrastiveExplanation) -> str:
 
 
 def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
-    """Return what is worth telling, as pairs of a name and a text."""
+    """Return the facts about ``found``, as pairs of a name and a text."""
     told, labels = about_facts(found), labels_of(found)
     if labels.axes:
         told.append((labels.unit, f"listed as {labels.axes} from 0"))

@@ -79,7 +79,7 @@ def html_of(title: str, figure: "Drawing", told: list[tuple[str, str]]) -> str:
 def facts(
     explanation: Explanation, image_shape: tuple[int, ...] | None = None
 ) -> list[tuple[str, str]]:
-    """Return what is worth telling about ``explanation``, as pairs of a name and a text.
+    """Return the facts about ``explanation``, as pairs of a name and a text.
 
     ``image_shape`` says how to see an input that is not shaped as an image: its pixels are named by
     row and column then.
@@ -159,7 +159,7 @@ def features_facts(
 
 
 def _claims(explanation: Explanation) -> list[tuple[str, str]]:
-    """Return what is claimed of the size; nothing local where more is proven."""
+    """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
     claims = [] if _needs_all(explanation) else [("minimal", _minimal(explanation))]
@@ -169,9 +169,9 @@ def _claims(explanation: Explanation) -> list[tuple[str, str]]:
 
 
 def _needs_all(explanation: Explanation) -> bool:
-    """Whether a proven minimum has no feature that might be left out.
+    """Return True for a proven minimum none of whose features might be left out.
 
-    Without a feature that costs more than the gap it would be below the lower bound.
+    Without a feature that costs more than the gap the set would be below the lower bound.
     """
     gap, costs = explanation.gap, explanation.costs
     return (

@@ -10,7 +10,7 @@ from milp_verix.image_shape import image_layout
 from milp_verix.records.base import Result
 
 SHOWN = 12
-"""Features that a list shows before it counts the others."""
+"""Number of features that a list shows; it counts the remaining ones."""
 
 _UNITS = {2: "pixels", 3: "pixel values"}
 _AXES = {2: "(row,column)", 3: "(row,column,channel)"}
@@ -22,7 +22,7 @@ class FeatureLabels:
 
     ``places`` holds the row and the column of each feature, and its channel where pixels have
     features of their own for each; None where features are no pixels. All count from 0. ``names``
-    are those that the user gave, or None.
+    are the user's names, or None.
     """
 
     places: tuple[tuple[int, ...], ...] | None
@@ -54,7 +54,7 @@ class FeatureLabels:
 
     @property
     def axes(self) -> str:
-        """``"(row,column)"``, or with the channel: what the numbers mean; empty for others."""
+        """Meaning of the numbers, ``"(row,column)"`` or with the channel; empty for no pixels."""
         if self.names is not None or not self.places:
             return ""
         return _AXES[len(self.places[0])]

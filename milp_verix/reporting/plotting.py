@@ -18,11 +18,11 @@ def plot_explanation(
 ) -> "Drawing":
     """Draw ``explanation`` and return the figure; write it to ``path`` if given.
 
-    An input of shape (height, width), with 1, 3 or 4 channels first or last, behind a batch
-    dimension or not, is drawn as an image: the input, the sensitivity of its features (left out
-    where the order has none), the explanation over it, and what up to 8 counterfactuals change.
-    Any other input gets a bar per feature. ``image_shape``, such as (28, 28) or (3, 32, 32), says
-    how to see an input that does not have the shape of the image that it is. The suffix of ``path``
+    An input is an image if its shape is (height, width), with 1, 3 or 4 channels first or last,
+    behind a batch dimension or not. The figure of an image shows the input, the sensitivity of its
+    features if the order has one, the explanation over it, and the changes of up to 8
+    counterfactuals. Any other input gets a bar per feature. ``image_shape``, such as (28, 28) or
+    (3, 32, 32), is the shape of an image in an input of another shape. The suffix of ``path``
     chooses the format. The figure belongs to no window: nothing is shown, and nothing is kept.
 
     Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that names

@@ -1,4 +1,4 @@
-"""Results from a problem, the solver that answered, and what the search found."""
+"""Fields of results, made from a problem, the solver that answered, and its verdicts."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def shared_fields(
 ) -> dict[str, Any]:
     """Return the fields of a :class:`~milp_verix.records.base.Result` but its statistics.
 
-    ``version`` is that of ``solver``; ``notes`` come behind those of the network and the problem.
+    ``version`` is the solver's; ``notes`` come behind the notes of the network and the problem.
     """
     network, ball = problem.network, problem.ball
     return {

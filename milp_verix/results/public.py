@@ -56,7 +56,7 @@ class Explanation(explanation.Explanation, _Stored):
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
-    counterfactual, so that it could not have been left out. The fields are those of
+    counterfactual, so that it could not have been left out. The fields are documented in
     :class:`milp_verix.records.explanation.Explanation`.
     """
 
@@ -105,7 +105,8 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, _Stored):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
-    it. The fields are those of :class:`milp_verix.records.contrast.ContrastiveExplanation`.
+    it. The fields are documented in
+    :class:`milp_verix.records.contrast.ContrastiveExplanation`.
     """
 
     __module__ = "milp_verix"
@@ -147,7 +148,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, _Stored):
 class Enumeration(enumeration.Enumeration, _Stored):
     """Minimal abductive and contrastive explanations of one prediction.
 
-    ``complete`` says that there are no others. The fields are those of
+    ``complete`` says that no set is missing. The fields are documented in
     :class:`milp_verix.records.enumeration.Enumeration`.
     """
 
@@ -170,7 +171,7 @@ class Enumeration(enumeration.Enumeration, _Stored):
 class Run(comparison.Run):
     """The answers of one pair of solver and formulation, and the effort that they took.
 
-    The fields are those of :class:`milp_verix.records.comparison.Run`.
+    The fields are documented in :class:`milp_verix.records.comparison.Run`.
     """
 
     __module__ = "milp_verix"
@@ -182,7 +183,7 @@ class Run(comparison.Run):
 class Comparison(comparison.Comparison):
     """The same question to several pairs of solver and formulation, and whether they agree.
 
-    The fields are those of :class:`milp_verix.records.comparison.Comparison`.
+    The fields are documented in :class:`milp_verix.records.comparison.Comparison`.
     """
 
     __module__ = "milp_verix"

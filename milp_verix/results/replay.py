@@ -26,7 +26,7 @@ def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[in
 def failing_contrasts(
     result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: OnnxNetwork
 ) -> tuple[FeatureSet, ...]:
-    """Return those of the ``contrasts`` of ``result`` whose counterfactual is not one.
+    """Return the ``contrasts`` of ``result`` whose counterfactual is not one.
 
     Raises as :func:`_posed_again` does.
     """

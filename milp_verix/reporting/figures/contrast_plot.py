@@ -1,4 +1,4 @@
-"""The figure of a contrastive explanation: the input, its counterfactual, and what is between."""
+"""The figure of a contrastive explanation: the input, its counterfactual, and their difference."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which counterfactuals to show: a few, of as many predictions as possible."""
+"""Choice of counterfactuals to show: a few, of as many predictions as possible."""
 
 from collections.abc import Collection
 

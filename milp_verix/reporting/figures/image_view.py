@@ -1,4 +1,4 @@
-"""How an input is seen as an image: pure arithmetic, no drawing."""
+"""Inputs as images: pure arithmetic, no drawing."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -83,11 +83,11 @@ class Sheet:
         )
 
     def header(self, explanation: Explanation) -> None:
-        """Write the headline and, below it, what the claim is about."""
+        """Write the headline of ``explanation`` and, below it, its claim."""
         self.titled(headline(explanation), outcome_text(explanation), explanation)
 
     def titled(self, headline: str, outcome: str, about: Result) -> None:
-        """Write a headline and, below it, the outcome and what it is ``about``."""
+        """Write a headline and, below it, the outcome and the result that it is ``about``."""
         title = typeset(headline)
         facts = "   ·   ".join(
             [

@@ -1,4 +1,4 @@
-"""What the figures share: colours, legends, colour bars, headings."""
+"""Style that all figures share: colours, legends, colour bars, headings."""
 
 import re
 from enum import Enum
@@ -44,7 +44,7 @@ _SEQUENTIAL = LinearSegmentedColormap.from_list("sequential", _DIVERGING(np.lins
 
 
 class Status(Enum):
-    """What is known of a feature. The colours differ in lightness too, for every eye."""
+    """Status of a feature. The colours differ in lightness too, for every eye."""
 
     EXPLANATION = "explanation"
     UNDECIDED = "undecided"
@@ -132,7 +132,7 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
 
 
 def sensitivity_label(explanation: Explanation) -> str:
-    """Return what the sensitivity of a feature measures."""
+    """Return the meaning of the sensitivity of a feature."""
     if explanation.order == "influence":
         return "rise of the worst margin's bound"
     if explanation.order == "bound":

@@ -105,7 +105,7 @@ def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> F
 
 
 def tabular_figure(explanation: Explanation) -> Drawing:
-    """Draw a bar per feature and, beside it, what a few counterfactuals change."""
+    """Draw a bar per feature and, beside it, the changes of a few counterfactuals."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
     lines = max((caption.count("\n") + 1 for caption in columns.values()), default=1)
