@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Explanation, InputError, explain
-from milp_verix.records.json_format import array_hash
+from milp_verix import Enumeration, Explanation, InputError, explain
+from milp_verix.records.explanation import Explanation as RecordOfExplanation
+from milp_verix.records.json_format import array_hash, dump, load
+from milp_verix.reporting.explanation_table import facts
+from milp_verix.reporting.plotting import plot_explanation
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.repository import FIXTURES
@@ -44,6 +47,20 @@ def test_a_classification_comes_back_bit_for_bit() -> None:
 def test_an_explanation_is_pickled_and_copied() -> None:
     assert_same(pickle.loads(pickle.dumps(explained())), explained())
     assert_same(copy.deepcopy(explained()), explained())
+
+
+def test_a_record_alone_is_read_written_told_and_drawn() -> None:
+    record = load(explained().to_json(), RecordOfExplanation)
+    assert type(record) is RecordOfExplanation
+    assert not hasattr(record, "plot")
+    assert dump(record) == explained().to_json()
+    assert facts(record) == facts(explained())
+    assert plot_explanation(record).render() == explained().plot().render()
+
+
+def test_a_result_of_another_kind_is_refused() -> None:
+    with pytest.raises(InputError, match="is not an enumeration: it holds 'explanation'"):
+        Enumeration.from_json(explained().to_json())
 
 
 def test_pickles_name_the_public_class() -> None:
