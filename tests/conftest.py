@@ -5,9 +5,7 @@ import signal
 import pytest
 from hypothesis import settings
 
-from milp_verix.solvers.phase import row_differences
 from tests.allowed_skips import allowed_here, not_allowed
-from verix_encodings import arrays
 
 # a failure that comes and goes with the seed is no use to the one who finds it
 settings.register_profile("repeatable", derandomize=True)
@@ -26,14 +24,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def matrix_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Store the matrices of networks as ndarrays, as small ones are, or sparse where that pays."""
     if request.param == "sparse":
-        monkeypatch.setattr(arrays, "_SMALL", 0)
+        monkeypatch.setattr("verix_encodings.arrays._SMALL", 0)
 
 
 @pytest.fixture(params=["rows", "differences"])
 def row_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give similar rows to a linear program as they are, as short ones are, or as differences."""
     if request.param == "differences":
-        monkeypatch.setattr(row_differences, "_LONG", 2)
+        monkeypatch.setattr("milp_verix.solvers.phase.row_differences._LONG", 2)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

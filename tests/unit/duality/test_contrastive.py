@@ -16,7 +16,7 @@ from milp_verix.problem import request as request_module
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from tests.support.brute_force_cases import case
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth
@@ -248,11 +248,13 @@ def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     out, picture = tmp_path / "out.json", tmp_path / "out.png"
     seven = f"{IMAGES}:images[15]"
     files = ("--json", out, "--plot", picture)
-    done = run("contrastive", MODEL, seven, "--epsilon", 0.1, *files)
+    done = run_here("contrastive", MODEL, seven, "--epsilon", 0.1, *files)
     assert (done.returncode, done.stderr) == (0, "")
     assert "proven: no smaller set changes the prediction" in done.stdout
     assert ContrastiveExplanation.from_json(out).contrast == (27,)
     assert picture.stat().st_size > 10_000
-    hasty = run("contrastive", MODEL, f"{IMAGES}:images[4]", "--epsilon", 0.2, "--time-limit", 1e-6)
+    hasty = run_here(
+        "contrastive", MODEL, f"{IMAGES}:images[4]", "--epsilon", 0.2, "--time-limit", 1e-6
+    )
     assert hasty.returncode == 3
-    assert run("contrastive", MODEL, seven, "--epsilon", 0.1, "--costs", "x").returncode == 2
+    assert run_here("contrastive", MODEL, seven, "--epsilon", 0.1, "--costs", "x").returncode == 2

@@ -25,7 +25,7 @@ from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from milp_verix.traversal.traversal import INTERRUPTED
 from tests.support.brute_force_cases import case
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import (
@@ -244,13 +244,13 @@ def test_json_and_pickles_hold_everything(tmp_path: Path) -> None:
 
 def test_the_command_line_lists_both_kinds(tmp_path: Path) -> None:
     out, seven = tmp_path / "out.json", f"{IMAGES}:images[15]"
-    done = run("enumerate", MODEL, seven, "--epsilon", 0.1, "--limit", 12, "--json", out)
+    done = run_here("enumerate", MODEL, seven, "--epsilon", 0.1, "--limit", 12, "--json", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert "no: limit" in done.stdout
     found = Enumeration.from_json(out)
     assert len(found.abductive) + len(found.contrastive) == 12
-    hasty = run("enumerate", MODEL, seven, "--epsilon", 0.1, "--time-limit", 0.1)
+    hasty = run_here("enumerate", MODEL, seven, "--epsilon", 0.1, "--time-limit", 0.1)
     assert hasty.returncode == 3
-    whole = run("enumerate", MODEL, seven, "--epsilon", 0.0001)
+    whole = run_here("enumerate", MODEL, seven, "--epsilon", 0.0001)
     assert whole.returncode == 0
     assert "the empty set" in whole.stdout

@@ -15,7 +15,7 @@ from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.brute_force_norms import NORMS, radius, worst_margin
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import fewest
@@ -182,7 +182,7 @@ def test_what_was_asked_is_stored() -> None:
 
 def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    done = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--json", out)
+    done = run_here("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--json", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert "yes, proven: no explanation has fewer features" in done.stdout
     assert re.search(r"outcome +globally minimum, proven *\n", done.stdout)
@@ -190,4 +190,4 @@ def test_the_command_line_says_what_is_proven(tmp_path: Path) -> None:
     assert re.search(r"search +\d+ rounds?, [1-9]\d* scenarios?, [1-9]\d* nodes?", done.stdout)
     assert re.search(r"pixels +\(row,column\) from 0: \(0,2\), ", done.stdout)
     assert Explanation.from_json(out).proven
-    assert run("minimum", MODEL, "absent.npy", "--epsilon", 0.1).returncode == 2
+    assert run_here("minimum", MODEL, "absent.npy", "--epsilon", 0.1).returncode == 2

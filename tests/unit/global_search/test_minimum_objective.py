@@ -11,7 +11,7 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from tests.support.brute_force_cases import case
-from tests.support.command_line import run
+from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import cheapest
@@ -142,7 +142,7 @@ def test_a_gap_ends_the_search_early(gap: float) -> None:
 def test_wishes_on_the_command_line(tmp_path: Path) -> None:
     costs, out = tmp_path / "costs.npy", tmp_path / "out.json"
     np.save(costs, np.arange(64.0))
-    done = run(
+    done = run_here(
         "minimum",
         MODEL,
         f"{IMAGES}:images[15]",
@@ -154,14 +154,14 @@ def test_wishes_on_the_command_line(tmp_path: Path) -> None:
     assert {1, 2} <= set(found.explanation)
     assert 63 not in found.explanation
     assert f"cost {found.cost:g}" in done.stdout
-    hitting = run(
+    hitting = run_here(
         "minimum",
         MODEL,
         f"{IMAGES}:images[15]",
         *("--epsilon", 0.1, "--must-not", "63", "--gap", 0.9, "--method", "hitting_sets"),
     )
     assert (hitting.returncode, "yes, proven" in hitting.stdout) == (0, False)
-    bad = run("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
+    bad = run_here("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
     assert (bad.returncode, "--must lists features with commas between" in bad.stderr) == (2, True)
 
 
