@@ -1,7 +1,6 @@
 """Checks and explanations of hundreds of tiny networks are those of brute force."""
 
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,15 +28,20 @@ def solvers_of(seed: int) -> list[str]:
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
     network, options = problem.network(tmp_path), {"bounds": problem.bounds, **problem.options}
-    for free, solver in product(problem.subsets(2), solvers_of(seed)):
-        verdict = check(network, problem.x, free, solver=solver, **options)
-        if problem.brute.holds(free):
-            assert verdict.holds, (solver, verdict)
-            assert verdict.bound is not None
-            assert np.max(problem.brute.worst(free)) - 1e-9 <= verdict.bound < 0
-        else:
-            assert verdict.violated, (solver, verdict)
-            assert_witness(problem, network, free, verdict)
+    solvers = solvers_of(seed)
+    for free in problem.subsets(2):
+        for place in range(len(solvers)):
+            solver = solvers[(seed + place) % len(solvers)]
+            verdict = check(network, problem.x, free, solver=solver, **options)
+            if problem.brute.holds(free):
+                assert verdict.holds, (solver, verdict)
+                assert verdict.bound is not None
+                assert np.max(problem.brute.worst(free)) - 1e-9 <= verdict.bound < 0
+            else:
+                assert verdict.violated, (solver, verdict)
+                assert_witness(problem, network, free, verdict)
+            if not verdict.effort.solves:
+                break  # bounds or a known point decide, whatever the solver
 
 
 def assert_witness(
@@ -114,6 +118,7 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
         assert_sound(explanation, network, problem.x)
 
 
+@pytest.mark.usefixtures("matrix_storage")
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
     problem = case(seed)

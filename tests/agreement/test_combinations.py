@@ -144,13 +144,14 @@ def test_verdicts(kind: str, norm: str, tmp_path: Path) -> None:
             epsilon = base * WIDER[norm]
             options: dict[str, Any] = {"epsilon": epsilon, "norm": norm, "bounds": interval_bounds}
             asked = [c for c in COMBINATIONS if seed == 0 or c[0] not in SLOW or c[0] == "cbc"]
-            verdicts = [
-                check(network, x, free, solver=solver, formulation=name, **options)
-                for solver, name in asked
-            ]
+            verdicts: list[Verdict] = []
+            for solver, name in asked:
+                verdicts.append(check(network, x, free, solver=solver, formulation=name, **options))
+                if not verdicts[0].effort.solves:
+                    break  # bounds or a known point decide, whoever is asked
             # CBC itself may crash on sets beside binaries: that costs a verdict, never its truth
             answers = {v.answer for v in verdicts if "CBC ended" not in str(v.reason)}
-            report = (seed, epsilon, list(zip(asked, verdicts, strict=True)))
+            report = (seed, epsilon, list(zip(asked, verdicts, strict=False)))
             # what is undecided by one, a tie, is so by all; but for an enclosure
             definite = answers - {Answer.UNKNOWN}
             assert len(answers if kind in EXACT else definite) <= 1, report

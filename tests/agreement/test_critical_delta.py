@@ -1,6 +1,7 @@
 """Just below and above the largest change of an output, as brute force knows it."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,12 @@ def scaled(layers: tuple[Layer, ...], factor: float) -> tuple[Layer, ...]:
     return ((factor * first, factor * shift), *inner, (last / factor, bias))
 
 
+@cache
+def scaled_case(seed: int, factor: float) -> Case:
+    """Return the case of ``seed`` with its layers scaled."""
+    return replace(case(seed), layers=scaled(case(seed).layers, factor))
+
+
 def largest_change(problem: Case) -> float:
     """Return the supremum of how far an output moves when everything is free."""
     assert problem.delta is not None
@@ -36,7 +43,7 @@ def test_delta_is_bracketed(solver: str, factor: float, tmp_path: Path) -> None:
     definite = 0
     for seed in seeds:
         problem = case(seed)
-        network = replace(problem, layers=scaled(problem.layers, factor)).network(tmp_path)
+        network = scaled_case(seed, factor).network(tmp_path)
         free = range(len(problem.groups))
         options = {**problem.options, "solver": solver, "bounds": interval_bounds}
         largest = largest_change(problem)

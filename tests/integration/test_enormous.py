@@ -26,7 +26,7 @@ from milp_verix.comparison.stored_checks import checks_of, read_checks, write_ch
 from milp_verix.errors import ModelError
 from milp_verix.reporting.figures.writing import write_figure
 from milp_verix.stored_numbers import array_in, json_in
-from tests.support.command_line import ENVIRONMENT, SEVEN, command, run
+from tests.support.command_line import ENVIRONMENT, SEVEN, command, run, run_here
 from tests.support.digits_example import MODEL, explained, network
 
 AT = ["--epsilon", 0.1]
@@ -239,7 +239,7 @@ def test_commands_refuse_enormous_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.npy").write_bytes(header((10**12,)))
-    assert_one_line(run(name, MODEL, SEVEN, *AT, *options), "more than the 64 that fit")
+    assert_one_line(run_here(name, MODEL, SEVEN, *AT, *options), "more than the 64 that fit")
 
 
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_costs_from_a_file_are_those_given(tmp_path: Path) -> None:
     for name in ("costs.npy", "costs.json"):
         out = tmp_path / "out.json"
         files = ["--costs", tmp_path / name, "--json", out]
-        done = run("contrastive", MODEL, SEVEN, *AT, "--quiet", *files)
+        done = run_here("contrastive", MODEL, SEVEN, *AT, "--quiet", *files)
         assert (done.returncode, done.stderr) == (0, "")
         found.append(json.loads(out.read_text())["costs"])
     assert found[0] == found[1] == costs.tolist()

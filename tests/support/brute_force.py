@@ -45,6 +45,8 @@ class BruteForce:
     high: Array
     delta: float | None = None
     _worst: dict[frozenset[int], Array] = field(default_factory=dict)
+    over_norms: dict[tuple[frozenset[int], int, float], float] = field(default_factory=dict)
+    """What ``brute_force_norms.worst_margin`` found."""
 
     def evaluate(self, x: Array) -> Array:
         """Return the outputs at ``x``."""
@@ -95,8 +97,8 @@ class BruteForce:
         start = _Affine(np.eye(n), np.zeros(n), np.zeros((0, n)), np.zeros(0))
         for piece in _pieces(self.layers, start, low, high):
             rows, constants = C @ piece.A, C @ piece.b + k
-            # no linear program where even the whole box holds nothing better
-            open_ = _over_box(rows, constants, low, high) > best
+            # no linear program where weak duality says that the piece holds nothing better
+            open_ = _at_most(rows, constants, piece, low, high) > best
             found = _maxima_over(rows[open_], constants[open_], piece, low, high)
             best[open_] = np.maximum(best[open_], found)
         return best
@@ -126,6 +128,20 @@ def _pieces(
 def _over_box(rows: Array, constants: Array, low: Array, high: Array) -> Array:
     """Return the maximum of each ``row·x + constant`` over the box."""
     return np.sum(np.where(rows > 0, rows * high, rows * low), axis=1) + constants
+
+
+def _at_most(rows: Array, constants: Array, piece: _Affine, low: Array, high: Array) -> Array:
+    """Bound the maxima over a piece by ``max (row − λ g)·x + λ h`` over the box, for any λ ≥ 0.
+
+    One constraint ``g·x ≤ h`` after the other; the least is where some ``row − λ g`` is zero.
+    """
+    bound = _over_box(rows, constants, low, high)
+    for g, h in zip(piece.G, piece.h, strict=True):
+        ratios = rows / np.where(g == 0, np.inf, g)
+        for multipliers in np.maximum(ratios, 0.0).T:
+            left, gained = rows - multipliers[:, None] * g, constants + multipliers * h
+            bound = np.minimum(bound, _over_box(left, gained, low, high))
+    return bound
 
 
 def _maxima_over(rows: Array, constants: Array, piece: _Affine, low: Array, high: Array) -> Array:

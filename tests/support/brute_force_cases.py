@@ -14,7 +14,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from tests.support.brute_force import BruteForce
 from tests.support.onnx_models import DOUBLE, FLOAT
 from tests.support.random_networks import Layer, dense_network, random_layers
-from verix_encodings import BoundMethod, crown_bounds, interval_bounds
+from verix_encodings import BoundMethod, arrays, crown_bounds, interval_bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +48,11 @@ class Case:
         return interval_bounds if self.seed % 2 else crown_bounds
 
     def network(self, folder: Path) -> OnnxNetwork:
-        """Return the network, through an ONNX file in ``folder``."""
-        return dense_network(self.layers, folder, self.elem)
+        """Return the network, through an ONNX file in ``folder`` where it is not loaded yet."""
+        key = (self, arrays._SMALL)
+        if key not in _LOADED:
+            _LOADED[key] = dense_network(self.layers, folder, self.elem)
+        return _LOADED[key]
 
     def subsets(self, count: int) -> list[list[int]]:
         """Return the set of all features and ``count`` random sets."""
@@ -57,6 +60,10 @@ class Case:
         features = np.arange(len(self.groups))
         drawn = [features[rng.random(features.size) < 0.6].tolist() for _ in range(count)]
         return [features.tolist(), *drawn]
+
+
+_LOADED: dict[tuple[Case, int], OnnxNetwork] = {}
+"""The networks of cases, by how their matrices are stored (``matrix_storage``)."""
 
 
 @cache

@@ -17,7 +17,14 @@ NORMS = {"l1": 1, "l2": 2}
 
 def worst_margin(brute: BruteForce, free: Sequence[int], norm: int, epsilon: float) -> float:
     """Return the supremum over the ball of the largest margin, to about 1e-6."""
-    coordinates = [i for feature in free for i in brute.groups[feature]]
+    key = (frozenset(free), norm, epsilon)
+    if key not in brute.over_norms:
+        coordinates = [i for feature in free for i in brute.groups[feature]]
+        brute.over_norms[key] = _supremum(brute, coordinates, norm, epsilon)
+    return brute.over_norms[key]
+
+
+def _supremum(brute: BruteForce, coordinates: list[int], norm: int, epsilon: float) -> float:
     low, high = brute.x.copy(), brute.x.copy()
     low[coordinates] = np.maximum(brute.x - epsilon, brute.low)[coordinates]
     high[coordinates] = np.minimum(brute.x + epsilon, brute.high)[coordinates]
@@ -27,11 +34,13 @@ def worst_margin(brute: BruteForce, free: Sequence[int], norm: int, epsilon: flo
     best = float(np.max(C @ brute.evaluate(brute.x) + k))
     if not coordinates:
         return best
-    largest = _largest_l1 if norm == 1 else _largest_l2
+    largest, dual = (_largest_l1, np.inf) if norm == 1 else (_largest_l2, 2)
+    moving = low < high
     for piece in _pieces(brute.layers, start, low, high):
         for row, constant in zip(C @ piece.A, C @ piece.b + k, strict=True):
             over_box = np.sum(np.where(row > 0, row * high, row * low)) + constant
-            if over_box > best:
+            over_ball = row @ brute.x + epsilon * np.linalg.norm(row[moving], dual) + constant
+            if min(over_box, over_ball) > best:
                 found = largest(row, piece, brute.x, (low, high), epsilon)
                 best = max(best, found + constant)
     return best

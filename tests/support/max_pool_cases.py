@@ -13,7 +13,16 @@ INPUTS, HIDDEN, CLASSES = 4, 4, 3
 
 
 def pooled(seed: int, folder: Path) -> tuple[OnnxNetwork, BruteForce]:
-    """Return a network with a pool of two pairs, and its oracle."""
+    """Return a network with a pool of two pairs, through a file in ``folder``, and its oracle."""
+    if seed not in _MADE:
+        _MADE[seed] = _pooled(seed, folder)
+    return _MADE[seed]
+
+
+_MADE: dict[int, tuple[OnnxNetwork, BruteForce]] = {}
+
+
+def _pooled(seed: int, folder: Path) -> tuple[OnnxNetwork, BruteForce]:
     rng = np.random.default_rng(seed)
     (A, a), (B, b) = random_layers(rng, (INPUTS, HIDDEN, CLASSES))
     B = B[:, : HIDDEN // 2]

@@ -36,8 +36,6 @@ from verix_encodings import (
     partition_relu,
 )
 
-pytestmark = pytest.mark.usefixtures("matrix_storage")
-
 NAMES = [*FORMULATIONS, "partition:1", "partition:3", "partition:99"]
 LINEAR = ["big_m", "partition:1", "partition:2", "partition:3", "partition:99"]
 each_formulation = pytest.mark.parametrize("name", NAMES)
@@ -65,6 +63,7 @@ def assert_fixed_input_gives_the_output(
         assert found == pytest.approx((value, value), abs=1e-6 * (1 + abs(value)))
 
 
+@pytest.mark.usefixtures("matrix_storage")
 @each_formulation
 @pytest.mark.parametrize("seed", range(12))
 def test_fixed_input_leaves_one_output(name: str, seed: int) -> None:

@@ -27,8 +27,6 @@ from verix_encodings import (
     slope_bounds,
 )
 
-pytestmark = pytest.mark.usefixtures("matrix_storage")
-
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 
 
@@ -36,6 +34,7 @@ def steep_layers(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Laye
     return tuple((3.0 * matrix, 3.0 * bias) for matrix, bias in random_layers(rng, sizes))
 
 
+@pytest.mark.usefixtures("matrix_storage")
 @settings(max_examples=80, deadline=None)
 @given(seeds)
 def test_sampled_values_lie_within_bounds(seed: int) -> None:
@@ -64,6 +63,7 @@ def test_crown_is_tighter_than_intervals(name: str) -> None:
     assert np.median(ratios) < 0.6
 
 
+@pytest.mark.usefixtures("matrix_storage")
 @functions
 def test_derivatives_by_differences_lie_within_their_bounds(name: str) -> None:
     rng = np.random.default_rng(5)
