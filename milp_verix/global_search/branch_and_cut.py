@@ -1,260 +1,270 @@
-"""Branch and bound for the relaxation by scenarios: phases first, then features.
+"""Branch and cut over the relaxation by scenarios: phases first, then features.
 
-Nodes fix phases of the scenarios' activations, and features. They are taken best bound first, and
+Each step takes the open node with the least bound, solves its linear relaxation, and replaces it:
 
-- where the features' shares violate a scenario that is known, the node is split at the phase that
-  the relaxation gets most wrong;
-- where they survive all that are known, a further one is asked for, and the same tree goes on with
-  it: what was proven before stays proven;
-- where there is none, the node is split at a feature that is neither in nor out, and closed where
-  all are.
+1. *prune*: nothing, if its bound reaches the cutoff or it is infeasible;
+2. *cut*: the same node, if its point violates a known scenario that its program does not hold;
+3. *close*: nothing, if so few sets are left that each can be refuted (:mod:`.enumeration`);
+4. *restrict*: one node with a relaxation of its own, if most features are fixed: that relaxation
+   is smaller and tighter (:mod:`verix_encodings.models.restricted`);
+5. *branch on a phase*, if the point violates a scenario that its program holds;
+6. *price*: the same node and a new scenario, if the point survives all known ones
+   (column-and-constraint generation: Zeng & Zhao, *Operations Research Letters* 41, 2013);
+7. *branch on a feature*, if no scenario is found; nothing, if all features are whole.
 
-Where few features are free, all ways to complete the others are refuted one by one, if that can be
-done; where most are settled, the rest becomes a tree of its own, whose relaxation is smaller and
-tighter (``models.restricted``): its nodes take their turn by their bound as all others do.
+Phases come first: with all of them fixed, every margin is linear in the features. The program is
+then a covering problem with few rows, whose relaxation is hardly below its optimum.
 
-Now and then, after twice as many nodes each time, what the scenarios' neurons can take is bounded
-anew over all sets that are cheaper than the best explanation, if there is a new scenario or a
-better explanation. The tree starts again from its root then: with smaller big-Ms it stays smaller.
-Where the explanation is the same and less than half of the tree is open, it goes on as it is: all
-that is hard would be met again.
-
-Phases come first since with all of them fixed every margin is linear in the features: what is left
-is a covering problem with few rows, whose relaxation is hardly below its optimum.
+From time to time the bounds of a relaxation's neurons are tightened over the sets that are cheaper
+than the incumbent (OBBT), and its subtree starts again from its root with smaller big-Ms.
 """
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.global_search.relaxation.node import Fixings, Relaxed
+from milp_verix.global_search.enumeration.refutation import NodeEnumeration, NodeRemainder
+from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
+from milp_verix.global_search.relaxation.lp import NO_FIXINGS, Fixings, NodeSolution
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import NodeRemainder, RestrictedSeparator, SeparationOracle
-from milp_verix.problem.objective import Attainable, Cutoff
-from milp_verix.records.statistics import SearchEffort
-
-_PERIOD = 60
-_FIRST_TIGHTENING = 2
-_FIRST_TIGHTENING_INSIDE = 20
-_MOST_FREE = 200
-_SHARE_FREE = 0.5
-_LEAST_LEFT = 0.5
+from milp_verix.global_search.search import MinimumSearch
+from milp_verix.records.explanation import SearchEffort
+from milp_verix.solvers.phase.warm_lp import WarmLp
+from verix_encodings.models.restricted import Restriction
 
 
-@dataclass(frozen=True, slots=True)
-class _Inner:
-    """A tree of what is left in a node; ``spent`` is the cost of the features inside."""
+@dataclass(slots=True, eq=False)
+class Subtree:
+    """The nodes below one whose ``relaxation`` is its own, and when to tighten that next.
 
-    tree: "ScenarioTree"
-    spent: float
+    ``parent`` is the subtree that the node itself belongs to; ``depth`` is the node's.
+    """
 
-    @property
-    def bound(self) -> float:
-        return self.tree.bound + self.spent
+    relaxation: Relaxation
+    parent: "Subtree | None"
+    depth: int
+    next_tightening: int
+    period: int
+    nodes: int = 0
+
+    def lineage(self) -> Iterator["Subtree"]:
+        """Yield this subtree and those that it is part of, up to the whole tree."""
+        subtree: Subtree | None = self
+        while subtree is not None:
+            yield subtree
+            subtree = subtree.parent
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Node:
-    """Fixed columns, and a proven bound, rounded up; deeper nodes first among equals."""
+class Node:
+    """Columns fixed in the relaxation of a subtree, and a proven bound on the cost of its sets.
+
+    Nodes compare by bound; among equals the deeper one comes first. ``height`` is minus the depth,
+    ``pricings`` counts how often a scenario was asked for on the way to this node.
+    """
 
     bound: float
     height: int
     number: int
-    fixings: Fixings = field(compare=False)
-    asked: int = field(default=0, compare=False)
-    inner: _Inner | None = field(default=None, compare=False)
+    subtree: Subtree = field(compare=False)
+    fixings: Fixings = field(compare=False, default=NO_FIXINGS)
+    pricings: int = field(compare=False, default=0)
 
 
-class ScenarioTree:
-    """The open nodes of a search, and the bound that it has proven."""
+def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
+    """Return the master with its first scenarios; None where ``search`` needs none."""
+    if not (first := search.first_scenarios()):
+        return None
+    pool = ConstraintPool(search.perturbations)
+    relaxation = Relaxation(lp, pool, search.incumbent.objective, search.limits)
+    relaxation.extend(first)
+    return BranchAndCut(search, relaxation)
+
+
+class BranchAndCut:
+    """The open nodes, and the lower bound that they prove: a master of :mod:`.search`."""
 
     notes: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        relaxation: Relaxation,
-        separator: SeparationOracle,
-        attainable: Attainable,
-        cutoff: Cutoff,
-        first_tightening: int = _FIRST_TIGHTENING,
-    ) -> None:
-        self._relaxation = relaxation
-        self._separator = separator
-        self._attainable = attainable
-        self._cutoff = cutoff
-        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
-        self._open = [_Node(0.0, 0, 0, nothing)]
-        self._active: _Node | None = None
+    def __init__(self, search: MinimumSearch, relaxation: Relaxation) -> None:
+        self._incumbent, self._limits = search.incumbent, search.limits
+        self._separator, self._proposals = search.separator, search.proposals
+        self._enumeration = NodeEnumeration(search.incumbent, search.limits, search.until)
+        self._attainable = search.incumbent.objective.attainable
+        limits = search.limits
+        first, period = limits.first_tightening, limits.tightening_period
+        self._root = Subtree(relaxation, None, 0, first, period)
+        self._open = [Node(0.0, 0, 0, self._root)]
+        self._active: Node | None = None
         self._closed = np.inf
-        self.nodes = 0
-        self._period = _PERIOD
-        self._next = first_tightening
 
     @property
     def bound(self) -> float:
         """A lower bound on the cost of every explanation; infinite where there is none cheaper."""
-        running = [self._active] if self._active else []
-        return min([self._closed, *(node.bound for node in [*running, *self._open[:1]])])
-
-    @property
-    def effort(self) -> SearchEffort:
-        """The effort so far, that of inner trees included."""
-        scenarios, count = self._relaxation.scenarios, self._relaxation.count
-        return SearchEffort(
-            "tree", self._separator.rounds, scenarios, self.nodes, count.programs, count.iterations
-        )
-
-    @property
-    def left(self) -> float:
-        """The share of the tree that is open, if either child of a node is half of it."""
-        return sum(
-            2.0**node.height * (node.inner.tree.left if node.inner else 1.0) for node in self._open
-        )
+        active = [self._active] if self._active else []
+        return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to look at."""
-        return not self._open or self._open[0].bound >= self._cutoff()
+        """Whether no open node can hold a cheaper explanation."""
+        return not self._open or self._open[0].bound >= self._incumbent.cutoff
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The effort so far."""
+        root = self._root.relaxation
+        count = root.lp_count
+        return SearchEffort(
+            "tree",
+            self._separator.rounds,
+            root.pool.scenarios.size,
+            self._root.nodes,
+            count.programs,
+            count.iterations,
+        )
 
     def step(self, deadline: float) -> None:
-        """Look at the most promising node; after Ctrl-C the bound still holds."""
-        if self.nodes >= self._next and self._relaxation.loose(self._cutoff()):
-            if self._cutoff() < self._relaxation.tightened_for or self.left > _LEAST_LEFT:
-                self._tighten(deadline)
-            else:
-                self._next = self.nodes + _PERIOD
-        # it is never in neither place, whenever Ctrl-C comes
+        """Replace the open node with the least bound; after Ctrl-C the bound still holds."""
+        # the node is active before it is no longer open, whenever Ctrl-C comes
         self._active = node = self._open[0]
         heapq.heappop(self._open)
-        self.nodes += 1
-        if node.inner is not None:
-            self._go_on(node, node.inner, deadline)
-        else:
-            self._look_at(node, deadline)
+        replacements = self._tightened(node, deadline) or self._replacements(node, deadline)
+        for replacement in replacements:
+            heapq.heappush(self._open, replacement)
         self._active = None
 
-    def _look_at(self, node: _Node, deadline: float) -> None:
-        relaxed = self._relaxation.solve(node.fixings, self._cutoff(), deadline)
-        bound = max(node.bound, self._attainable(relaxed.bound))
-        if relaxed.selection is not None:
-            self._separator.try_heuristics(relaxed.selection, self.bound)
-        if relaxed.late:
-            heapq.heappush(self._open, node)
-        elif bound >= self._cutoff() or (relaxed.selection is None and relaxed.phase is None):
-            self._closed = min(self._closed, bound)
-        elif not self._settle(node, bound, relaxed):
-            if relaxed.phase is not None:
-                self._split(node, bound, relaxed.phase, relaxed.reduced_cost_fixings)
-            else:
-                self._advance(node, bound, relaxed, deadline)
+    def _replacements(self, node: Node, deadline: float) -> list[Node]:
+        """Return the nodes that hold every set of ``node`` that may be a cheaper explanation."""
+        for subtree in node.subtree.lineage():
+            subtree.nodes += 1
+        relaxation, cutoff = node.subtree.relaxation, self._incumbent.cutoff
+        solution = relaxation.solve(node.fixings, cutoff, deadline)
+        if solution.late:
+            return [node]
+        node = replace(node, bound=max(node.bound, self._attainable(solution.bound)))
+        selection = solution.selection
+        if node.bound >= cutoff:
+            return self._close(node.bound)
+        if selection is None:
+            # numerical trouble: smaller boxes have less of it
+            return self._branch(node, relaxation.any_free(node.fixings), solution)
+        violated = relaxation.pool.violated(selection)
+        if missing := [number for number in violated if number not in relaxation.held]:
+            relaxation.hold(missing[:1], deadline)
+            return [node]
+        self._proposals.improve(selection, self.bound)
+        restriction = relaxation.restriction_by(node.fixings, solution.fixings)
+        if self._enumerated(solution, restriction):
+            return []
+        if (smaller := self._restricted(node, solution, restriction)) is not None:
+            return smaller
+        phase = relaxation.worst_phase(solution, node.fixings) if violated else None
+        if phase is not None:
+            return self._branch(node, phase, solution)
+        node = replace(node, pricings=node.pricings + 1)
+        if scenarios := self._separator.separate(selection, node.pricings - 1):
+            relaxation.extend(scenarios, deadline)
+            return [node]
+        if node.bound >= self._incumbent.cutoff or solution.whole:
+            return self._close(node.bound)
+        return self._branch(node, relaxation.most_fractional(solution), solution)
 
-    def _settle(self, node: _Node, bound: float, relaxed: Relaxed) -> bool:
-        """Close a node by refuting the sets that are left in it, or make it a tree of its own.
-
-        Returns whether that could be done.
-        """
-        if relaxed.selection is None:
-            return False
-        restriction = self._relaxation.remaining([node.fixings, relaxed.reduced_cost_fixings])
-        spent = self._relaxation.cost(restriction.fixed_in)
-        found = None
-        if relaxed.reduced_costs is not None:
-            remainder = NodeRemainder(
-                restriction,
-                relaxed.selection,
-                relaxed.reduced_costs,
-                relaxed.bound,
-                self._cutoff(),
-                lambda most: self._relaxation.surviving(
-                    node.fixings, restriction, self._cutoff(), most
-                ),
+    def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
+        """Return both children of a node; none where there is no column to branch on."""
+        if column is None:
+            return self._close(node.bound)
+        if solution.fixings[0].size:
+            self._rely_on_cutoff()
+        columns, values = node.fixings
+        further, at = solution.fixings
+        columns = np.concatenate([columns, further, [column]])
+        number, height = 2 * self._root.nodes, node.height - 1
+        return [
+            replace(
+                node,
+                height=height,
+                number=number + int(end),
+                fixings=(columns, np.concatenate([values, at, [end]])),
             )
-            found = self._separator.enumerate_node(remainder)
-        if found is not None:
-            self._ruled_out()
-            self._relaxation.know(found)
-            return True
-        if not 0 < restriction.free.size <= min(_MOST_FREE, _SHARE_FREE * relaxed.selection.size):
+            for end in (0.0, 1.0)
+        ]
+
+    def _enumerated(self, solution: NodeSolution, restriction: Restriction) -> bool:
+        """Close a node by refuting each of its sets, where these are few; return whether it is."""
+        if solution.selection is None or solution.reduced_costs is None:
             return False
-        if relaxed.reduced_cost_fixings[0].size:
-            self._ruled_out()
-        relaxation = self._relaxation.reduced(restriction, node.fixings)
-        if relaxation is None:
-            self._ruled_out()
-            return True
-        separator = RestrictedSeparator(self._separator, restriction, spent, lambda: self.bound)
-        tree = ScenarioTree(
-            relaxation,
-            separator,
-            lambda cost: self._attainable(cost + spent) - spent,
-            lambda: self._cutoff() - spent,
-            _FIRST_TIGHTENING_INSIDE,
+        remainder = NodeRemainder(
+            restriction,
+            solution.selection,
+            solution.reduced_costs[restriction.free],
+            solution.bound,
+            self._incumbent.cutoff,
         )
-        inner = _Inner(tree, spent)
-        heapq.heappush(self._open, replace(node, bound=bound, inner=inner))
+        found = self._enumeration.refute(remainder)
+        if found is None:
+            return False
+        self._rely_on_cutoff()
+        self._root.relaxation.pool.add(map(self._separator.scenario, found))
         return True
 
-    def _go_on(self, node: _Node, inner: _Inner, deadline: float) -> None:
-        """Look at a node of the inner tree, and close its own node where that was the last."""
-        if not inner.tree.done:
-            inner.tree.step(deadline)
-        bound = max(node.bound, inner.bound)
-        if inner.tree.done:
-            self._closed = min(self._closed, bound)
-            inner.tree.close()
-        else:
-            heapq.heappush(self._open, replace(node, bound=bound))
+    def _restricted(
+        self, node: Node, solution: NodeSolution, restriction: Restriction
+    ) -> list[Node] | None:
+        """Give a node a relaxation of its own where few features are free; None where many are."""
+        limits, subtree = self._limits, node.subtree
+        relaxation, free = subtree.relaxation, restriction.free.size
+        most = min(limits.most_free, limits.share_free * relaxation.free.size)
+        if not 0 < free <= most or not limits.uses("subtrees"):
+            return None
+        if solution.fixings[0].size:
+            self._rely_on_cutoff()
+        smaller = relaxation.restricted(restriction, node.fixings, solution)
+        if smaller is None:
+            self._rely_on_cutoff()
+            return []
+        first, period = limits.first_tightening_inside, limits.tightening_period
+        inside = Subtree(smaller, subtree, -node.height, first, period)
+        return [replace(node, subtree=inside, fixings=NO_FIXINGS, pricings=0)]
 
-    def _ruled_out(self) -> None:
-        """Account for sets that are no explanation unless they cost as much as the best one."""
-        self._closed = min(self._closed, self._attainable(self._cutoff()))
+    def _tightened(self, node: Node, deadline: float) -> list[Node]:
+        """Tighten a relaxation that is due; return the node that its subtree starts again from.
 
-    def _tighten(self, deadline: float) -> None:
-        """Tighten the relaxation, and start again from its root: the tree will be smaller."""
-        bound = self.bound
-        self._ruled_out()
-        self._relaxation.tighten(self._cutoff(), deadline)
-        self._close_inner()
-        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
-        self._open = [_Node(bound, 0, 0, nothing)]
-        self._next = self.nodes + self._period
-        self._period *= 2
+        A subtree that is half closed goes on as it is: its hard nodes would be met again.
+        """
+        cutoff = self._incumbent.cutoff
+        if not self._limits.uses("tightening"):
+            return []
+        for subtree in reversed([*node.subtree.lineage()]):
+            relaxation = subtree.relaxation
+            if subtree.nodes < subtree.next_tightening or not relaxation.loose(cutoff):
+                continue
+            inside = [n for n in [node, *self._open] if subtree in n.subtree.lineage()]
+            open_share = sum(2.0 ** (subtree.depth + n.height) for n in inside)
+            if cutoff >= relaxation.tightened_for and open_share <= self._limits.restart_share:
+                subtree.next_tightening = subtree.nodes + self._limits.tightening_period
+                continue
+            self._rely_on_cutoff()
+            relaxation.tighten(cutoff, deadline)
+            bound = min(n.bound for n in inside)
+            self._open = [n for n in self._open if subtree not in n.subtree.lineage()]
+            heapq.heapify(self._open)
+            subtree.next_tightening = subtree.nodes + subtree.period
+            subtree.period *= 2
+            return [Node(bound, -subtree.depth, 0, subtree)]
+        return []
 
-    def _advance(self, node: _Node, bound: float, relaxed: Relaxed, deadline: float) -> None:
-        """Go on from features that survive all scenarios known, as far as the LP can tell."""
-        assert relaxed.selection is not None
-        constraints = self._separator.separate(relaxed.selection, node.asked)
-        if constraints:
-            self._relaxation.extend(constraints, deadline)
-            again = _Node(bound, node.height, node.number, node.fixings, node.asked + 1)
-            heapq.heappush(self._open, again)
-        elif bound >= self._cutoff() or relaxed.whole:
-            self._closed = min(self._closed, bound)
-        else:
-            undecided = np.minimum(relaxed.selection, 1.0 - relaxed.selection)
-            # a further split of features changes little
-            asked = node.asked + 1
-            self._split(node, bound, int(np.argmax(undecided)), relaxed.reduced_cost_fixings, asked)
+    def _close(self, bound: float) -> list[Node]:
+        """Leave out a node whose sets cost ``bound`` or more; return no node."""
+        self._closed = min(self._closed, bound)
+        return []
 
-    def _split(
-        self, node: _Node, bound: float, column: int, reduced_cost_fixings: Fixings, asked: int = 0
-    ) -> None:
-        if reduced_cost_fixings[0].size:
-            self._ruled_out()
-        columns = np.concatenate([node.fixings[0], reduced_cost_fixings[0], [column]])
-        for end in (0.0, 1.0):
-            fixings = columns, np.concatenate([node.fixings[1], reduced_cost_fixings[1], [end]])
-            number = 2 * self.nodes + int(end)
-            heapq.heappush(self._open, _Node(bound, node.height - 1, number, fixings, asked))
-
-    def _close_inner(self) -> None:
-        active = [self._active] if self._active else []
-        for node in [*self._open, *active]:
-            if node.inner is not None:
-                node.inner.tree.close()
+    def _rely_on_cutoff(self) -> None:
+        """Note that sets were left out which may be explanations that cost the cutoff or more."""
+        self._closed = min(self._closed, self._attainable(self._incumbent.cutoff))
 
     def close(self) -> None:
-        """Free the linear programs."""
-        self._close_inner()
-        self._relaxation.close()
+        """Free the linear programs; those of subtrees are freed with their last node."""
+        self._open, self._active = [], None
+        self._root.relaxation.close()

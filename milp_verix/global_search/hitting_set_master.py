@@ -16,10 +16,9 @@ import time
 import numpy as np
 
 from milp_verix.duality.hitting_set import propose
-from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.objective import Cutoff, Objective
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 
@@ -29,19 +28,11 @@ class HittingSets:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        session: Session,
-        subsets: SubsetOracle,
-        objective: Objective,
-        incumbent: Incumbent,
-        cutoff: Cutoff,
-    ) -> None:
-        self._session = session
-        self._subsets = subsets
-        self._objective = objective
-        self._incumbent = incumbent
-        self._cutoff = cutoff
+    def __init__(self, search: MinimumSearch, session: Session) -> None:
+        self._session, self._incumbent = session, search.incumbent
+        self._objective = objective = search.incumbent.objective
+        check_seconds = search.incumbent.check_seconds
+        self._subsets = SubsetOracle(search.incumbent.oracle, search.until, check_seconds)
         self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
         always = np.flatnonzero(objective.must).tolist()
         self._clauses = [Clause(any_of=frozenset([f])) for f in always]
@@ -52,8 +43,8 @@ class HittingSets:
 
     @property
     def done(self) -> bool:
-        """Whether the bound is enough, or nothing more was learnt."""
-        return self._ended or self.bound >= self._cutoff()
+        """Whether the bound reaches the cutoff, or a round brought no contrastive set."""
+        return self._ended or self.bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
@@ -72,7 +63,7 @@ class HittingSets:
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)
         self._ended = proposal.chosen is None
-        if proposal.chosen is None or self.bound >= self._cutoff():
+        if proposal.chosen is None or self.bound >= self._incumbent.cutoff:
             return
         free, learnt = subsets.everything - proposal.chosen, False
         verdict = subsets.check(free)

@@ -17,7 +17,11 @@ from collections.abc import Callable, Sequence
 from numpy.typing import ArrayLike
 
 from milp_verix.errors import InputError
-from milp_verix.global_search.search import MinimumProgress, MinimumSearch
+from milp_verix.global_search.branch_and_cut import branch_and_cut
+from milp_verix.global_search.hitting_set_master import HittingSets
+from milp_verix.global_search.mip_master import mip_master
+from milp_verix.global_search.search import Master, MinimumProgress, MinimumSearch
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import Domain
@@ -61,6 +65,7 @@ def minimum(
     tolerances: Tolerances | None = None,
     progress: Callable[[MinimumProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+    limits: SearchLimits | None = None,
 ) -> Explanation:
     """Find an explanation with the fewest features, and prove that none has fewer.
 
@@ -88,6 +93,7 @@ def minimum(
         progress: called with the first explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
             are unknown in these results.
+        limits: how the search shares out its time and work, and techniques to leave out.
     """
     request = make_request(
         network,
@@ -114,19 +120,25 @@ def minimum(
     checker = "phase" if solver == "auto" and highs.unavailable() is None else solver
     with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
         search = MinimumSearch(
-            oracle, request, objective, gap=gap, progress=progress, snapshots=snapshots
+            oracle,
+            objective,
+            limits or SearchLimits(),
+            gap=gap,
+            deadline=deadline,
+            check_seconds=check_seconds,
+            progress=progress,
+            started=started,
+            snapshots=snapshots,
         )
+        masters: dict[str, Callable[[], Master | None]] = {
+            "tree": lambda: branch_and_cut(search, WarmLp(threads, tolerances, similar_rows=True)),
+            "program": lambda: mip_master(search, session()),
+            "hitting_sets": lambda: HittingSets(search, session()),
+        }
         search.allow_must_not()
         try:
             search.start()
-            if way == "hitting_sets":
-                search.run(search.hitting_sets(request.open_session(oracle.solver)))
-            elif search.find_scenario():
-                search.run(
-                    search.tree(WarmLp(threads, request.tolerances, similar_rows=True))
-                    if way == "tree"
-                    else search.program(request.open_session(oracle.solver))
-                )
+            search.run(masters[way])
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
         return search.result()

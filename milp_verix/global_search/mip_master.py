@@ -13,9 +13,8 @@ import time
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.global_search.separation import Separator
-from milp_verix.problem.objective import Cutoff, Objective
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.global_search.search import MinimumSearch
+from milp_verix.records.explanation import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.scenario import ScenarioProgram
@@ -24,20 +23,24 @@ _NEAR = 1e-3
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 
-class ProgramMaster:
-    """A master on a solver's session; see ``branch_and_cut.ScenarioTree``."""
+def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
+    """Return the master with its first scenario; None where ``search`` needs none."""
+    if not (first := search.first_scenarios()):
+        session.close()
+        return None
+    master = MipMaster(search, session)
+    # more scenarios than the first one bring more phases at once than a solver needs
+    master.extend(first[:1])
+    return master
 
-    def __init__(
-        self,
-        session: Session,
-        objective: Objective,
-        separator: Separator,
-        cutoff: Cutoff,
-    ) -> None:
-        self._session = session
-        self._objective = objective
-        self._separator = separator
-        self._cutoff = cutoff
+
+class MipMaster:
+    """A master that gives the relaxation to a solver's session; see ``search.Master``."""
+
+    def __init__(self, search: MinimumSearch, session: Session) -> None:
+        self._session, self._incumbent = session, search.incumbent
+        self._separator, self._proposals = search.separator, search.proposals
+        self._objective = objective = search.incumbent.objective
         self._growing = ScenarioProgram(objective.least, objective.most)
         self._ended = False
         self._trouble: tuple[str, ...] = ()
@@ -46,12 +49,12 @@ class ProgramMaster:
 
     @property
     def done(self) -> bool:
-        """Whether the bound is enough, or the last set survives all that is known."""
-        return self._ended or self.bound >= self._cutoff()
+        """Whether the bound reaches the cutoff, or the last set survives every scenario found."""
+        return self._ended or self.bound >= self._incumbent.cutoff
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result should know about how the bound came about."""
+        """Remarks for the reader of the result on how the bound came about."""
         return self._session.notes + self._trouble
 
     @property
@@ -67,26 +70,26 @@ class ProgramMaster:
         )
 
     def step(self, deadline: float) -> None:
-        """Solve the program and ask what its set does not survive.
+        """Solve the program, and add a scenario that its set does not survive.
 
-        Where the solver fails, what is proven stays, the notes say why, and this was the last step.
+        Where the solver fails, proven bounds stay, the notes say why, and this was the last step.
         """
-        cutoff = self._cutoff()
+        cutoff = self._incumbent.cutoff
         try:
             result = self._solved(deadline)
         except SolverError as error:
             self._give_up(str(error), deadline)
             return
-        if self.bound >= self._cutoff():
+        if self.bound >= self._incumbent.cutoff:
             return
         if result.point is None:
             self._give_up(result.detail or result.status.value, deadline)
             return
         chosen = (result.point[self._growing.columns] > 0.5).astype(np.float64)
-        self._separator.try_heuristics(chosen, self.bound)
+        self._proposals.improve(chosen, self.bound)
         constraints = self._separator.separate(chosen, 0)
         self.extend(constraints)
-        if not constraints and self._cutoff() >= cutoff:
+        if not constraints and self._incumbent.cutoff >= cutoff:
             # a set that survives all is a cheaper explanation, where the check can decide it
             self._give_up("nothing was found against its last set, and no proof for it", deadline)
 
@@ -96,7 +99,7 @@ class ProgramMaster:
             self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
 
     def _solved(self, deadline: float) -> SolveResult:
-        """Solve the program with all that is known by now, and raise the bound."""
+        """Solve the program with all scenarios so far, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
         extend(self._session, program)
         cost = np.zeros(program.columns)
@@ -104,7 +107,7 @@ class ProgramMaster:
         targets = Targets(
             seconds=deadline - time.monotonic(),
             violated_below=self.bound + _NEAR,
-            holds_above=self._cutoff() + _NEAR,
+            holds_above=self._incumbent.cutoff + _NEAR,
             whole=self._objective.whole,
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )

@@ -12,7 +12,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CandidateSets:
+class SetProducts:
     """Sets ``n`` that have a first half, number ``of_first[n]``, and a second, ``of_second[n]``.
 
     The columns of ``first`` and ``second`` are halves, 1 for a feature that is in and 0 for one
@@ -52,7 +52,7 @@ class CandidateSets:
         one = self.first.T @ matrix[:, self.first_features].T + bias
         return one, self.second.T @ matrix[:, self.second_features].T
 
-    def kept(self, survive: BoolArray) -> "CandidateSets":
+    def kept(self, survive: BoolArray) -> "SetProducts":
         """Return the sets that ``survive``, shape (N,)."""
         of_first, of_second = self.of_first[survive], self.of_second[survive]
         first, of_first = _used(self.first, of_first)

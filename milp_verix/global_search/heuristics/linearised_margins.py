@@ -1,4 +1,4 @@
-"""Margins under perturbations as linear forms in the shares of features, exact near some shares.
+"""Margins under perturbations as linear forms in the selection, exact near one selection.
 
     m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 
-from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_gradients, batch_values
 
@@ -21,7 +21,7 @@ _PROGRESS = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearMargins:
-    """``h`` and ``G``."""
+    """Rows ``h + G A``: ``constant`` is ``h``, shape (rows,), ``matrix`` is ``G``."""
 
     constant: FloatArray
     matrix: FloatArray
@@ -44,12 +44,9 @@ class LinearMargins:
 
 
 def linear_margins(
-    perturbations: Perturbations, deltas: FloatArray, selection: FloatArray
+    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> LinearMargins:
-    """Return the margins under ``deltas``, shape (d, N), closest to zero at ``selection``.
-
-    The largest comes first.
-    """
+    """Return the largest margins under ``deltas``, shape (d, N), at ``selection``, largest first."""
     margins = perturbations.margins
     weight = perturbations.weight(selection)
     inputs = perturbations.centre[:, None] + weight[:, None] * deltas
@@ -65,10 +62,10 @@ def linear_margins(
 
 
 def largest_margin(
-    perturbations: Perturbations, deltas: FloatArray, selection: FloatArray
+    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> float:
     """Return the largest margin under any of ``deltas``."""
-    return float(np.max(perturbations.reached(perturbations.weight(selection), deltas)))
+    return float(np.max(perturbations.margins_at(perturbations.weight(selection), deltas)))
 
 
 def minimised(

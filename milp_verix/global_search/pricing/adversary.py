@@ -1,81 +1,86 @@
-"""What is known against sets of features, and what finds more: perturbations.
+"""The perturbations known so far, and two ways to find worse ones: by gradients, and exactly.
 
-A search by gradients (``pricing.perturbation_set``) begins at those known last, and where it
-matters that there is nothing worse, programs look further (``pricing.exact_pricing``).
+A search by gradients (:mod:`.perturbation_set`) begins at the perturbations known last. Where it
+matters that nothing is worse, programs look further (:mod:`.exact_pricing`).
 """
 
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.global_search.pricing.exact_pricing import WorstCase
-from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.pricing.exact_pricing import ExactPricing
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.global_search.search_limits import SearchLimits
 from verix_encodings.arrays import BoolArray, FloatArray
 
-_NEWEST = 300
-_CLIMBS = 3
-_MORE_CLIMBS = 16
 _HARMLESS = 1e-6
-_JUST = 1e-4
 
 
 class Adversary:
-    """``pool`` are the perturbations known, shape (d, N); searches end at the ``deadline``."""
+    """Finds perturbations that selections do not survive, and remembers them.
+
+    ``known`` are those found so far, shape (d, N). Searches end at the ``deadline``.
+    """
 
     def __init__(
         self,
-        perturbations: Perturbations,
-        worst_case: WorstCase,
+        perturbations: PerturbationSet,
+        limits: SearchLimits,
         deadline: Deadline = NO_LIMIT,
+        exact: ExactPricing | None = None,
     ) -> None:
-        self._late = deadline.passed
+        self._late, self._limits = deadline.passed, limits
         self._perturbations = perturbations
-        self._worst_case = worst_case
-        self.pool = np.zeros((perturbations.centre.size, 0))
+        self._exact = exact or ExactPricing(perturbations, limits)
+        self.known = np.zeros((perturbations.centre.size, 0))
 
     @property
     def newest(self) -> FloatArray:
         """The perturbations found last, shape (d, N)."""
-        return self.pool[:, -_NEWEST:]
-
-    def just_survived(self, selection: FloatArray) -> FloatArray:
-        """Return the newest perturbations near the limit of ``selection``, shape (d, k)."""
-        return self.newest[:, self.harm(selection) > -_JUST]
+        return self.known[:, -self._limits.newest :]
 
     def harm(self, selection: FloatArray) -> FloatArray:
         """Return the largest margin under each of the newest perturbations, shape (N,)."""
         p = self._perturbations
-        worst: FloatArray = np.max(p.reached(p.weight(selection), self.newest), axis=0)
+        worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
         return worst
 
-    def know(self, deltas: FloatArray) -> None:
-        """Add perturbations, shape (d,) or (d, N), to the pool."""
-        new = deltas.reshape(self.pool.shape[0], -1)
-        self.pool = np.concatenate([self.pool, new], axis=1)
+    def just_survived(self, selection: FloatArray) -> FloatArray:
+        """Return the newest perturbations whose largest margin is near zero or above, (d, k)."""
+        return self.newest[:, self.harm(selection) > -self._limits.just_survived]
 
-    def know_worse(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> None:
-        """Add what a search makes of a counterfactual: a check takes any, however near.
+    def remember(self, deltas: FloatArray) -> None:
+        """Add perturbations, shape (d,) or (d, N), to those known."""
+        new = deltas.reshape(self.known.shape[0], -1)
+        self.known = np.concatenate([self.known, new], axis=1)
 
-        The worst one that there is comes last.
+    def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> FloatArray:
+        """Remember the perturbations near a counterfactual of a set; return the worst, shape (d,).
+
+        A check ends at any counterfactual, however near to the decision boundary.
         """
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
         start = np.clip(moved, p.lower, p.upper)[:, None]
         deltas, values = p.worst(p.weight(chosen), start, 1, self._late)
-        self.know(deltas[:, values > 0] if np.any(values > 0) else start)
+        deltas = deltas[:, values > 0] if np.any(values > 0) else start
+        self.remember(deltas)
         delta, value = self.worst(chosen.astype(np.float64), deadline)
-        if value > 0:
-            self.know(delta)
+        if value <= 0:
+            return np.asarray(deltas[:, -1])
+        self.remember(delta)
+        return delta
 
-    def attacked(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the worst perturbation found for each margin, shape (d, m), and its value."""
-        zero = np.zeros((self.pool.shape[0], 1))
+        zero = np.zeros((self.known.shape[0], 1))
         starts = np.concatenate([zero, self.newest], axis=1)
-        weight = self._perturbations.weight(selection)
-        deltas, values = self._perturbations.worst(weight, starts, _CLIMBS, self._late)
+        p = self._perturbations
+        weight = p.weight(selection)
+        deltas, values = p.worst(weight, starts, self._limits.climbs, self._late)
         whole = bool(np.all((selection == 0) | (selection == 1)))
         if whole and np.max(values) <= 0 and not self._late():
             # a check costs much more than another look
-            found = self._perturbations.worst(weight, starts, _MORE_CLIMBS, self._late)
+            found = p.worst(weight, starts, self._limits.climbs_before_check, self._late)
             better = found[1] > values
             deltas = np.where(better, found[0], deltas)
             values = np.maximum(values, found[1])
@@ -84,30 +89,30 @@ class Adversary:
     def worst(self, selection: FloatArray, deadline: float) -> tuple[FloatArray, float]:
         """Return the worst perturbation for any margin, shape (d,), and its value.
 
-        It is the worst there is where that can be found out soon, and the worst found elsewhere.
+        It is the global maximum where programs find that soon, and a local one elsewhere.
         """
-        return self._worse(selection, *self.attacked(selection), deadline)
+        return self._improved(selection, *self.attack(selection), deadline)
 
     def learn(self, selection: FloatArray, deadline: float) -> float:
-        """Add what ``selection`` does not survive; return the largest margin, zero if none is."""
-        deltas, values = self.attacked(selection)
+        """Remember harmful perturbations; return the largest margin, zero if there are none."""
+        deltas, values = self.attack(selection)
         if np.any(values > _HARMLESS):
-            self.know(deltas[:, values > _HARMLESS])
+            self.remember(deltas[:, values > _HARMLESS])
             return float(np.max(values))
-        delta, value = self._worse(selection, deltas, values, deadline)
+        delta, value = self._improved(selection, deltas, values, deadline)
         if value <= _HARMLESS:
             return 0.0
-        self.know(delta)
+        self.remember(delta)
         return value
 
-    def _worse(
+    def _improved(
         self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: float
     ) -> tuple[FloatArray, float]:
-        """Return what is worse than all of ``deltas``, or the worst of them."""
+        """Return a perturbation worse than all of ``deltas`` by exact pricing, or their worst."""
         least = max(float(np.max(values)), 0.0) + _HARMLESS
-        further = self._worst_case.against(selection, least, deadline)
+        further = self._exact.worst(selection, least, deadline)
         if further is not None:
-            # what is not felt may hurt yet, once it is
+            # fixed coordinates have no effect now: they take their worst value for later
             p = self._perturbations
             deltas, values = p.worst(p.weight(selection), further[:, None], 1, self._late)
         margin = int(np.argmax(values))

@@ -1,16 +1,16 @@
-"""The perturbation that hurts shares of features the most, by mixed-integer programs.
+"""Exact pricing: the perturbation that hurts a selection of features the most, by programs.
 
-With ``w = 1 − A`` for the shares ``A`` that are fixed, it is where
+With ``w = 1 − A`` for the selection ``A``, it is where
 
     max_j max_δ m_j(x + w ∘ δ),   δ in the ball,
 
-is reached: a check of the network ``δ ↦ m(x + w ∘ δ)``. A search by gradients ends at what is worst
-nearby, and nearly always there is worse. A relaxation needs several times as many scenarios of that
-kind, each with phases of its own to split.
+is reached: a check of the network ``δ ↦ m(x + w ∘ δ)``. A search by gradients ends at a local
+maximum, and nearly always there is a higher one. With local maxima alone, a relaxation needs
+several times as many scenarios, each with phases of its own to branch on.
 
-Nothing is proven by that, whatever solver proves bounds: the programs are solved by the branch and
-bound that checks take by default. The ball in the L2 norm is left to the search: programs enclose
-it by tangents, and take seconds.
+No bound rests on these programs, whatever solver proves bounds: they are solved by the branch and
+bound that checks take by default. Balls in the L2 norm are left to the search by gradients:
+programs enclose them by tangents, and take seconds.
 """
 
 import time
@@ -22,48 +22,51 @@ import scipy.sparse as sp
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
-from milp_verix.global_search.pricing.perturbation_set import INSIDE, Perturbations
+from milp_verix.global_search.pricing.perturbation_set import INSIDE, PerturbationSet
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.gradient_ascent import pulled_in
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray
-
-_FIRST_SECONDS = 2.0
-_SHARE = 0.25
 
 
 def _session() -> Session:
     return open_session("phase")
 
 
-class WorstCase:
-    """Looks for the worst perturbations, for a quarter of the time since it was made.
+class ExactPricing:
+    """Looks for the worst perturbations, for a share of the time since it was made.
 
     ``another`` opens a session.
     """
 
     def __init__(
-        self, perturbations: Perturbations, another: Callable[[], Session] = _session
+        self,
+        perturbations: PerturbationSet,
+        limits: SearchLimits,
+        another: Callable[[], Session] = _session,
     ) -> None:
-        self._perturbations = perturbations
-        self._another = another
+        self._perturbations, self._limits, self._another = perturbations, limits, another
         self._started = time.monotonic()
         self._spent = 0.0
-        self._able = perturbations.norm != "l2"
+        region = perturbations.region
+        l2 = isinstance(region, NormBall) and region.norm == 2
+        self._able = limits.uses("exact pricing") and not l2
 
-    def against(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
+    def worst(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
         """Return the perturbation under which the largest margin is larger than ``least``, if any.
 
         None, too, where that could not be found out by ``deadline`` or in the time that is left.
         """
         now = time.monotonic()
-        left = _FIRST_SECONDS + _SHARE * (now - self._started) - self._spent
+        share = self._limits.pricing_share * (now - self._started)
+        left = self._limits.first_pricing_seconds + share - self._spent
         if not self._able or left <= 0:
             return None
         try:
             return self._worst(selection, least, min(deadline, now + left))
         except (OverflowError, SolverError):
-            # nothing rests on it, and what fails once does so again
+            # nothing rests on it, and a failure would come again
             self._able = False
             return None
         finally:
@@ -73,12 +76,12 @@ class WorstCase:
         p = self._perturbations
         weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
-        # what is not felt is no column
+        # a coordinate that has no effect is no column
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
         region: Interval | NormBall = box
         inside = 1.0
-        if p.norm == "l1":
-            region, inside = NormBall(box, np.zeros(weight.size), p.radius, 1), INSIDE
+        if isinstance(p.region, NormBall):
+            region, inside = NormBall(box, np.zeros(weight.size), p.region.radius, 1), INSIDE
         until = Deadline(deadline)
         bounds = crown_bounds(network, region, late=until.passed)
         if until.passed():
@@ -98,7 +101,7 @@ class WorstCase:
                     continue
                 # a solver's tolerance may have left it outside
                 delta = inside * pulled_in(region, encoding.input.at(point))
-                reached = float(np.max(p.reached(weight, delta[:, None])))
+                reached = float(np.max(p.margins_at(weight, delta[:, None])))
                 if reached > least:
                     least, found = reached, delta
         return found

@@ -1,30 +1,29 @@
-"""All that is known against sets of features, whoever found it: scenarios and covers.
+"""Every known constraint on explanations: scenarios and covers, whoever found them.
 
-A relaxation holds few of them. What its optimum violates among the others joins it; what it
-survives would not change that optimum, and only costs time. So nothing is lost by what is not held.
+A relaxation holds few of them, and takes in those that its optimum violates. A constraint that the
+optimum satisfies would not change it and would only cost time.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 import numpy as np
 
-from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import SLACK
-from verix_encodings.network.batch import batch_values
 
-VIOLATED = 10 * SLACK
-"""From which margin on a scenario counts as violated."""
+_VIOLATED = 10 * SLACK
+"""The margin from which on a scenario counts as violated."""
 
 
 class ConstraintPool:
-    """``constraints``, by number, and the perturbation of each scenario.
+    """``constraints`` by number, and the perturbations of the scenarios among them.
 
-    ``scenarios`` are the numbers of those; ``deltas`` has a column for each of them, shape (d, N).
+    ``scenarios`` are the numbers of these; ``deltas`` has a column for each, shape (d, N).
     """
 
-    def __init__(self, perturbations: Perturbations) -> None:
+    def __init__(self, perturbations: PerturbationSet) -> None:
         self.perturbations = perturbations
         self.constraints: list[Constraint] = []
         self.scenarios: IntArray = np.zeros(0, dtype=np.intp)
@@ -41,22 +40,17 @@ class ConstraintPool:
             self.constraints.append(constraint)
         return numbers
 
-    def reached(self, selection: FloatArray) -> list[FloatArray]:
-        """Return every value of the margins' network under each perturbation, (size, N) each."""
-        p = self.perturbations
-        inputs = p.centre[:, None] + p.weight(selection)[:, None] * self.deltas
-        return batch_values(p.margins, inputs)
+    def violated(self, selection: FloatArray) -> list[int]:
+        """Return the numbers of the constraints that ``selection`` violates, the worst first.
 
-    def missing(self, selection: FloatArray, worst: FloatArray, held: Set[int]) -> int | None:
-        """Return the constraint not ``held`` that ``selection`` violates most, if any.
-
-        ``worst`` are the largest margins under each perturbation, shape (N,).
+        ``selection`` has shape (features,). A scenario is evaluated exactly, not as relaxed.
         """
-        violated = {
+        by = {
             number: 1.0 - float(selection[constraint.features].sum())
             for number, constraint in enumerate(self.constraints)
             if isinstance(constraint, Cover)
         }
-        violated.update(zip(self.scenarios.tolist(), worst.tolist(), strict=True))
-        most = max(violated.keys() - held, key=violated.__getitem__, default=None)
-        return most if most is not None and violated[most] > VIOLATED else None
+        p = self.perturbations
+        worst = np.max(p.margins_at(p.weight(selection), self.deltas), axis=0)
+        by.update(zip(self.scenarios.tolist(), worst.tolist(), strict=True))
+        return sorted((n for n in by if by[n] > _VIOLATED), key=lambda n: -by[n])

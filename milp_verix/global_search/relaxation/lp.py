@@ -1,4 +1,4 @@
-"""A program of constraints as a warm LP holds it, and what row duals prove over its relaxation.
+"""The linear relaxation of a scenario program as a warm LP holds it, and what row duals prove.
 
 A bound is evaluated from row duals alone (:mod:`verix_encodings.proofs.safe_bound`), and so is
 infeasibility, from a dual ray: neither rests on the solver.
@@ -6,11 +6,10 @@ infeasibility, from a dual ray: neither rests on the solver.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.global_search.relaxation.node import Fixings
-from milp_verix.global_search.relaxation.phase_choice import PhaseChoice
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
@@ -19,13 +18,48 @@ from verix_encodings.models.scenario import PhaseTable, ScenarioProgram
 from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
+Fixings: TypeAlias = tuple[IntArray, FloatArray]
+"""Columns of a program, and the value, 0 or 1, that each is fixed at."""
+
+NO_FIXINGS: Fixings = (np.zeros(0, dtype=np.intp), np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeSolution:
+    """The relaxation of a node, solved.
+
+    ``bound`` is proven for the cost of every set of the node, infinite where there is none.
+    ``selection`` has the values of all features at the optimum, None where no optimum is known.
+    ``reduced_costs`` say by how much the bound rises where a feature joins the set, if positive, or
+    leaves it, if negative; zero for features that are not free, None where the bound rests on none.
+    Both have shape (features,). ``fixings`` are free features that keep their value in every set
+    cheaper than the cutoff. ``result`` is the LP's end; ``late`` says that the deadline came first.
+    """
+
+    bound: float
+    selection: FloatArray | None = None
+    reduced_costs: FloatArray | None = None
+    fixings: Fixings = NO_FIXINGS
+    result: LpResult | None = None
+    late: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether every feature is in or out."""
+        return is_whole(self.selection) if self.selection is not None else False
+
+
+def is_whole(selection: FloatArray) -> bool:
+    """Return whether ``selection``, shape (features,), is a set."""
+    return bool(np.all((selection == 0) | (selection == 1)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedProgram:
-    """A ``program`` of constraints, whose first columns are ``features``, and a ``cost`` a column.
+    """A ``program`` of constraints, whose first columns are ``features``; columns have a ``cost``.
 
     ``constraint_of_rows`` is the number of the constraint of each row, and ``error`` bounds the
-    rounding in any.
+    rounding in any row.
     """
 
     program: Program
@@ -33,7 +67,6 @@ class RelaxedProgram:
     cost: FloatArray
     constraint_of_rows: IntArray
     table: PhaseTable
-    choice: PhaseChoice
     safe: SafeBound
     error: float
 
@@ -47,9 +80,9 @@ class RelaxedProgram:
     def proven(
         self, ends: tuple[FloatArray, FloatArray], result: LpResult
     ) -> tuple[float, FloatArray | None]:
-        """Return what the duals of ``result`` prove where the columns are between ``ends``.
+        """Return the bound that the duals of ``result`` prove with the columns between ``ends``.
 
-        With the bound come the features' reduced costs, None where it rests on none.
+        With it come the features' reduced costs, None where the bound rests on none.
         """
         if result.multipliers is None:
             return -np.inf, None
@@ -61,17 +94,11 @@ class RelaxedProgram:
         proven = max(self.safe.lower(nothing, sign * y, error, ends) for sign in (1.0, -1.0))
         return (np.inf if proven > 0 else -np.inf), None
 
-    def any_free(self, fixed: IntArray) -> int | None:
-        """Return a column that may be split: a phase, if there is one that is not ``fixed``."""
-        features = np.arange(self.features)
-        free = np.setdiff1d(np.concatenate([self.choice.columns, features]), fixed)
-        return int(free[-1]) if free.size else None
-
 
 def relaxed_program(
     growing: ScenarioProgram, constraints: Sequence[Constraint], costs: FloatArray
 ) -> RelaxedProgram:
-    """Return the program ``growing`` of ``constraints``, with the ``costs`` of the features."""
+    """Return the program ``growing`` of ``constraints``, with the ``costs`` of its features."""
     program, columns, table = growing.build(), growing.columns, growing.phases()
     cost = np.zeros(program.columns)
     cost[columns] = costs
@@ -81,7 +108,24 @@ def relaxed_program(
         cost,
         growing.constraint_of_rows,
         table,
-        PhaseChoice(program, columns, table),
         SafeBound(program),
         row_error(constraints),
     )
+
+
+def reduced_cost_fixings(
+    reduced_costs: FloatArray | None, selection: FloatArray, fixed: IntArray, slack: float
+) -> Fixings:
+    """Return the features whose move would raise the bound by more than ``slack``, and their value.
+
+    A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other
+    (reduced-cost fixing). All are by their number in the program; ``fixed`` ones are left out.
+    """
+    if reduced_costs is None or not np.isfinite(slack):
+        return NO_FIXINGS
+    free = np.ones(reduced_costs.size, dtype=bool)
+    free[fixed[fixed < reduced_costs.size]] = False
+    far = np.abs(reduced_costs) > slack + 1e-6 * (1.0 + slack)
+    at_end = np.where(reduced_costs > 0, selection == 0.0, selection == 1.0)
+    fixings = np.flatnonzero(free & far & at_end)
+    return fixings, selection[fixings]

@@ -1,51 +1,51 @@
-"""The linear relaxation of a scenario program on one warm LP: bounds with proof, and what is open.
+"""The linear relaxation of the scenarios that a subtree holds, on one warm LP.
 
-It grows by constraints that an optimum violates, and is tightened for cheaper sets; what is proven
-is proven by row duals (:mod:`milp_verix.global_search.relaxation.lp`).
+Some features are fixed in, some are left out, and the free ones are the first columns of the
+program (:mod:`verix_encodings.models.restricted`). Costs, bounds and selections are those of all
+features, whichever are free. The program grows by constraints of the pool that an optimum violates,
+and its big-Ms are tightened over the sets cheaper than the incumbent.
 """
 
+import weakref
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milp_verix.global_search.enumeration.set_products import CandidateSets
-from milp_verix.global_search.relaxation.active_constraints import bearing, grouped, left_of
+from milp_verix.global_search.relaxation.bound_tightening import tightened
+from milp_verix.global_search.relaxation.branching import PhaseBranching
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
-from milp_verix.global_search.relaxation.coupling import alike, coupled
-from milp_verix.global_search.relaxation.lp import relaxed_program
-from milp_verix.global_search.relaxation.margin_slopes import margin_slopes
-from milp_verix.global_search.relaxation.node import Fixings, Relaxed, fixed_by_reduced_cost
-from milp_verix.global_search.relaxation.surrogates import (
-    Surrogates,
-    no_surrogates,
-    surrogates_of,
+from milp_verix.global_search.relaxation.lp import (
+    NO_FIXINGS,
+    Fixings,
+    NodeSolution,
+    RelaxedProgram,
+    reduced_cost_fixings,
+    relaxed_program,
 )
-from milp_verix.global_search.relaxation.surviving_sets import surviving
-from milp_verix.global_search.relaxation.tightened_parts import tightened
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.problem.objective import Objective
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpCount, LpResult, WarmLp
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.crown import crown_bounds
-from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
+from verix_encodings.models.constraints import Constraint, CostLimit, Precedence, Scenario
 from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
 
 _WHOLE = 1e-7
 _BEYOND = 1e-6
-_PASSES = 5
-_WORTHWHILE = 0.1
-
-_NONE, _NOTHING = np.zeros(0, dtype=np.intp), np.zeros(0)
+_BINDS = 1e-7
 
 
 class Relaxation:
-    """A program of some scenarios and covers of ``pool``, its relaxation, and what this one proves.
+    """The constraints held, their linear relaxation, and the bounds that it proves.
 
-    Those that an optimum violates join it. ``tightened_for`` is what :meth:`tighten` was asked for
-    last, infinite before.
+    ``restriction`` says which features are free and which are fixed in; None leaves all free.
+    ``constraints`` are those to begin with: pairs of a number in the pool, -1 for none, and the
+    constraint on the free features. ``tightened_for`` is the cost that :meth:`tighten` was asked
+    for last, infinite before.
     """
 
     def __init__(
@@ -53,284 +53,243 @@ class Relaxation:
         lp: WarmLp,
         pool: ConstraintPool,
         objective: Objective,
+        limits: SearchLimits,
+        *,
         restriction: Restriction | None = None,
         constraints: Sequence[tuple[int, Constraint]] = (),
     ) -> None:
-        self._lp = lp
-        self._pool = pool
-        self._objective = objective
-        self._restriction = restriction
-        self._costs = objective.costs
-        self._known_scenarios = 0
+        self._lp, self.pool, self._objective, self._limits = lp, pool, objective, limits
+        count = objective.costs.size
+        self._whole = restriction is None
+        self._restriction = restriction or Restriction(
+            np.zeros(count, dtype=bool), np.arange(count)
+        )
+        self.free: IntArray = self._restriction.free
+        self._costs = objective.costs[self.free]
+        self._fixed_cost = objective.cost(self._restriction.fixed_in)
         self.tightened_for = np.inf
-        self._impossible = False
+        self._known_scenarios = 0
+        self._infeasible = False
         self._last: LpResult | None = None
-        self._coupled: set[tuple[int, int]] = set()
+        # the first constraint is a limit on the cost, no part of the pool
         self._constraints: list[Constraint] = [CostLimit(self._costs, float(self._costs.sum()))]
-        # the number of each constraint in the pool, -1 for what is not of it
         self._numbers = [-1]
-        self._held = {number for number, _ in constraints}
+        self.held = {number for number, _ in constraints}
         self._take(constraints)
         self._growing = self._grown(self._constraints)
-        self._renew(self._lp.extend)
+        self._renew(lp.extend)
+        # a subtree's LP is freed with its last node
+        self.close = weakref.finalize(self, lp.close)
 
     @property
-    def scenarios(self) -> int:
-        """Number of scenarios in the pool."""
-        return self._pool.scenarios.size
-
-    @property
-    def count(self) -> LpCount:
-        """Number of linear programs solved, those for tightening included."""
+    def lp_count(self) -> LpCount:
+        """Linear programs solved and their iterations, those of all subtrees included."""
         return self._lp.count
 
     def extend(self, constraints: Sequence[Constraint], deadline: float = np.inf) -> None:
         """Add ``constraints`` to the pool, and hold them, as tight as there is time for."""
-        self._hold(self._pool.add(constraints), deadline)
+        self.hold(self.pool.add(constraints), deadline)
 
-    def know(self, constraints: Sequence[Constraint]) -> None:
-        """Add ``constraints`` to the pool."""
-        self._pool.add(constraints)
-
-    def _hold(self, numbers: Sequence[int], deadline: float) -> None:
+    def hold(self, numbers: Sequence[int], deadline: float) -> None:
+        """Hold constraints of the pool, given by their ``numbers``."""
         before = len(self._constraints)
         for number in numbers:
-            constraint = self._pool.constraints[number]
-            left: list[Constraint] | None = [constraint]
-            if self._restriction is not None:
-                left = reduced(constraint, self._restriction, (), crown_bounds)
-            self._impossible |= left is None
-            # it is held, too, where it asks nothing of what is free
-            self._held.add(number)
-            self._take([(number, mine) for mine in left or []])
-        if self._restriction is None and np.isfinite(self.tightened_for):
-            self._tighten_from(before, deadline)
+            constraint = self.pool.constraints[number]
+            asked: list[Constraint] | None = [constraint]
+            if not self._whole:
+                asked = reduced(constraint, self._restriction, (), crown_bounds)
+            self._infeasible |= asked is None
+            # it is held, too, where it asks nothing of the free features
+            self.held.add(number)
+            self._take([(number, mine) for mine in asked or []])
+        if self._whole and np.isfinite(self.tightened_for):
+            which = range(before, len(self._constraints))
+            lp = self._lp.another()
+            tight, core = self._below(self.tightened_for)
+            tight = tightened(tight, core, which, self._grown, lp, deadline=deadline)
+            lp.close()
+            self._constraints[before:] = tight[before:]
+            self._update_pool()
         for constraint in self._constraints[before:]:
             self._growing.add(constraint)
         self._renew(self._lp.extend)
-
-    def _tighten_from(self, first: int, deadline: float) -> None:
-        """Bound what is new over the sets that all other bounds are about, and couple it."""
-        constraints, core = self._of_interest(self.tightened_for)
-        lp = self._lp.another()
-        which = range(first, len(constraints))
-        tight = tightened(constraints, core, which, self._grown, lp, deadline=deadline)
-        self._constraints[first:] = tight[first:]
-        self._tell_pool(first)
-        self._couple(self.tightened_for, lp, deadline)
-        lp.close()
-
-    def _couple(self, cutoff: float, lp: WarmLp, deadline: float) -> None:
-        """Couple scenarios that are alike, where that has not been done."""
-        pairs = [pair for pair in alike(self._constraints) if pair not in self._coupled]
-        asked = self._of_interest(cutoff)
-        paired = coupled(*asked, pairs, self._grown, lp, deadline=deadline)
-        self._coupled.update(pairs)
-        self._take([(-1, constraint) for constraint in paired])
-
-    def _tell_pool(self, first: int) -> None:
-        """Replace constraints in the pool by those held here, from the number ``first`` on."""
-        for number, constraint in zip(
-            self._numbers[first:], self._constraints[first:], strict=True
-        ):
-            if number >= 0:
-                self._pool.constraints[number] = constraint
 
     def _take(self, constraints: Sequence[tuple[int, Constraint]]) -> None:
         for number, constraint in constraints:
             self._numbers.append(number)
             self._constraints.append(constraint)
 
+    def _update_pool(self) -> None:
+        """Let subtrees to come begin with the bounds that the scenarios have here."""
+        for number, constraint in zip(self._numbers, self._constraints, strict=True):
+            if number >= 0:
+                self.pool.constraints[number] = constraint
+
     def _grown(self, constraints: Sequence[Constraint]) -> ScenarioProgram:
-        growing = ScenarioProgram(self._objective.least, self._objective.most)
+        objective, free = self._objective, self.free
+        growing = ScenarioProgram(objective.least[free], objective.most[free])
         for constraint in constraints:
             growing.add(constraint)
         return growing
+
+    def loose(self, cutoff: float) -> bool:
+        """Return whether :meth:`tighten` has yet to see a scenario, or this ``cutoff``."""
+        return (self._known_scenarios, self.tightened_for) != (self._scenarios, cutoff)
 
     @property
     def _scenarios(self) -> int:
         return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
 
-    def loose(self, cutoff: float) -> bool:
-        """Whether :meth:`tighten` does not know a scenario, or how little is left to prove."""
-        return (self._known_scenarios, self.tightened_for) != (self._scenarios, cutoff)
-
     def tighten(self, cutoff: float, deadline: float) -> None:
-        """Bound what ReLUs take over all sets that cost ``cutoff`` at most; reload the big-Ms.
+        """Bound the neurons over all sets that cost ``cutoff`` at most; reload the big-Ms.
 
-        Where no feature is settled, scenarios that are alike are coupled, too; where most are, only
-        what bears on the optimum is worth its time. From here on no proof is about dearer sets.
+        In a subtree only scenarios that bind are worth the time. No later proof is about dearer
+        sets.
         """
         self._known_scenarios, self.tightened_for = self._scenarios, cutoff
-        lp, before, whole = self._lp.another(), -np.inf, self._restriction is None
-        for _ in range(_PASSES if whole else 1):
+        lp, before = self._lp.another(), -np.inf
+        for _ in range(self._limits.tightening_passes if self._whole else 1):
             optimum = self._optimum(deadline)
             # smaller big-Ms make others smaller
-            if optimum >= cutoff or not optimum - before > _WORTHWHILE * (cutoff - optimum):
+            least_gain = self._limits.tightening_gain * (cutoff - optimum)
+            if optimum >= cutoff or not optimum - before > least_gain:
                 break
             before = optimum
-            # what was tightened needs no budget
-            constraints, core = self._of_interest(cutoff)
-            which = range(len(constraints)) if whole else core
-            self._constraints[1:] = tightened(
-                constraints, core, which, self._grown, lp, deadline=deadline
-            )[1:]
-            self._reload()
-        if whole and -np.inf < self._optimum(deadline) < cutoff:
-            # what was proven for dearer sets holds for these, too
-            self._couple(cutoff, lp, deadline)
-            self._reload()
+            constraints, core = self._below(cutoff)
+            which = range(len(constraints)) if self._whole else core
+            tight = tightened(constraints, core, which, self._grown, lp, deadline=deadline)
+            # with its bounds tightened the program needs no limit
+            self._constraints[1:] = tight[1:]
+            self._growing = self._grown(self._constraints)
+            self._renew(self._lp.load)
         lp.close()
-        if whole:
-            self._tell_pool(0)
+        if self._whole:
+            self._update_pool()
 
-    def _of_interest(self, cutoff: float) -> tuple[list[Constraint], set[int]]:
-        """Return all constraints for sets that cost ``cutoff`` at most, and the active ones."""
-        constraints = [CostLimit(self._costs, cutoff), *self._constraints[1:]]
-        return constraints, {0, *self._needed((_NONE, _NOTHING))}
-
-    def _reload(self) -> None:
-        self._growing = self._grown(self._constraints)
-        self._renew(self._lp.load)
+    def _below(self, cutoff: float) -> tuple[list[Constraint], set[int]]:
+        """Return all constraints for sets that cost ``cutoff`` at most, and those that bind."""
+        limit = CostLimit(self._costs, cutoff - self._fixed_cost)
+        return [limit, *self._constraints[1:]], {0, *self._active(self._last, NO_FIXINGS)}
 
     def _optimum(self, deadline: float) -> float:
-        """Return the optimum with no column fixed, which :meth:`_needed` is about then."""
-        self._lp.set_bounds(*self._now.ends((_NONE, _NOTHING)))
+        """Return the optimum with no column fixed, whose duals say which constraints bind."""
+        self._lp.set_bounds(*self._now.ends(NO_FIXINGS))
         with deferred_interrupt() as interrupt:
             result = self._lp.solve(np.inf, deadline, interrupt)
         if result.status is not SolveStatus.OPTIMAL or result.point is None:
             return -np.inf
         self._last = result
-        return float(self._now.cost @ result.point)
+        return float(self._now.cost @ result.point) + self._fixed_cost
 
     def _renew(self, change: Callable[[Program], None]) -> None:
         # its duals are about other rows
         self._last = None
-        self._now = relaxed_program(self._growing, self._constraints, self._costs)
-        # the number in the pool of the scenario of each phase
-        self._scenario_of_phases = np.array(self._numbers)[self._now.table.constraint]
+        self._now: RelaxedProgram = relaxed_program(self._growing, self._constraints, self._costs)
+        self._branching = PhaseBranching(self._now.program, self.free.size)
         change(self._now.program)
         self._lp.set_cost(self._now.cost)
 
-    def remaining(self, fixings: Sequence[Fixings]) -> Restriction:
-        """Return which features are in for sure, and which may be in or out."""
-        low, high = self._objective.least.copy(), self._objective.most.copy()
+    def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
+        """Return the phase to branch on; None where none is wrong."""
+        return (
+            None if solution.result is None else self._branching.best(solution.result, fixings[0])
+        )
+
+    def most_fractional(self, solution: NodeSolution) -> int:
+        """Return the free feature, as a column, that is farthest from being in or out."""
+        assert solution.selection is not None
+        shares = solution.selection[self.free]
+        return int(np.argmax(np.minimum(shares, 1.0 - shares)))
+
+    def any_free(self, fixings: Fixings) -> int | None:
+        """Return a column to branch on where no optimum is known: a phase, if one is not fixed."""
+        columns = np.concatenate([self._branching.columns, np.arange(self.free.size)])
+        open_ = np.setdiff1d(columns, fixings[0])
+        return int(open_[-1]) if open_.size else None
+
+    def _active(self, result: LpResult | None, fixings: Fixings) -> set[int]:
+        """Return the numbers of the constraints that bind at ``result``, or have a fixed phase."""
+        table = self._now.table
+        active = set(table.constraint[np.isin(table.phase, fixings[0])].tolist())
+        if result is not None and result.multipliers is not None:
+            rows = np.flatnonzero(np.abs(result.multipliers) > _BINDS)
+            active |= set(self._now.constraint_of_rows[rows].tolist())
+        for number, constraint in enumerate(self._constraints):
+            inactive = isinstance(constraint, Scenario) and constraint.inactive
+            if inactive or isinstance(constraint, Precedence):
+                active.add(number)
+        return active - {0}
+
+    def restriction_by(self, *fixings: Fixings) -> Restriction:
+        """Return which of all features are in, and which may be in or out, given ``fixings``."""
+        low, high = self._objective.least[self.free], self._objective.most[self.free]
         for columns, values in fixings:
             mine = columns < low.size
             low[columns[mine]] = high[columns[mine]] = values[mine]
-        return Restriction(low > 0.5, np.flatnonzero(low < high))
+        fixed_in = self._restriction.fixed_in.copy()
+        fixed_in[self.free[low > 0.5]] = True
+        return Restriction(fixed_in, self.free[low < high])
 
-    def cost(self, chosen: BoolArray) -> float:
-        """Return the cost of the features ``chosen``."""
-        return self._objective.cost(chosen)
+    def restricted(
+        self, restriction: Restriction, fixings: Fixings, solution: NodeSolution
+    ) -> "Relaxation | None":
+        """Return the relaxation of the free features of ``restriction``, in the phases fixed.
 
-    def _needed(self, fixings: Fixings) -> set[int]:
-        """Return the numbers of the constraints active at the last optimum, or on a phase."""
-        duals = None if self._last is None else self._last.multipliers
-        table = self._now.table
-        fixed = table.constraint[np.isin(table.phase, fixings[0])]
-        return bearing(self._constraints, self._now.constraint_of_rows, duals, fixed)
-
-    def reduced(self, restriction: Restriction, fixings: Fixings) -> "Relaxation | None":
-        """Return the relaxation of the free features alone, in the phases fixed, on its own LP.
-
-        It holds what bears on the optimum found last. None where nothing is left of some of that.
+        It begins with the constraints that bind at ``solution``. None where one is infeasible.
         """
+        position = np.full(self._objective.costs.size, -1)
+        position[self.free] = np.arange(self.free.size)
+        local = Restriction(restriction.fixed_in[self.free], position[restriction.free])
         phases = fixed_phases(self._now.table, self._constraints, *fixings)
-        left = left_of(self._constraints, self._numbers, self._needed(fixings), restriction, phases)
-        if left is None:
-            return None
-        none = np.zeros(restriction.free.size, dtype=bool)
-        objective = Objective(self._costs[restriction.free], none, none)
-        within = restriction.within(self._restriction)
-        return Relaxation(self._lp.another(), self._pool, objective, within, left)
-
-    def surviving(
-        self, fixings: Fixings, restriction: Restriction, cutoff: float, most: int
-    ) -> CandidateSets | None:
-        """Return candidate sets of a node, over the free features of ``restriction``.
-
-        They cost ``cutoff`` at most, and satisfy what each scenario that bears on the optimum found
-        last asks of them. None where that is too much to find out, by ``most`` as in
-        :func:`~milp_verix.global_search.relaxation.surviving_sets.surviving`.
-        """
-        asked = self._surrogates(fixings).on(restriction)
-        limit = cutoff + _BEYOND * (1.0 + abs(cutoff)) - self.cost(restriction.fixed_in)
-        matrix = np.concatenate([asked.matrix, self._costs[None, restriction.free]])
-        return surviving(matrix, np.append(asked.constant, -limit), most, self._lp.another)
-
-    def _surrogates(self, fixings: Fixings) -> Surrogates:
-        """Return what each scenario that bears on the optimum found last asks of its node."""
-        features, now = self._costs.size, self._now
-        if self._last is None or self._last.multipliers is None:
-            return no_surrogates(features)
-        y = now.safe.usable(self._last.multipliers)
-        groups = grouped(self._constraints, now.constraint_of_rows, y)[now.constraint_of_rows]
-        return surrogates_of(
-            now.safe, y, groups, features, row_error=now.error, ends=now.ends(fixings)
+        kept: list[tuple[int, Constraint]] = []
+        for number in sorted(self._active(solution.result, fixings)):
+            constraint = self._constraints[number]
+            asked = reduced(constraint, local, phases.get(number, ()), crown_bounds)
+            if asked is None:
+                return None
+            kept += [(self._numbers[number], mine) for mine in asked]
+        return Relaxation(
+            self._lp.another(),
+            self.pool,
+            self._objective,
+            self._limits,
+            restriction=restriction,
+            constraints=kept,
         )
 
-    def _full_selection(self, selection: FloatArray) -> FloatArray:
-        return (
-            selection if self._restriction is None else self._restriction.full_selection(selection)
-        )
+    def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> NodeSolution:
+        """Solve the relaxation with the columns in ``fixings`` fixed.
 
-    def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> Relaxed:
-        """Solve with the columns in ``fixings`` fixed, until ``deadline``.
-
-        ``cutoff`` is the bound from which on nobody asks for more.
+        A bound of ``cutoff`` or more is as good as any other.
         """
-        # where everything is free everything is held, and tightened from time to time
-        if self._restriction is None and len(self._held) < len(self._pool.constraints):
-            missed = [n for n in range(len(self._pool.constraints)) if n not in self._held]
-            self._hold(missed, deadline)
-        while not self._impossible:
-            relaxed, missing = self._solved(fixings, cutoff, deadline)
-            if missing is None:
-                return relaxed
-            self._hold([missing], deadline)
-        return Relaxed(np.inf)
-
-    def _solved(
-        self, fixings: Fixings, cutoff: float, deadline: float
-    ) -> tuple[Relaxed, int | None]:
-        """Solve the relaxation of the constraints held; return a violated one not held, if any."""
-        columns, now = fixings[0], self._now
-        ends = now.ends(fixings)
+        if self._infeasible:
+            return NodeSolution(np.inf)
+        # the whole tree holds everything, and tightens it from time to time
+        if self._whole and len(self.held) < len(self.pool.constraints):
+            missed = set(range(len(self.pool.constraints))) - self.held
+            self.hold(sorted(missed), deadline)
+        ends, local_cutoff = self._now.ends(fixings), cutoff - self._fixed_cost
         self._lp.set_bounds(*ends)
-        bound, reduced_costs = -np.inf, None
-        # the LP may stop where it is beyond what is asked for, but then the duals must say so, too
-        for limit in (cutoff + _BEYOND, np.inf):
+        # the LP may stop beyond the cutoff, but its duals must prove that it is
+        for limit in (local_cutoff + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
-                return Relaxed(-np.inf, late=True), None
-            bound, reduced_costs = now.proven(ends, result)
-            if result.status is not SolveStatus.TARGET or bound >= cutoff:
+                return NodeSolution(-np.inf, late=True)
+            local, reduced_costs = self._now.proven(ends, result)
+            if result.status is not SolveStatus.TARGET or local >= local_cutoff:
                 break
-        if bound >= cutoff:
-            return Relaxed(bound), None
-        if result.point is None:
-            # numerical trouble: smaller boxes have less of it
-            return Relaxed(bound, phase=now.any_free(columns)), None
-        count = self._costs.size
-        selection = np.clip(result.point[:count], 0.0, 1.0)
-        nearest = np.round(selection)
-        selection = np.where(np.abs(selection - nearest) <= _WHOLE, nearest, selection)
+        bound = local + self._fixed_cost
+        if bound >= cutoff or result.point is None:
+            return NodeSolution(bound)
         self._last = result
-        everyone = self._full_selection(selection)
-        there = self._pool.reached(everyone)
-        worst = np.max(there[-1], axis=0)
-        missing = self._pool.missing(everyone, worst, self._held)
-        if missing is not None:
-            return Relaxed(bound), missing
-        reduced_cost_fixings = fixed_by_reduced_cost(
-            reduced_costs, selection, columns, cutoff - bound
-        )
-        slopes = margin_slopes(self._pool, self._held, there, now.table, self._scenario_of_phases)
-        phase = None if slopes is None else now.choice.worst(result, columns, slopes)
-        return Relaxed(bound, selection, phase, reduced_cost_fixings, reduced_costs), None
-
-    def close(self) -> None:
-        """Free the linear program."""
-        self._lp.close()
+        shares = np.clip(result.point[: self.free.size], 0.0, 1.0)
+        nearest = np.round(shares)
+        shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
+        fixed = reduced_cost_fixings(reduced_costs, shares, fixings[0], cutoff - bound)
+        selection = self._restriction.full_selection(shares)
+        of_all = None
+        if reduced_costs is not None:
+            of_all = np.zeros(selection.size)
+            of_all[self.free] = reduced_costs
+        return NodeSolution(bound, selection, of_all, fixed, result)

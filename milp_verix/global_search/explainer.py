@@ -1,0 +1,149 @@
+"""The traversals before and after the search: a first explanation, and the last counterfactuals.
+
+The first explanation is locally minimal, by the loop of :mod:`~milp_verix.traversal.explain` in the
+order ``adaptive``, and stays the answer until there is a cheaper one. Of a cheaper one, further
+features are freed at the end where that can be done, and each other feature gets a counterfactual.
+"""
+
+import time
+from contextlib import suppress
+
+import numpy as np
+
+from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline, OutOfTimeError
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.records.verdict import Verdict
+from milp_verix.traversal.influence import adaptive
+from milp_verix.traversal.order import Order
+from milp_verix.traversal.strategies import galloping
+from milp_verix.traversal.traversal import Traversal, Walk, traverse
+
+_FREE = 1e-9
+_KEPT = 10
+_REQUIRED = "it must be in the explanation, as asked"
+
+
+class Explainer:
+    """Turns the incumbent into an explanation with counterfactuals, at any time of a search."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        self._incumbent = incumbent
+        # the first traversal as far as it is, and the counterfactuals that it found
+        self._walked: Traversal | None = None
+        self._known: list[Verdict] = []
+
+    def first(self, deadline: float) -> None:
+        """Find a locally minimal explanation by the order that measures best."""
+        incumbent, until = self._incumbent, Deadline(deadline)
+        oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
+        # any order gives an explanation, and the same one where it is empty
+        rank = np.ones(objective.costs.size)
+        whole = oracle.prepare(until)
+        if not oracle.proven:
+            with suppress(OverflowError, OutOfTimeError):
+                rank = adaptive(oracle.problem, until, whole)
+        rank = rank / np.maximum(objective.costs, _FREE)
+        rank[objective.must_not] = -np.inf
+        order = np.argsort(rank, kind="stable")
+        traversal = Traversal(tuple(order[~objective.must[order]].tolist()))
+        self._walked = traversal
+        changed = incumbent.on_change
+        walk = Walk(oracle, traversal, until, incumbent.check_seconds, lambda _: changed())
+        oracle.forget(until)
+        traverse(walk, galloping)
+        self._walked, self._known = None, [*traversal.violated.values()]
+        chosen = np.ones(objective.costs.size, dtype=bool)
+        chosen[traversal.irrelevant] = False
+        if not chosen[objective.must_not].any():
+            incumbent.take(chosen, None if traversal.stopped else traversal)
+        if traversal.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        if until.passed():
+            return
+        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
+        for point in points[-_KEPT:]:
+            adversary.remember(point.reshape(-1) - incumbent.perturbations.centre)
+        adversary.remember(adversary.attack(incumbent.selection)[0])
+
+    def final(self, deadline: float) -> tuple[Order, Traversal]:
+        """Free further features of the incumbent, and find counterfactuals for the others."""
+        traversal = self._incumbent.traversal or self._freed(deadline)
+        self._require(traversal, deadline)
+        return self._order(traversal), traversal
+
+    def snapshot(self) -> tuple[Order, Traversal]:
+        """Return the incumbent at no cost: features that are not known to be needed are unknown."""
+        must_not = self._incumbent.objective.must_not
+        traversal = self._incumbent.traversal or self._walked or self._untried()
+        if must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
+            # the traversal has yet to free features that must not be in
+            traversal = self._untried()
+        now = traversal.copy()
+        now.undecided |= dict.fromkeys(self._must, _REQUIRED)
+        return self._order(now), now
+
+    @property
+    def _must(self) -> list[int]:
+        return [int(f) for f in np.flatnonzero(self._incumbent.objective.must)]
+
+    def _order(self, traversal: Traversal) -> Order:
+        return Order("minimum", (*traversal.order, *self._must))
+
+    def _untried(self) -> Traversal:
+        """Return the incumbent, with the counterfactuals known that fit it."""
+        incumbent = self._incumbent
+        traversal = self._begun(np.arange(incumbent.chosen.size))
+        for verdict in self._known:
+            assert verdict.witness is not None
+            changed = verdict.witness.reshape(-1) != incumbent.oracle.problem.x
+            moved = np.unique(incumbent.perturbations.feature_of[changed])
+            needed = moved[incumbent.chosen[moved]]
+            if needed.size == 1 and not incumbent.objective.must[needed[0]]:
+                traversal.violated[int(needed[0])] = verdict
+        return traversal
+
+    def _begun(self, order: np.ndarray) -> Traversal:
+        """Return a traversal that has freed all but the incumbent, whose features are in order."""
+        chosen, must = self._incumbent.chosen, self._incumbent.objective.must
+        irrelevant = np.flatnonzero(~chosen).tolist()
+        return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
+
+    def _freed(self, deadline: float) -> Traversal:
+        """Try to free the features of the incumbent, the dear ones first."""
+        incumbent, until = self._incumbent, Deadline(deadline)
+        traversal = self._begun(np.argsort(-incumbent.objective.costs, kind="stable"))
+        if until.passed():
+            traversal.stopped = TIME_LIMIT
+            return traversal
+        oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
+        walk = Walk(oracle, traversal, until, incumbent.check_seconds, lambda _: None)
+        # the worst points known, moved by one more feature, are counterfactuals of most
+        weight = p.weight(incumbent.chosen)
+        attacks = adversary.attack(incumbent.selection)[0]
+        deltas = np.concatenate([adversary.known, attacks], axis=1)
+        inputs = p.centre[:, None] + weight[:, None] * deltas
+        oracle.suppose(p.free(incumbent.chosen), inputs, until)
+        traverse(walk, _points_first)
+        return traversal
+
+    def _require(self, traversal: Traversal, deadline: float) -> None:
+        """Put features that must be explained in, each with a counterfactual if there is one."""
+        oracle = self._incumbent.oracle
+        for feature in self._must:
+            traversal.undecided[feature] = _REQUIRED
+            left = min(deadline - time.monotonic(), self._incumbent.check_seconds)
+            if left <= 0 or traversal.stopped is not None:
+                continue
+            free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
+            verdict = oracle.check(free, left)
+            traversal.effort += verdict.effort
+            if verdict.violated:
+                del traversal.undecided[feature]
+                traversal.violated[feature] = verdict
+
+
+def _points_first(walk: Walk) -> None:
+    """Take the counterfactuals that known points give, as they cost least; then gallop."""
+    for feature, verdict in walk.flipped().items():
+        walk.settle([feature], verdict)
+    galloping(walk)

@@ -1,0 +1,113 @@
+"""Primal heuristics: cheaper sets near the incumbent, a local minimum, or a relaxation's optimum.
+
+A proposal is a whole set of a given cost that survives every perturbation known
+(:mod:`.round_and_swap`). The adversary attacks it; perturbations that it does not survive are
+remembered, and the next proposal survives them. A set counts once the check proves it. Costs are
+searched by bisection between the bound and the incumbent.
+"""
+
+import time
+
+import numpy as np
+
+from milp_verix.global_search.heuristics.continuous_descent import local_minimum
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.heuristics.round_and_swap import RoundAndSwap
+from milp_verix.global_search.search_limits import SearchLimits
+from verix_encodings.arrays import FloatArray
+
+
+class Proposals:
+    """Looks for cheaper explanations until ``deadline``; ``seconds`` counts the time it took.
+
+    ``deciding`` are the perturbations that the last local minimum just survives, shape (d, k).
+    """
+
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
+        self._incumbent, self._limits, self._deadline = incumbent, limits, deadline
+        self._started = time.monotonic()
+        self._failures = 0
+        # the dearest cost that no proposal reached, and the incumbent's cost then
+        self._failed, self._cost = -np.inf, incumbent.cost
+        self.seconds = 0.0
+        self.deciding = np.zeros((incumbent.perturbations.centre.size, 0))
+
+    def improve(self, selection: FloatArray, bound: float) -> None:
+        """Look for a cheaper explanation near ``selection``, if that had less than its time.
+
+        ``bound`` is proven for the cost of every explanation. The more proposals fail, the less
+        time they get.
+        """
+        limits, now = self._limits, time.monotonic()
+        share = limits.proposal_share / (1.0 + self._failures / limits.many_failures)
+        if not limits.uses("proposals") or self.seconds > share * (now - self._started):
+            return
+        try:
+            while bound < self._incumbent.cost and self._bisect(selection, bound, self._deadline):
+                pass
+        finally:
+            self.seconds += time.monotonic() - now
+
+    def descend(self, deadline: float) -> None:
+        """Look for cheaper explanations near the local minimum that is near the incumbent."""
+        incumbent, adversary = self._incumbent, self._incumbent.adversary
+        objective = incumbent.objective
+        while time.monotonic() < deadline:
+            least = local_minimum(incumbent, self._limits, deadline)
+            if least is None:
+                return
+            self.deciding = adversary.just_survived(least)
+            bound = objective.attainable(float(objective.costs @ least))
+            before = incumbent.cost, self._failed
+            while bound < incumbent.cost and self._bisect(least, bound, deadline):
+                pass
+            if (incumbent.cost, self._failed) == before:
+                return
+
+    def _bisect(self, selection: FloatArray, bound: float, deadline: float) -> bool:
+        """Propose sets halfway between the incumbent and the dearest failure, or the bound.
+
+        Where no cost is left between, the dearest is tried again: more is known by then. Returns
+        whether a proposal is the incumbent now.
+        """
+        incumbent = self._incumbent
+        if incumbent.cost < self._cost:
+            self._failures = 0
+        self._cost = incumbent.cost
+        least = 1.0 if incumbent.objective.whole else 0.01 * max(incumbent.cost - bound, 0.0)
+        dearest = incumbent.cost - least
+        if dearest < bound:
+            return False
+        low = max(self._failed, bound - least)
+        again = dearest - low < least / 2.0
+        half = np.floor((incumbent.cost - low) / 2.0 / least) * least
+        cost = dearest if again else min(low + half, dearest)
+        for start in (incumbent.selection, selection):
+            if self._propose(start, cost, deadline):
+                if again:
+                    self._failed = -np.inf
+                return True
+        self._failed = max(self._failed, cost)
+        self._failures += 1
+        return False
+
+    def _propose(self, selection: FloatArray, cost: float, deadline: float) -> bool:
+        """Propose sets of at most ``cost`` until one is proven; return whether one was."""
+        incumbent, adversary = self._incumbent, self._incumbent.adversary
+        for _ in range(self._limits.proposals):
+            if time.monotonic() >= deadline:
+                return False
+            chosen = RoundAndSwap(
+                incumbent.perturbations, incumbent.objective, adversary.newest, cost, self._limits
+            ).propose(selection)
+            if chosen is None:
+                return False
+            selection = chosen.astype(np.float64)
+            deltas, values = adversary.attack(selection)
+            if np.any(values > 0):
+                adversary.remember(deltas[:, values > 0])
+                continue
+            decision = incumbent.decide(chosen, deadline)
+            if decision.delta is None:
+                return decision.holds
+        return False

@@ -1,0 +1,139 @@
+"""Optimality-based bound tightening (OBBT) of scenarios, over the sets cheaper than a limit.
+
+Dropping constraints relaxes the program, so a bound proven over some constraints holds for all.
+Each scenario is bounded layer by layer over a small program: a core of constraints and itself. The
+scenarios before it, and its own earlier layers, have their new bounds already. Every bound rests
+on row duals alone.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from milp_verix.solvers import SolveStatus
+from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.phase.warm_lp import WarmLp
+from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.models.constraints import Constraint, Scenario, row_error
+from verix_encodings.models.scenario import ScenarioProgram
+from verix_encodings.program.program import Expressions
+from verix_encodings.proofs.safe_bound import SafeBound
+
+_LEAST = 1e-7
+"""A neuron keeps both signs by so much, so that programs with new bounds have equal columns."""
+
+_NEAR = 0.05
+"""A bound is not asked for where a known point comes so near, as a share of the range."""
+
+
+def unstable(known: Interval) -> BoolArray:
+    """Return which neurons may have both signs by the bounds ``known``."""
+    return (known.lower < -_LEAST) & (known.upper > _LEAST)
+
+
+def tightened(
+    constraints: Sequence[Constraint],
+    core: Collection[int],
+    which: Iterable[int],
+    grown: Callable[[Sequence[Constraint]], ScenarioProgram],
+    lp: WarmLp,
+    *,
+    deadline: float,
+) -> list[Constraint]:
+    """Return ``constraints`` with bounds that hold wherever all of them are satisfied.
+
+    ``which`` are the numbers of the scenarios to tighten, ``core`` those of the constraints that
+    every bound may rest on; scenarios in both come first. ``grown`` makes a program, which is
+    loaded into ``lp``. Bounds for which no time is left by ``deadline`` stay as they are.
+    """
+    # a larger error than that of a program's own constraints is one, too
+    error = row_error(constraints)
+    tight, first = list(constraints), sorted(core)
+    whole: ScenarioProgram | None = None
+    for number in sorted(which, key=lambda number: number not in core):
+        scenario = tight[number]
+        if not isinstance(scenario, Scenario):
+            continue
+        open_ = [v for v in scenario.arguments if unstable(scenario.bounds[v]).any()]
+        if not open_:
+            continue
+        if number in core:
+            base = grown([tight[other] for other in first if other != number])
+        else:
+            base = whole = whole or grown([tight[other] for other in first])
+        for value in open_:
+            growing = base.followed_by(scenario)
+            expressions = dict(growing.arguments[-1])[value]
+            bounds = list(scenario.bounds)
+            bounds[value] = _enclosed(
+                growing, expressions, bounds[value], lp, row_error=error, deadline=deadline
+            )
+            scenario = replace(scenario, bounds=tuple(bounds))
+        tight[number] = scenario
+    return tight
+
+
+def _enclosed(
+    growing: ScenarioProgram,
+    z: Expressions,
+    known: Interval,
+    lp: WarmLp,
+    *,
+    row_error: float,
+    deadline: float,
+) -> Interval:
+    """Minimise and maximise those of ``z`` that may have both signs by the bounds ``known``."""
+    program = growing.build()
+    lp.load(program)
+    lp.set_bounds(program.column_lower, program.column_upper)
+    safe = SafeBound(program)
+    lower, upper = known.lower.copy(), known.upper.copy()
+    # where a known point is near an end there is nothing to gain
+    low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
+    for i in np.flatnonzero(unstable(known)).tolist():
+        row, constant = z.row(i, program.columns)
+        near = _NEAR * (upper[i] - lower[i])
+        for sign in (1.0, -1.0):
+            reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
+            if reached or time.monotonic() >= deadline:
+                continue
+            # the expression is off by no more than a row
+            bound, point = proven_least(
+                lp, safe, sign * row, sign * constant, row_error, off=row_error, deadline=deadline
+            )
+            if point is not None:
+                there = z.at(point)
+                low, high = np.minimum(low, there), np.maximum(high, there)
+            if sign > 0:
+                lower[i] = max(lower[i], min(bound, -_LEAST))
+            else:
+                upper[i] = min(upper[i], max(-bound, _LEAST))
+    return Interval(lower, upper)
+
+
+def proven_least(
+    lp: WarmLp,
+    safe: SafeBound,
+    cost: FloatArray,
+    constant: float,
+    row_error: float,
+    *,
+    off: float,
+    deadline: float,
+) -> tuple[float, FloatArray | None]:
+    """Minimise ``cost·v + constant``, an expression that may itself be ``off`` by so much.
+
+    Returns a bound that rests on row duals alone, and the LP's optimum; -inf and None where it is
+    not solved, by ``deadline`` or at all. ``lp`` holds the program of ``safe``, whose rows are off
+    by ``row_error`` at most.
+    """
+    lp.set_cost(cost)
+    with deferred_interrupt() as interrupt:
+        result = lp.solve(np.inf, deadline, interrupt)
+    if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
+        return -np.inf, None
+    bound = safe.lower(cost, result.multipliers, row_error)
+    return bound + (constant - off - 1e-12 * abs(constant)), result.point

@@ -1,0 +1,115 @@
+"""The numbers and switches that steer the search for a minimum, in one place.
+
+No number here decides whether a bound or an explanation is right: they share out time and work.
+"""
+
+from dataclasses import dataclass
+
+from milp_verix.errors import InputError
+
+TECHNIQUES = {
+    "proposals": "better explanations near optima of the relaxation",
+    "descent": "better explanations near local minima of the continuous problem",
+    "exact pricing": "the worst perturbation by programs, not by gradients alone",
+    "enumeration": "nodes closed by refuting each set that the reduced costs leave",
+    "subtrees": "a smaller relaxation for nodes with few free features",
+    "tightening": "optimality-based bound tightening of the scenarios' neurons",
+    "reduced-cost fixing": "features fixed in a node by their reduced costs",
+    "first scenarios": "a search that begins with the scenarios of a local minimum",
+}
+"""The techniques that :class:`SearchLimits` can switch off, and their descriptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """Limits of the parts of a search; seconds are wall-clock time.
+
+    The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks; the ablation table in
+    ``benchmarks/RESULTS.md`` says how much each technique gains. ``without`` names techniques of
+    :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
+
+    Args:
+        descent_share: share of the time limit for descents before the tree begins.
+        descent_seconds: the most seconds of it.
+        final_share: share of the time limit kept for counterfactuals at the end.
+        final_seconds: the least and the most seconds of it.
+        most_final_share: the largest share of it, however short the time limit is.
+        interrupt_seconds: seconds for counterfactuals after Ctrl-C.
+        first_tightening: nodes before the first tightening of the whole tree.
+        first_tightening_inside: nodes before the first tightening of a subtree.
+        tightening_period: nodes before the next one; it doubles each time.
+        tightening_passes: the most passes over all scenarios in one tightening.
+        tightening_gain: a further pass needs this share of the open gap as a gain.
+        restart_share: a tree restarts only if more than this share of it is open.
+        most_free: a subtree, or an enumeration, has at most so many free features.
+        share_free: a subtree has at most this share of the free features around it.
+        most_sets: the most sets that an enumeration refutes.
+        most_work: the most multiplications for all sets and one perturbation.
+        estimate_per_set: sets are listed if an estimate is at most this many times the limit.
+        pricings: nodes are priced so often before ``pricing_period`` counts.
+        pricing_period: later, every so-many-th visit prices.
+        pricing_share: share of the time for exact pricing.
+        first_pricing_seconds: seconds for it at the start.
+        least_harm: a scenario must do this share of the largest harm so far.
+        most_first: more scenarios of a local minimum than this are too many to begin with.
+        newest: perturbations kept for attacks.
+        climbs: gradient climbs for each margin.
+        climbs_before_check: gradient climbs before a set is checked.
+        just_survived: a margin above minus this, in logits, counts as just survived.
+        proposal_share: share of the time for proposals.
+        many_failures: after so many failures their share is halved.
+        proposals: the most proposals at one cost.
+        swaps: the most swaps of a proposal.
+        swap_candidates: features considered for a swap, each way.
+        program_features: features that a small program chooses whole.
+        program_seconds: its time limit.
+        kinks: rows beyond a kink that a descent may add.
+    """
+
+    descent_share: float = 0.1
+    descent_seconds: float = 4.0
+    final_share: float = 0.025
+    final_seconds: tuple[float, float] = (1.0, 5.0)
+    most_final_share: float = 0.25
+    interrupt_seconds: float = 1.0
+    first_tightening: int = 2
+    first_tightening_inside: int = 20
+    tightening_period: int = 60
+    tightening_passes: int = 5
+    tightening_gain: float = 0.1
+    restart_share: float = 0.5
+    most_free: int = 200
+    share_free: float = 0.5
+    most_sets: int = 200_000
+    most_work: float = 2e8
+    estimate_per_set: float = 20.0
+    pricings: int = 2
+    pricing_period: int = 4
+    pricing_share: float = 0.25
+    first_pricing_seconds: float = 2.0
+    least_harm: float = 1e-3
+    most_first: int = 12
+    newest: int = 300
+    climbs: int = 3
+    climbs_before_check: int = 16
+    just_survived: float = 1e-4
+    proposal_share: float = 0.15
+    many_failures: int = 50
+    proposals: int = 20
+    swaps: int = 60
+    swap_candidates: int = 60
+    program_features: int = 60
+    program_seconds: float = 0.2
+    kinks: int = 10
+    without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.without - TECHNIQUES.keys())
+        if unknown:
+            raise InputError(
+                f"unknown technique {unknown[0]!r}; choose from {', '.join(sorted(TECHNIQUES))}"
+            )
+
+    def uses(self, technique: str) -> bool:
+        """Return whether a technique of :data:`TECHNIQUES` is on."""
+        return technique not in self.without
