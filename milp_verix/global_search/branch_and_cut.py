@@ -130,8 +130,7 @@ class BranchAndCut:
         # the node is active before it is no longer open, whenever Ctrl-C comes
         self._active = node = self._open[0]
         heapq.heappop(self._open)
-        replacements = self._tightened(node, deadline) or self._replacements(node, deadline)
-        for replacement in replacements:
+        for replacement in self._tightened(node, deadline) or self._replacements(node, deadline):
             heapq.heappush(self._open, replacement)
         self._active = None
 
@@ -144,27 +143,38 @@ class BranchAndCut:
         if solution.late:
             return [node]
         node = replace(node, bound=max(node.bound, self._attainable(solution.bound)))
-        selection = solution.selection
         if node.bound >= cutoff:
             return self._close(node.bound)
-        if selection is None:
+        if solution.selection is None:
             # numerical trouble: smaller boxes have less of it
             return self._branch(node, relaxation.any_free(node.fixings), solution)
-        violated = relaxation.pool.violated(selection)
+        return self._examined(node, solution, deadline)
+
+    def _examined(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
+        """Cut, close, restrict or branch: the first of these steps that applies to ``solution``."""
+        assert solution.selection is not None
+        relaxation = node.subtree.relaxation
+        violated = relaxation.pool.violated(solution.selection)
         if missing := [number for number in violated if number not in relaxation.held]:
             relaxation.hold(missing[:1], deadline)
             return [node]
-        self._proposals.improve(selection, self.bound)
+        self._proposals.improve(solution.selection, self.bound)
         restriction = relaxation.restriction_by(node.fixings, solution.fixings)
-        if self._enumerated(solution, restriction):
+        if self._refuted(solution, restriction):
             return []
-        if (smaller := self._restricted(node, solution, restriction)) is not None:
-            return smaller
+        if (inside := self._restricted(node, solution, restriction)) is not None:
+            return inside
         phase = relaxation.worst_phase(solution, node.fixings) if violated else None
         if phase is not None:
             return self._branch(node, phase, solution)
-        node = replace(node, pricings=node.pricings + 1)
-        if scenarios := self._separator.separate(selection, node.pricings - 1):
+        return self._priced(node, solution, deadline)
+
+    def _priced(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
+        """Cut off an optimum that survives every known scenario, or branch on a feature."""
+        assert solution.selection is not None
+        relaxation, pricings = node.subtree.relaxation, node.pricings
+        node = replace(node, pricings=pricings + 1)
+        if scenarios := self._separator.separate(solution.selection, pricings):
             relaxation.extend(scenarios, deadline)
             return [node]
         if node.bound >= self._incumbent.cutoff or solution.whole:
@@ -175,24 +185,24 @@ class BranchAndCut:
         """Return both children of a node; none where there is no column to branch on."""
         if column is None:
             return self._close(node.bound)
-        if solution.fixings[0].size:
-            self._rely_on_cutoff()
-        columns, values = node.fixings
         further, at = solution.fixings
-        columns = np.concatenate([columns, further, [column]])
+        if further.size:
+            self._rely_on_cutoff()
+        columns = np.concatenate([node.fixings[0], further, [column]])
+        values = np.concatenate([node.fixings[1], at])
         number, height = 2 * self._root.nodes, node.height - 1
         return [
             replace(
                 node,
                 height=height,
                 number=number + int(end),
-                fixings=(columns, np.concatenate([values, at, [end]])),
+                fixings=(columns, np.append(values, end)),
             )
             for end in (0.0, 1.0)
         ]
 
-    def _enumerated(self, solution: NodeSolution, restriction: Restriction) -> bool:
-        """Close a node by refuting each of its sets, where these are few; return whether it is."""
+    def _refuted(self, solution: NodeSolution, restriction: Restriction) -> bool:
+        """Refute each set of a node, where these are few; return whether that closes the node."""
         if solution.selection is None or solution.reduced_costs is None:
             return False
         remainder = NodeRemainder(
@@ -213,14 +223,13 @@ class BranchAndCut:
         self, node: Node, solution: NodeSolution, restriction: Restriction
     ) -> list[Node] | None:
         """Give a node a relaxation of its own where few features are free; None where many are."""
-        limits, subtree = self._limits, node.subtree
-        relaxation, free = subtree.relaxation, restriction.free.size
-        most = min(limits.most_free, limits.share_free * relaxation.free.size)
+        limits, subtree, free = self._limits, node.subtree, restriction.free.size
+        most = min(limits.most_free, limits.share_free * subtree.relaxation.free.size)
         if not 0 < free <= most or not limits.uses("subtrees"):
             return None
         if solution.fixings[0].size:
             self._rely_on_cutoff()
-        smaller = relaxation.restricted(restriction, node.fixings, solution)
+        smaller = subtree.relaxation.restricted(restriction, node.fixings, solution)
         if smaller is None:
             self._rely_on_cutoff()
             return []

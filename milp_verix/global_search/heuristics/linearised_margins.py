@@ -46,7 +46,7 @@ class LinearMargins:
 def linear_margins(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> LinearMargins:
-    """Return the largest margins under ``deltas``, shape (d, N), at ``selection``, largest first."""
+    """Return the largest margins under ``deltas``, (d, N), at ``selection``, largest first."""
     margins = perturbations.margins
     weight = perturbations.weight(selection)
     inputs = perturbations.centre[:, None] + weight[:, None] * deltas
