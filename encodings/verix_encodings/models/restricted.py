@@ -10,7 +10,7 @@ are smaller. A neuron whose phase is fixed keeps half of its range: by a bound i
 by a row if it is inactive, since it has no column then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,8 +21,6 @@ from verix_encodings.models.constraints import (
     Constraint,
     CostLimit,
     Cover,
-    PairedRelus,
-    Precedence,
     Scenario,
 )
 from verix_encodings.models.scenario import PhaseTable
@@ -104,32 +102,8 @@ def reduced(
         return [] if idle else [scenario]
     if isinstance(constraint, Cover):
         return _reduced_cover(constraint, restriction)
-    if isinstance(constraint, Precedence):
-        before, after = (
-            restriction.position[constraint.before],
-            restriction.position[constraint.after],
-        )
-        both = (before >= 0) & (after >= 0)
-        return [Precedence(before[both], after[both])]
-    if isinstance(constraint, PairedRelus):
-        # features do not occur in it, and its scenarios may be gone: see kept_pairs
-        return []
     spent = float(constraint.costs[restriction.fixed_in].sum())
     return [CostLimit(constraint.costs[restriction.free], constraint.limit - spent)]
-
-
-def kept_pairs(constraints: Sequence[Constraint], place: Mapping[int, int]) -> list[PairedRelus]:
-    """Return the paired ReLUs whose scenarios both remain, with the new numbers of these.
-
-    ``place`` has the new number of each remaining constraint. Their ranges still hold.
-    """
-    return [
-        replace(constraint, of=place[constraint.of], beside=place[constraint.beside])
-        for constraint in constraints
-        if isinstance(constraint, PairedRelus)
-        and constraint.of in place
-        and constraint.beside in place
-    ]
 
 
 def _reduced_cover(constraint: Cover, restriction: Restriction) -> list[Constraint] | None:

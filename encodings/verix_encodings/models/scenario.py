@@ -22,15 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.blocks.paired_relu import couple, relu_columns
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.bounds.interval import BoundMethod, Interval
 from verix_encodings.models.constraints import (
     Constraint,
     CostLimit,
     Cover,
-    PairedRelus,
-    Precedence,
     Scenario,
 )
 from verix_encodings.models.encode import encode_values
@@ -84,17 +81,14 @@ def make_scenario(
 class PhaseTable(NamedTuple):
     """The phases of ReLUs in a program of scenarios: columns, and where they belong.
 
-    ``constraint`` is the number of the scenario among the constraints, ``node`` the number of the
-    ReLU in its network, ``neuron`` the number in the layer; ``argument`` and ``activation`` are
-    columns, too.
+    ``phase`` are the columns. ``constraint`` is the number of the scenario among the constraints,
+    ``node`` that of the ReLU in its network, ``neuron`` that in the layer.
     """
 
     phase: IntArray
     constraint: IntArray
     node: IntArray
     neuron: IntArray
-    argument: IntArray
-    activation: IntArray
 
 
 class ScenarioProgram:
@@ -111,7 +105,7 @@ class ScenarioProgram:
         self._constraints: list[Constraint] = []
         self.arguments: list[list[tuple[int, Expressions]]] = []
         self._rows: list[int] = []
-        # what there is of constraints that a table was asked of
+        # the phases of the first constraints, once a table was asked for
         self._phases: list[list[list[IntArray]]] = []
         numbers = np.arange(lower.size)
         self.columns = self._builder.add_columns("A", numbers, lower, upper, integer=True)
@@ -124,7 +118,7 @@ class ScenarioProgram:
         return np.repeat(np.arange(len(self._constraints)), np.diff([0, *self._rows]))
 
     def add(self, constraint: Constraint) -> None:
-        """Add a scenario, a cover, a budget, an order or paired ReLUs."""
+        """Add a scenario, a cover or a limit on the cost."""
         self._add(constraint)
         self._rows.append(self._builder.rows)
 
@@ -144,26 +138,12 @@ class ScenarioProgram:
         self.arguments.append(taken)
         if isinstance(constraint, CostLimit):
             row = [(sp.csr_array(constraint.costs[None, :]), chosen)]
-            builder.add_rows("budget", np.array([number]), row, -np.inf, constraint.limit)
+            builder.add_rows("cost_limit", np.array([number]), row, -np.inf, constraint.limit)
             return
         if isinstance(constraint, Cover):
             ones = sp.csr_array(np.ones((1, constraint.features.size)))
             terms = [(ones, chosen[constraint.features])]
             builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
-            return
-        if isinstance(constraint, Precedence):
-            ones = sp.eye_array(constraint.before.size, format="csr")
-            terms = [(ones, chosen[constraint.before]), (-ones, chosen[constraint.after])]
-            builder.add_rows(
-                f"order_{number}", np.arange(constraint.before.size), terms, 0.0, np.inf
-            )
-            return
-        if isinstance(constraint, PairedRelus):
-            both = [
-                f"{scenario}_{constraint.node}" for scenario in (constraint.of, constraint.beside)
-            ]
-            one, other = (relu_columns(builder, label, constraint.neurons) for label in both)
-            couple(builder, str(number), constraint.neurons, (one, other), constraint.apart)
             return
         network = constraint.network
         sources = iter(constraint.arguments)
@@ -186,7 +166,7 @@ class ScenarioProgram:
             builder.add_rows(
                 f"inactive_{prefix}{value}", neurons, row, -np.inf, -z.constant[neurons]
             )
-        # where no choice of features lets a margin reach zero there is nothing to ask
+        # a margin that no choice of features lets reach zero needs no row
         open_ = np.flatnonzero(constraint.bounds[-1].upper > 0)
         limits = SLACK - output.constant[open_]
         terms = [(output.matrix[open_, :], output.columns)]
@@ -200,20 +180,19 @@ class ScenarioProgram:
         """Return the phases of the ReLUs, in the order of their columns."""
         for number in range(len(self._phases), len(self._constraints)):
             self._phases.append(self._phases_of(number))
-        nothing = [np.zeros(0, dtype=np.intp)] * 6
+        nothing = [np.zeros(0, dtype=np.intp)] * 4
         found = [phases for constraint in self._phases for phases in constraint]
         return PhaseTable(*(np.concatenate(c) for c in zip(nothing, *found, strict=True)))
 
     def _phases_of(self, number: int) -> list[list[IntArray]]:
-        """Return the table's entries for the constraint ``number``: a list for each ReLU."""
+        """Return the phases of one constraint: the table's columns for each of its ReLUs."""
         constraint, found = self._constraints[number], []
         for index, node in enumerate(
             constraint.network.nodes if isinstance(constraint, Scenario) else ()
         ):
             if isinstance(node, Relu):
                 label = f"{number}_{index}"
-                neurons, _ = self._builder.column_blocks[f"d_{label}"]
-                z, a, d = relu_columns(self._builder, label, neurons)
+                neurons, first = self._builder.column_blocks[f"d_{label}"]
                 belongs = np.full(neurons.size, number), np.full(neurons.size, index)
-                found.append([d, *belongs, neurons, z, a])
+                found.append([first + np.arange(neurons.size), *belongs, neurons])
         return found

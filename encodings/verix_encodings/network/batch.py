@@ -53,20 +53,9 @@ def batch_gradients(
 
     ``values`` are those of :func:`batch_values`; ``outputs`` has shape (N,).
     """
-    return batch_slopes(network, values, outputs)[0]
-
-
-def batch_slopes(
-    network: Network, values: Sequence[FloatArray], outputs: IntArray, first: int = 0
-) -> list[FloatArray]:
-    """Return the gradient of output ``outputs[n]`` in every value at input ``n``.
-
-    There is one array for each of ``values``, of its shape (size, N); arrays before the value
-    ``first`` are incomplete.
-    """
     slopes = [np.zeros_like(value) for value in values]
     slopes[-1][outputs, np.arange(outputs.size)] = 1.0
-    for value in range(len(network.nodes), first, -1):
+    for value in range(len(network.nodes), 0, -1):
         node, slope = network.nodes[value - 1], slopes[value]
         if isinstance(node, Affine):
             for source, matrix in node.terms:
@@ -80,7 +69,7 @@ def batch_slopes(
             np.add.at(slopes[node.source], (node.indices[largest], np.arange(outputs.size)), slope)
         else:
             slopes[node.source] += slope * node.function.slope(z)
-    return slopes
+    return slopes[0]
 
 
 def _first_largest(node: Max, entries: FloatArray, largest: FloatArray) -> IntArray:

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix, relative_error
+from verix_encodings.arrays import FloatArray, Matrix, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
@@ -122,38 +122,6 @@ class SafeBound:
             low, high = np.where(reduced, low, 0.0), np.where(reduced, high, 0.0)
         return self._least(y, reduced, (low, high), reach, row_error), reduced
 
-    def surrogate(
-        self,
-        multipliers: FloatArray,
-        columns: IntArray,
-        row_error: float,
-        ends: tuple[FloatArray, FloatArray],
-    ) -> tuple[FloatArray, float]:
-        """Return ``g`` and ``h`` with ``g·v_J + h ≤ 0`` wherever all rows with multipliers hold.
-
-        ``columns`` are ``J``, which are 0 or 1 there; all others lie between ``ends``, and count
-        with the end that weakens the row most: with ``d = −Aᵀy``,
-
-            0 = y·(A v) + d·v
-              ≥ Σ_i min(y_i r⁻_i, y_i r⁺_i) + d_J·v_J + Σ_{j∉J} min(d_j l_j, d_j u_j)
-
-        ``row_error`` widens every row on both sides; the rounding of ``g·v_J + h``, summed in any
-        order, is accounted for. ``g`` is zero and ``h`` is -inf where a sum overflows, or where an
-        end is infinite.
-        """
-        y = self.usable(multipliers)
-        if not self._bounded:
-            return np.zeros(columns.size), -np.inf
-        reach = float(np.abs(y) @ self._row_reach)
-        reduced = -(self._transposed @ y)
-        g = reduced[columns]
-        reduced[columns] = 0.0
-        # one sum is the constant, the other that which it is a part of
-        further = float(np.abs(g).sum())
-        h = self._least(y, reduced, ends, reach, row_error, further=further, sums=2)
-        # sums of g may have overflowed, too
-        return (g if h > -np.inf else np.zeros(columns.size)), h
-
     def _least(
         self,
         y: FloatArray,
@@ -161,15 +129,11 @@ class SafeBound:
         ends: tuple[FloatArray, FloatArray],
         reach: float,
         row_error: float,
-        *,
-        further: float = 0.0,
-        sums: int = 1,
     ) -> float:
-        """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less all rounding.
+        """Return ``Σ_i min(y_i r⁻_i, y_i r⁺_i) + Σ_j min(d_j l_j, d_j u_j)``, less its rounding.
 
-        The sides that ``y`` needs are finite; ``l`` and ``u`` are ``ends``. ``γ reach`` bounds the
-        errors of ``d`` times their factors, summed. The rounding of ``sums`` such sums is counted,
-        with further terms in them whose sizes sum to ``further``.
+        The sides that ``y`` needs are finite; ``l`` and ``u`` are ``ends``. ``d``, times the
+        columns that it multiplies, is off by ``γ reach`` at most.
         """
         program, size = self.program, np.abs(y)
         low_side, high_side, _, _ = self._sides
@@ -177,10 +141,9 @@ class SafeBound:
         at_low, at_high = d * ends[0], d * ends[1]
         least = float(y @ side + np.minimum(at_low, at_high).sum())
         total = float(size @ np.abs(side) + np.maximum(np.abs(at_low), np.abs(at_high)).sum())
-        total += further
         terms = program.rows + program.columns
         reduced_error = relative_error(program.rows + 1) * reach
-        lost = sums * relative_error(terms) * (total + reduced_error) + reduced_error
+        lost = relative_error(terms) * (total + reduced_error) + reduced_error
         lost += row_error * float(size.sum()) + _TINY * terms
         proven = float(least - lost * (1 + 1e-9))
         return proven if proven > -np.inf else -np.inf

@@ -29,7 +29,7 @@ from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpCount, LpResult, WarmLp
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.crown import crown_bounds
-from verix_encodings.models.constraints import Constraint, CostLimit, Precedence, Scenario
+from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
 from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
@@ -215,8 +215,7 @@ class Relaxation:
             rows = np.flatnonzero(np.abs(result.multipliers) > _BINDS)
             active |= set(self._now.constraint_of_rows[rows].tolist())
         for number, constraint in enumerate(self._constraints):
-            inactive = isinstance(constraint, Scenario) and constraint.inactive
-            if inactive or isinstance(constraint, Precedence):
+            if isinstance(constraint, Scenario) and constraint.inactive:
                 active.add(number)
         return active - {0}
 
