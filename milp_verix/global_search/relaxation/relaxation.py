@@ -285,7 +285,8 @@ class Relaxation:
         shares = np.clip(result.point[: self.free.size], 0.0, 1.0)
         nearest = np.round(shares)
         shares = np.where(np.abs(shares - nearest) <= _WHOLE, nearest, shares)
-        fixed = reduced_cost_fixings(reduced_costs, shares, fixings[0], cutoff - bound)
+        slack = cutoff - bound if self._limits.uses("reduced-cost fixing") else np.inf
+        fixed = reduced_cost_fixings(reduced_costs, shares, fixings[0], slack)
         selection = self._restriction.full_selection(shares)
         of_all = None
         if reduced_costs is not None:
