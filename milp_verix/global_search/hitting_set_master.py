@@ -18,7 +18,7 @@ import numpy as np
 from milp_verix.duality.hitting_set import propose
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.records.explanation import SearchEffort
+from milp_verix.records.statistics import SearchEffort
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 

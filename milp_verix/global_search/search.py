@@ -19,7 +19,8 @@ from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective
-from milp_verix.records.explanation import Explanation, SearchEffort, Statistics
+from milp_verix.records.statistics import SearchEffort, Statistics
+from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.models.constraints import Constraint
 
