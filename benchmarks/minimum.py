@@ -3,9 +3,12 @@
     python benchmarks/minimum.py MODEL IMAGES --indices 0:100 --epsilon 0.05 --time-limit 60
     python benchmarks/minimum.py digits --hidden 16 16,16 --indices 0:50 --epsilon 0.1 0.2
 
+    python benchmarks/minimum.py MODEL IMAGES --indices 0:100 --epsilon 0.05 --without all
+
 ``digits`` trains networks on scikit-learn's digits, one for each of ``--hidden``, and takes the
 test images (``pip install 'milp-verix[train]'``). Solvers take turns on each image; ``--orders``
-adds the sizes of local explanations. Exits with 1 where proofs contradict each other.
+adds the sizes of local explanations. ``--without`` switches techniques of the search off, one
+run for each, after a run with all of them: an ablation. Exits with 1 where proofs contradict each other.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -24,6 +28,7 @@ from tables import ROOT, Table, write
 
 import milp_verix
 from milp_verix import Explanation, OnnxNetwork
+from milp_verix.global_search.search_limits import TECHNIQUES, SearchLimits
 
 Images = Sequence[tuple[int, NDArray[Any]]]
 
@@ -79,24 +84,36 @@ def main() -> int:
     options.add_argument("--master", default="auto")
     options.add_argument("--orders", type=names, default="", help="orders of local explanations")
     options.add_argument("--time-limit", type=float, default=60.0)
+    options.add_argument(
+        "--without",
+        nargs="+",
+        default=[],
+        choices=[*TECHNIQUES, "all"],
+        metavar="NAME",
+        help=f"techniques to switch off one by one, or all: {', '.join(TECHNIQUES)}",
+    )
     arguments = parsed(options)
 
     summary = Table(
-        "network | ε | solver | images | robust | median size | largest | proven "
-        "| median seconds | most | proven in 10 s | largest gap",
-        words=3,
+        "network | ε | solver | without | images | robust | median size | largest | proven "
+        "| median seconds | most | total | nodes | proven in 10 s | largest gap",
+        words=4,
         quiet=True,
     )
     tables: list[object] = [summary]
     contradictions = 0
+    switches = TECHNIQUES if "all" in arguments.without else arguments.without
     for name, network, images in cases(arguments):
-        for epsilon in arguments.epsilon:
-            print(f"{name}, ε = {epsilon:g}\n")
-            runs, by_image = search(network, images, epsilon, arguments)
+        for epsilon, without in product(arguments.epsilon, ["", *switches]):
+            print(f"{name}, ε = {epsilon:g}, without {without or 'nothing'}\n")
+            limits = SearchLimits(without=frozenset(filter(None, [without])))
+            runs, by_image = search(network, images, epsilon, arguments, limits)
             for solver in arguments.solvers:
                 minima = [run.minima[solver] for run in runs]
-                summary.add(name, f"{epsilon:g}", solver, *summed(minima))
+                summary.add(name, f"{epsilon:g}", solver, without or "–", *summed(minima))
             contradictions += sum(run.contradicts for run in runs)
+            if without:
+                continue
             if arguments.orders:
                 tables += [excess(runs, arguments.orders), by_image]
             elif arguments.model != "digits":
@@ -108,7 +125,11 @@ def main() -> int:
 
 
 def search(
-    network: OnnxNetwork, images: Images, epsilon: float, arguments: argparse.Namespace
+    network: OnnxNetwork,
+    images: Images,
+    epsilon: float,
+    arguments: argparse.Namespace,
+    limits: SearchLimits,
 ) -> tuple[list[Searched], Table]:
     """Prove the minimum of each image by each solver; return what was found, and its table."""
     head = ["image", "solver", "size", "lower bound", "proven", "seconds", *arguments.orders]
@@ -128,6 +149,7 @@ def search(
                 solver=solver,
                 master=arguments.master,
                 time_limit=arguments.time_limit,
+                limits=limits,
                 **common,
             )
             proven = "yes" if found.proven else "no"
@@ -142,6 +164,7 @@ def search(
 def summed(minima: Sequence[Explanation]) -> tuple[object, ...]:
     """Return the cells of a summary: how many are proven, how soon, and how open others are."""
     seconds = [found.statistics.seconds for found in minima]
+    efforts = [found.statistics.search for found in minima]
     soon = sum(found.proven and found.statistics.seconds <= 10 for found in minima)
     gaps = [100 * (found.gap or 0) / found.size for found in minima if not found.proven]
     return (
@@ -149,7 +172,8 @@ def summed(minima: Sequence[Explanation]) -> tuple[object, ...]:
         f"{median(found.size for found in minima):g}",
         max(found.size for found in minima),
         sum(found.proven for found in minima),
-        *(f"{median(seconds):.2f}", f"{max(seconds):.2f}"),
+        *(f"{median(seconds):.2f}", f"{max(seconds):.2f}", f"{sum(seconds):.0f}"),
+        sum(effort.nodes for effort in efforts if effort is not None),
         soon,
         f"{max(gaps, default=0.0):.1f} %",
     )

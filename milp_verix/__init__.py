@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from milp_verix.global_search.minimum import minimum
     from milp_verix.global_search.search import MinimumProgress
+    from milp_verix.global_search.search_limits import SearchLimits
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
@@ -64,6 +65,7 @@ __all__ = [
     "OnnxNetwork",
     "Progress",
     "Run",
+    "SearchLimits",
     "SolverError",
     "SolverUnavailableError",
     "Tolerances",
@@ -89,6 +91,7 @@ _HOMES = {
     "SolverUnavailableError UnsupportedOperatorError",
     "global_search.minimum": "minimum",
     "global_search.search": "MinimumProgress",
+    "global_search.search_limits": "SearchLimits",
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
