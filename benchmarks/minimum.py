@@ -8,7 +8,8 @@
 ``digits`` trains networks on scikit-learn's digits, one for each of ``--hidden``, and takes the
 test images (``pip install 'milp-verix[train]'``). Solvers take turns on each image; ``--orders``
 adds the sizes of local explanations. ``--without`` switches techniques of the search off, one
-run for each, after a run with all of them: an ablation. Exits with 1 where proofs contradict each other.
+run for each, after a run with all of them: an ablation. Exits with 1 where proofs contradict each
+other.
 """
 
 import argparse

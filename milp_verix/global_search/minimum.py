@@ -93,8 +93,8 @@ def minimum(
         progress: called with the first explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
             are unknown in these results.
-        limits: a :class:`~milp_verix.SearchLimits`: how the search shares out its time and work, and
-            techniques to leave out.
+        limits: a :class:`~milp_verix.SearchLimits`, which shares out time and work and may leave
+            techniques out.
     """
     request = make_request(
         network,
