@@ -1,4 +1,4 @@
-"""Scenarios, alike or not, covers and orders over a few features: the sets that satisfy them."""
+"""Scenarios and covers over a few features, and the sets that satisfy them."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -7,47 +7,36 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
-from milp_verix.global_search.separation import NodeRemainder
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.problem import make_problem
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.models.constraints import (
-    Constraint,
-    CostLimit,
-    Cover,
-    PairedRelus,
-    Precedence,
-    Scenario,
-)
+from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import ScenarioProgram, make_scenario
-from verix_encodings.network.nodes import Relu
 from verix_encodings.program.program import Program
 
 COUNT = 7
 SLACK = 1e-9
 
 
-def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> Perturbations:
+def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> PerturbationSet:
     """Return the ball around a random input of a small random network."""
     hidden = ((5,), (4, 3))[int(rng.integers(2))]
     net = dense_network(random_layers(rng, (COUNT, *hidden, 3), FLOAT), tmp_path)
     x = rng.random(COUNT).astype(np.float32)
-    return perturbations_of(make_problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
+    return perturbation_set(make_problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
 
 
-def drawn_constraints(rng: np.random.Generator, p: Perturbations) -> list[Constraint]:
-    """Return four scenarios at corners of the ball, a cover somewhere among them, and an order."""
+def drawn_constraints(rng: np.random.Generator, p: PerturbationSet) -> list[Constraint]:
+    """Return four scenarios at corners of the ball, and a cover somewhere among them."""
     ends = [np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper) for _ in range(4)]
     constraints: list[Constraint] = [
         make_scenario(p.margins, p.centre, delta, p.feature_of, features=COUNT, method=crown_bounds)
         for delta in ends
     ]
-    order = rng.permutation(COUNT)
-    constraints.insert(int(rng.integers(5)), Cover(order[:3]))
-    constraints.append(Precedence(order[2:3], order[3:4]))
+    constraints.insert(int(rng.integers(5)), Cover(rng.permutation(COUNT)[:3]))
     return constraints
 
 
@@ -57,10 +46,7 @@ def allows(constraint: Constraint, taken: FloatArray) -> bool:
         return bool(np.max(constraint.network.evaluate(taken)) <= 0)
     if isinstance(constraint, Cover):
         return bool(taken[constraint.features].any())
-    if isinstance(constraint, Precedence):
-        return bool(np.all(taken[constraint.before] >= taken[constraint.after]))
-    # paired ReLUs follow of the others
-    return isinstance(constraint, PairedRelus) or bool(constraint.costs @ taken <= constraint.limit)
+    return bool(constraint.costs @ taken <= constraint.limit)
 
 
 def of_interest(constraints: list[Constraint], features: int = COUNT) -> list[FloatArray]:
@@ -88,44 +74,6 @@ def least_cost(program: Program, cost: FloatArray) -> float:
     return float(result.fun) if result.status == 0 else np.inf
 
 
-def similar_constraints(
-    rng: np.random.Generator, p: Perturbations, count: int = COUNT
-) -> list[Constraint]:
-    """Return a cover, and scenarios near one another."""
-    corner = np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper)
-    constraints: list[Constraint] = [Cover(rng.permutation(count)[:3])]
-    for _ in range(4):
-        less = np.where(rng.random(corner.size) < 0.4, rng.uniform(0, 1, corner.size), 1.0)
-        constraints.append(
-            make_scenario(
-                p.margins,
-                p.centre,
-                corner * less,
-                p.feature_of,
-                features=count,
-                method=crown_bounds,
-            )
-        )
-    return constraints
-
-
-def drawn_similar(
-    seed: int, tmp_path: Path
-) -> tuple[list[Constraint], np.random.Generator, Perturbations]:
-    rng = np.random.default_rng([seed, 41])
-    p = drawn_perturbations(rng, tmp_path)
-    limit = float(rng.integers(3, COUNT + 1))
-    return [CostLimit(np.ones(COUNT), limit), *similar_constraints(rng, p)], rng, p
-
-
-def arguments(constraint: Constraint, node: int, taken: FloatArray) -> FloatArray:
-    """Return what the ReLU ``node`` of a scenario takes at ``taken``."""
-    assert isinstance(constraint, Scenario)
-    relu = constraint.network.nodes[node]
-    assert isinstance(relu, Relu)
-    return constraint.network.values(taken)[relu.source]
-
-
 def point(program: Program, constraints: Sequence[Constraint], taken: FloatArray) -> FloatArray:
     """Return the column values that the networks of ``constraints`` have at ``taken``."""
     blocks = [np.zeros(0)]
@@ -135,7 +83,9 @@ def point(program: Program, constraints: Sequence[Constraint], taken: FloatArray
             blocks.append(taken[numbers])
             continue
         number, node = map(int, name.split("_"))
-        z = arguments(constraints[number], node, taken)[numbers]
+        scenario = constraints[number]
+        assert isinstance(scenario, Scenario)
+        z = scenario.network.values(taken)[scenario.network.nodes[node].sources[0]][numbers]
         blocks.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
     return np.concatenate(blocks)
 
@@ -146,35 +96,3 @@ def assert_inside(program: Program, point: FloatArray) -> None:
     assert np.all(reached <= program.row_upper + SLACK)
     assert np.all(point >= program.column_lower - SLACK)
     assert np.all(point <= program.column_upper + SLACK)
-
-
-def differences(
-    constraints: Sequence[Constraint], paired: PairedRelus, taken: FloatArray
-) -> FloatArray:
-    one, other = (arguments(constraints[n], paired.node, taken) for n in (paired.of, paired.beside))
-    difference: FloatArray = (one - other)[paired.neurons]
-    return difference
-
-
-def assert_apart(
-    constraints: Sequence[Constraint], found: list[PairedRelus], sets: list[FloatArray]
-) -> None:
-    for paired in found:
-        for taken in sets:
-            difference = differences(constraints, paired, taken)
-            assert np.all(difference >= paired.apart.lower - SLACK)
-            assert np.all(difference <= paired.apart.upper + SLACK)
-
-
-class Undecided:
-    """A choice that neither proves nor refutes any set."""
-
-    def try_heuristics(self, selection: FloatArray, bound: float) -> None:
-        """Find nothing better."""
-
-    def separate(self, _selection: FloatArray, _asked: int) -> list[Constraint]:
-        """Find nothing against a set."""
-        return []
-
-    def enumerate_node(self, _remainder: NodeRemainder) -> None:
-        """Leave the sets as they are."""

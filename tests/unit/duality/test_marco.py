@@ -43,7 +43,7 @@ from tests.support.installed_solvers import SLOW
 from tests.support.random_networks import as_layers, dense_network
 
 minimum_module = importlib.import_module("milp_verix.global_search.minimum")
-search_module = importlib.import_module("milp_verix.global_search.search")
+master_module = importlib.import_module("milp_verix.global_search.hitting_set_master")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
@@ -216,7 +216,7 @@ def test_an_interrupt_inside_a_check_ends_the_search(
                 raise KeyboardInterrupt
             return super().check(free)
 
-    monkeypatch.setattr(search_module, "SubsetOracle", Interrupted)
+    monkeypatch.setattr(master_module, "SubsetOracle", Interrupted)
     problem, (explanations, _) = wide_case(0), wide_truth(0)
     found = minimum(problem.network(tmp_path), problem.x, method="hitting_sets", **problem.options)
     assert (len(checks), found.statistics.stopped) == (3, INTERRUPTED)

@@ -10,9 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Answer, check, contrastive, explain, minimum
-from milp_verix.global_search.relaxation.symmetry import interchangeable
-from milp_verix.problem.objective import make_objective
-from milp_verix.problem.problem import make_problem
 from tests.support.onnx_models import FLOAT, build, loaded, node, saved
 from verix_encodings import Interval, Network, crown_bounds, interval_bounds, slope_bounds
 from verix_encodings.network.nodes import Affine
@@ -62,20 +59,6 @@ def test_nor_with_any_bounds_and_solver(tmp_path: Path, bounds: str, solver: str
 def test_a_contrast_is_not_ruled_out_by_a_fold_that_cancels(tmp_path: Path) -> None:
     found = contrastive(saved(cancelling(), tmp_path), [0.0], epsilon=1.0, time_limit=20)
     assert not found.robust
-
-
-def test_columns_that_are_equal_by_rounding_alone_are_not_interchangeable(tmp_path: Path) -> None:
-    # the true coefficients are 2⁶⁰ + 1, 2⁶⁰ and 1; folded in float64 they are 2⁶⁰, 2⁶⁰ and 0
-    constants = {
-        "A": np.array([[2.0**30, 1.0, 0.0], [2.0**30, 0.0, 0.0], [2.0**30, 1.0, -(2.0**30)]]),
-        "B": np.array([[2.0**30], [1.0], [2.0**30]]),
-    }
-    nodes = [node("Gemm", ["x", "A"], ["a"]), node("Gemm", ["a", "B"], ["y"])]
-    model = build(nodes, inputs={"x": (1, 3)}, constants=constants, elem=FLOAT)
-    problem = make_problem(loaded(model, tmp_path), [0.5, 0.5, 0.5], epsilon=0.1)
-    same = interchangeable(problem, make_objective(3, None, (), ()))
-    assert not same.classes
-    assert not same.inert.any()
 
 
 def exactly(model: onnx.ModelProto, x: NDArray[np.float64]) -> list[Fraction]:

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 
 from tests.support.scenario_cases import COUNT, drawn_constraints, drawn_perturbations, grown
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.interval import Interval
-from verix_encodings.models.constraints import Constraint, CostLimit, PairedRelus, Scenario
+from verix_encodings.models.constraints import Constraint, CostLimit
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Program
@@ -30,14 +29,10 @@ def _assert_same_phases(one: ScenarioProgram, other: ScenarioProgram) -> None:
 
 
 def _constraints(seed: int, tmp_path: Path) -> tuple[list[Constraint], np.random.Generator]:
-    """Return scenarios, a cover, an order, a budget, paired ReLUs, each after what it is about."""
+    """Return scenarios, a cover and a limit on the cost."""
     rng = np.random.default_rng([seed, 71])
     constraints = drawn_constraints(rng, drawn_perturbations(rng, tmp_path))
     constraints.insert(int(rng.integers(len(constraints))), CostLimit(rng.random(COUNT), 3.0))
-    scenarios = [n for n, constraint in enumerate(constraints) if isinstance(constraint, Scenario)]
-    apart = Interval(np.array([-1.0, 0.0]), np.array([0.5, 2.0]))
-    of, beside = rng.permutation(scenarios)[:2].tolist()
-    constraints.append(PairedRelus(of, beside, 1, np.array([0, 2]), apart))
     return constraints, rng
 
 
@@ -72,9 +67,7 @@ def test_programs_that_follow_one_another_two_ways(seed: int, tmp_path: Path) ->
         ScenarioProgram.phases,
         lambda _: None,
     ]
-    for constraint in [
-        constraint for constraint in constraints if not isinstance(constraint, PairedRelus)
-    ] * 2:
+    for constraint in constraints * 2:
         held, growing = many[int(rng.integers(len(many)))]
         asked[int(rng.integers(len(asked)))](growing)
         many.append(([*held, constraint], growing.followed_by(constraint)))

@@ -1,4 +1,4 @@
-"""Sets are refuted by the halves that they share as by the network, one input after the other."""
+"""Sets are refuted by their halves as by the network, one input after the other."""
 
 from dataclasses import replace
 from itertools import product
@@ -7,12 +7,22 @@ from math import prod
 import numpy as np
 import pytest
 
-from milp_verix.global_search.enumeration.candidates import candidates
-from milp_verix.global_search.enumeration.completions import Completions, refuting_margins
-from milp_verix.global_search.enumeration.first_layer import FirstLayer
-from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix import minimum
+from milp_verix.global_search.enumeration.reduced_cost_sets import reduced_cost_sets
+from milp_verix.global_search.enumeration.refutation import (
+    FirstLayer,
+    NodeEnumeration,
+    NodeRemainder,
+    Unrefuted,
+    refuting_margins,
+)
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.records.verdict import Answer, Verdict
+from tests.support.digits_example import images, network
 from tests.support.random_networks import network_of, random_graph, random_layers
-from verix_encodings import Affine, Network, Relu
+from tests.support.searches import digit, opened_incumbent
+from verix_encodings import Affine, Interval, Network, Relu
 from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK
 from verix_encodings.network.batch import batch_values
@@ -49,23 +59,19 @@ def _network(kind: str, rng: np.random.Generator) -> Network:
     return random_graph(rng, size=_INPUTS)
 
 
-def _case(kind: str, seed: int) -> tuple[Perturbations, Restriction, np.random.Generator]:
+def _case(kind: str, seed: int) -> tuple[PerturbationSet, Restriction, np.random.Generator]:
     rng = np.random.default_rng([seed, len(kind)])
     margins = _network(kind, rng)
     # every feature has a coordinate, and some have more
     feature_of = np.concatenate([np.arange(_FEATURES), rng.integers(_FEATURES, size=8)])
     radius = rng.uniform(0.1, 1.0)
-    lower, upper = np.full(_INPUTS, -radius), np.full(_INPUTS, radius)
     centre = rng.normal(size=_INPUTS)
+    region = Interval(centre - radius, centre + radius)
     part = rng.permutation(_FEATURES)
     inside = np.zeros(_FEATURES, dtype=bool)
     inside[part[:3]] = True
     restriction = Restriction(inside, np.sort(part[3:15]))
-    return (
-        Perturbations(margins, centre, lower, upper, "linf", radius, feature_of),
-        restriction,
-        rng,
-    )
+    return PerturbationSet(margins, centre, region, feature_of), restriction, rng
 
 
 @pytest.mark.parametrize("kind", ["layers", "sparse", "skip", "graph"])
@@ -74,7 +80,7 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
     p, restriction, rng = _case(kind, seed)
     delta = rng.uniform(p.lower, p.upper)
     free = restriction.free.size
-    sets = candidates(np.ones(free), rng.normal(scale=0.1, size=free), 3.0, 7.0, 100_000)
+    sets = reduced_cost_sets(np.ones(free), rng.normal(scale=0.1, size=free), 3.0, 7.0, 100_000)
     assert sets is not None
     assert len(sets) > 100
     rows = sets.rows()
@@ -86,7 +92,7 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
     p = replace(p, margins=p.margins.then(np.eye(shift.size), -shift))
     least = refuting_margins(p)
     plain = batch_values(p.margins, inputs.T)[-1]
-    left = Completions(p, restriction, sets, least)
+    left = Unrefuted(p, restriction, sets, least)
     refuted = np.any(plain > least[:, None], axis=0)
     # a number is above by chance where it differs by rounding alone
     clear = np.all(np.abs(plain - least[:, None]) > 1e-9, axis=0)
@@ -126,7 +132,7 @@ def test_what_is_added_is_within_the_error_that_is_allowed(kind: str, seed: int)
 def test_halves_add_up(seed: int) -> None:
     rng = np.random.default_rng(seed)
     costs = rng.integers(1, 4, 14).astype(float)
-    found = candidates(costs, rng.normal(scale=0.2, size=14), 4.0, 6.0, 100_000)
+    found = reduced_cost_sets(costs, rng.normal(scale=0.2, size=14), 4.0, 6.0, 100_000)
     assert found is not None
     assert len(found) > 10
     matrix, bias = rng.normal(size=(5, 14)), rng.normal(size=5)
@@ -140,3 +146,113 @@ def test_halves_add_up(seed: int) -> None:
         found = found.kept(survive)
         assert np.array_equal(found.rows(), rows[survive])
     assert prod(found.first.shape) <= 2 * len(found) * found.first_features.size
+
+
+@pytest.mark.parametrize("index", [15, 16, 17])
+def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: int) -> None:
+    net, x = network(), images()[index]
+    best = minimum(net, x, epsilon=0.1)
+    assert best.proven
+    explanation = np.array(best.explanation, dtype=int)
+    rng = np.random.default_rng(index)
+    others = rng.permutation(np.setdiff1d(np.arange(64), explanation))[:5]
+    inside = np.zeros(64, dtype=bool)
+    inside[explanation[3:]] = True
+    restriction = Restriction(inside, np.sort(np.concatenate([explanation[:3], others])))
+    selection = np.zeros(64)
+    selection[explanation] = 1.0
+    with opened_incumbent(digit(index, 0.1)) as incumbent:
+        perturbations = incumbent.perturbations
+        enumeration = NodeEnumeration(incumbent, SearchLimits(), np.inf)
+        count = restriction.free.size
+
+        def remainder(size: int) -> NodeRemainder:
+            bounds = float(size - 1), float(size)
+            return NodeRemainder(restriction, selection, np.zeros(count), *bounds)
+
+        assert enumeration.refute(remainder(best.size)) is None
+        # the set itself was met on the way, and proven
+        assert incumbent.cost <= 64
+        before = incumbent.adversary.known.shape[1]
+        found = enumeration.refute(remainder(best.size - 1))
+        assert found is not None
+        assert all(delta.shape == (64,) for delta in found)
+        assert incumbent.adversary.known.shape[1] >= before + len(found)
+        subsets = reduced_cost_sets(np.ones(count), np.zeros(count), 0.0, 2.0, 1000)
+        assert subsets is not None
+        left = Unrefuted(perturbations, restriction, subsets, refuting_margins(perturbations))
+        for delta in incumbent.adversary.known.T:
+            sets = left.sets.rows()
+            left.refute(delta)
+            for row in sets:
+                chosen = restriction.full_selection(row.astype(float))
+                reached = perturbations.margins_at(perturbations.weight(chosen), delta[:, None])
+                kept = bool(np.any(np.all(left.sets.rows() == row, axis=1)))
+                assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6
+        assert not len(left.sets)
+
+
+def test_only_few_sets_are_listed() -> None:
+    restriction = Restriction(np.arange(64) < 40, np.arange(40, 60))
+    # two of the free features at most, or one
+    two, one = 1 + 20 + 190, 1 + 20
+
+    def listed(cutoff: float, **numbers: float) -> int | None:
+        remainder = NodeRemainder(restriction, np.zeros(64), np.ones(20), 40.0, cutoff)
+        sets = NodeEnumeration(incumbent, SearchLimits(**numbers), np.inf)._sets(remainder)
+        return None if sets is None else len(sets)
+
+    with opened_incumbent(digit(15, 0.1)) as incumbent:
+        assert listed(42.5) == two
+        assert listed(41.5) == one
+        # estimated as few, but more than may be listed
+        assert listed(42.5, most_sets=two - 1) is None
+        assert listed(41.5, most_sets=two - 1) == one
+        # estimated as more than are worth listing
+        assert listed(41.5, most_sets=10_000, estimate_per_set=1e-3) is None
+        # more work than a perturbation is worth
+        assert listed(41.5, most_work=1.0) is None
+        assert listed(39.5) == 0
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [SearchLimits(without=frozenset({"enumeration"})), SearchLimits(most_free=7)],
+)
+def test_nodes_are_not_closed_where_that_is_off_or_many_are_free(limits: SearchLimits) -> None:
+    with opened_incumbent(digit(15, 0.1)) as incumbent:
+        restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
+        # no set costs so little
+        nothing = NodeRemainder(restriction, np.zeros(64), np.zeros(8), -2.0, -1.0)
+        assert NodeEnumeration(incumbent, SearchLimits(), np.inf).refute(nothing) == []
+        assert NodeEnumeration(incumbent, limits, np.inf).refute(nothing) is None
+
+
+def test_no_set_is_refuted_once_time_is_up() -> None:
+    with opened_incumbent(digit(15, 0.1)) as incumbent:
+        restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
+        remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
+        assert NodeEnumeration(incumbent, SearchLimits(), -np.inf).refute(remainder) is None
+        found = NodeEnumeration(incumbent, SearchLimits(), np.inf).refute(remainder)
+        # all of them at once, by few perturbations
+        assert found is not None
+        assert 0 < len(found) < 9
+
+
+def test_a_set_that_cannot_be_decided_ends_the_enumeration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with opened_incumbent(digit(0, 0.001)) as incumbent:
+        asked: list[int] = []
+
+        def unknown(*_: object) -> Verdict:
+            asked.append(len(asked))
+            return Verdict(Answer.UNKNOWN, reason="in doubt")
+
+        monkeypatch.setattr(incumbent.oracle, "check", unknown)
+        restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
+        remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
+        enumeration = NodeEnumeration(incumbent, SearchLimits(), np.inf)
+        for _ in range(3):
+            assert enumeration.refute(remainder) is None
+        assert asked == [0]

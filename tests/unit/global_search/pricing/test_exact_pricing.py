@@ -1,4 +1,4 @@
-"""The worst perturbation of shares is what brute force says, and it is in the ball."""
+"""The worst perturbation of a selection is the one of brute force, and it is in the ball."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import SolverError
-from milp_verix.global_search.pricing import exact_pricing as worst_case
+from milp_verix.global_search.pricing import exact_pricing
 from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.pricing.exact_pricing import WorstCase
-from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.global_search.pricing.exact_pricing import ExactPricing
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
@@ -23,13 +24,14 @@ from verix_encodings.arrays import FloatArray
 
 _COUNT = 5
 _NEAR = 1e-6
+LIMITS = SearchLimits()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posed:
     """Perturbations of a random network, shares of its inputs, and what they are at worst."""
 
-    perturbations: Perturbations
+    perturbations: PerturbationSet
     selection: FloatArray
     worst: float
 
@@ -40,7 +42,7 @@ def _posed(seed: int, norm: str, folder: Path) -> Posed:
     x = rng.random(_COUNT)
     epsilon = float(rng.uniform(0.2, 0.8)) * (1.0 if norm == "linf" else 2.0)
     problem = make_problem(dense_network(layers, folder, DOUBLE), x, epsilon=epsilon, norm=norm)
-    p = perturbations_of(problem)
+    p = perturbation_set(problem)
     # some are felt wholly, some not at all, the others in part
     selection = np.clip(rng.uniform(-0.5, 1.5, _COUNT), 0.0, 1.0)
     brute = _scaled(layers, x, selection, p)
@@ -53,9 +55,9 @@ def _posed(seed: int, norm: str, folder: Path) -> Posed:
 
 
 def _scaled(
-    layers: tuple[Layer, ...], x: FloatArray, selection: FloatArray, p: Perturbations
+    layers: tuple[Layer, ...], x: FloatArray, selection: FloatArray, p: PerturbationSet
 ) -> BruteForce:
-    """Return the network of the perturbation, what is fixed of it being lost."""
+    """Return the margins as a network of the perturbation alone."""
     (matrix, bias), *rest = layers
     first = matrix * (1.0 - selection), matrix @ x + bias
     groups = [[i] for i in range(_COUNT)]
@@ -67,34 +69,38 @@ def _session() -> Session:
     return open_session("highs")
 
 
+def _adversary(p: PerturbationSet) -> Adversary:
+    return Adversary(p, LIMITS, exact=ExactPricing(p, LIMITS, _session))
+
+
 @pytest.mark.parametrize("norm", ["linf", "l1"])
 @pytest.mark.parametrize("seed", range(40))
 def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
     posed = _posed(seed, norm, tmp_path)
     p = posed.perturbations
-    delta = WorstCase(p, _session).against(posed.selection, -1e3, np.inf)
+    delta = ExactPricing(p, LIMITS, _session).worst(posed.selection, -1e3, np.inf)
     assert delta is not None
     assert np.all((p.lower <= delta) & (delta <= p.upper))
     if norm == "l1":
-        assert np.abs(delta).sum() <= p.radius
-    reached = float(np.max(p.reached(p.weight(posed.selection), delta[:, None])))
+        assert np.abs(delta).sum() <= p.region.radius
+    reached = float(np.max(p.margins_at(p.weight(posed.selection), delta[:, None])))
     assert reached == pytest.approx(posed.worst, abs=_NEAR)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
     posed = _posed(seed, "linf", tmp_path)
-    search = WorstCase(posed.perturbations, _session)
-    assert search.against(posed.selection, posed.worst + _NEAR, np.inf) is None
-    assert search.against(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
+    search = ExactPricing(posed.perturbations, LIMITS, _session)
+    assert search.worst(posed.selection, posed.worst + _NEAR, np.inf) is None
+    assert search.worst(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
 
 
 def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path) -> None:
     missed = 0
     for seed in range(60):
         posed = _posed(seed, "linf", tmp_path)
-        adversary = Adversary(posed.perturbations, WorstCase(posed.perturbations, _session))
-        _, values = adversary.attacked(posed.selection)
+        adversary = _adversary(posed.perturbations)
+        _, values = adversary.attack(posed.selection)
         delta, value = adversary.worst(posed.selection, np.inf)
         assert value >= np.max(values)
         if posed.worst > 0:
@@ -102,7 +108,7 @@ def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path)
             missed += bool(np.max(values) < posed.worst - 1e-3)
         p = posed.perturbations
         # another margin may be larger there
-        assert np.max(p.reached(p.weight(posed.selection), delta[:, None])) >= value - _NEAR
+        assert np.max(p.margins_at(p.weight(posed.selection), delta[:, None])) >= value - _NEAR
     assert missed
 
 
@@ -111,13 +117,15 @@ def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
     for seed in range(30):
         posed = _posed(seed, "linf", tmp_path)
         p = posed.perturbations
-        adversary = Adversary(p, WorstCase(p, _session))
+        adversary = _adversary(p)
         harm = adversary.learn(posed.selection, np.inf)
-        reached = np.max(p.reached(p.weight(posed.selection), adversary.pool), axis=0, initial=-1.0)
+        reached = np.max(
+            p.margins_at(p.weight(posed.selection), adversary.known), axis=0, initial=-1.0
+        )
         if posed.worst <= 0:
             survived += 1
             assert harm == 0
-            assert adversary.pool.shape[1] == 0
+            assert adversary.known.shape[1] == 0
         else:
             assert harm > 0
             assert np.all(reached > 0)
@@ -133,8 +141,16 @@ def test_balls_in_the_l2_norm_are_left_to_the_search(tmp_path: Path) -> None:
         norm="l2",
     )
     solver = FakeSolver(lambda *_: pytest.fail("no program is asked for"))
-    search = WorstCase(perturbations_of(problem), solver)
-    assert search.against(np.zeros(_COUNT), -1e3, np.inf) is None
+    search = ExactPricing(perturbation_set(problem), LIMITS, solver)
+    assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
+    assert not solver.opened
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    solver = FakeSolver(lambda *_: pytest.fail("no program is asked for"))
+    limits = SearchLimits(without=frozenset({"exact pricing"}))
+    search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, limits, solver)
+    assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
     assert not solver.opened
 
 
@@ -143,9 +159,9 @@ def test_a_solver_that_fails_is_not_asked_again(tmp_path: Path) -> None:
         raise SolverError("no licence")
 
     solver = FakeSolver(fail)
-    search = WorstCase(_posed(0, "linf", tmp_path).perturbations, solver)
+    search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, LIMITS, solver)
     for _ in range(3):
-        assert search.against(np.zeros(_COUNT), -1e3, np.inf) is None
+        assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
     assert [session.closed for session in solver.opened] == [True]
 
 
@@ -160,14 +176,14 @@ def test_it_takes_no_more_than_its_share_of_the_time(
         clock[0] += targets.seconds
         return SolveResult(SolveStatus.TIME_LIMIT)
 
-    monkeypatch.setattr(worst_case.time, "monotonic", lambda: clock[0])
-    search = WorstCase(_posed(0, "linf", tmp_path).perturbations, FakeSolver(slow))
+    monkeypatch.setattr(exact_pricing.time, "monotonic", lambda: clock[0])
+    search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, LIMITS, FakeSolver(slow))
     selection = np.zeros(_COUNT)
-    assert search.against(selection, -1e3, np.inf) is None
+    assert search.worst(selection, -1e3, np.inf) is None
     assert sum(asked) == pytest.approx(2.0)
     # a quarter of what has gone by
-    assert search.against(selection, -1e3, np.inf) is None
+    assert search.worst(selection, -1e3, np.inf) is None
     assert sum(asked) == pytest.approx(2.5)
     clock[0] += 100.0
-    assert search.against(selection, -1e3, clock[0] + 1.0) is None
+    assert search.worst(selection, -1e3, clock[0] + 1.0) is None
     assert sum(asked) == pytest.approx(3.5)

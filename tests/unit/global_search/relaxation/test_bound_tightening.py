@@ -1,13 +1,15 @@
-"""What scenarios' neurons are bounded by holds for every set of interest."""
+"""Tightened bounds of scenarios' neurons hold for every set that is cheap enough."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from milp_verix.global_search.relaxation.bound_tightening import tightened
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
+from milp_verix.global_search.relaxation.lp import NO_FIXINGS
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.relaxation.tightened_parts import tightened
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
@@ -24,6 +26,11 @@ from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
 from verix_encodings.network.nodes import Relu
 
 _SLACK = 1e-9
+
+
+def _relaxation(pool: ConstraintPool) -> Relaxation:
+    objective = make_objective(COUNT, None, (), ())
+    return Relaxation(WarmLp(1, Tolerances()), pool, objective, SearchLimits())
 
 
 def _assert_bounded(constraints: list[Constraint], sets: list[FloatArray]) -> None:
@@ -122,18 +129,16 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     rng = np.random.default_rng([seed, 33])
     p = drawn_perturbations(rng, tmp_path)
     constraints = drawn_constraints(rng, p)
-    objective = make_objective(COUNT, None, (), ())
     pool = ConstraintPool(p)
-    relaxation = Relaxation(WarmLp(1, Tolerances()), pool, objective)
+    relaxation = _relaxation(pool)
     relaxation.extend(constraints)
     cutoff = float(rng.integers(3, COUNT)) + 0.5
     sets = of_interest([CostLimit(np.ones(COUNT), cutoff), *constraints])
     relaxation.tighten(cutoff, np.inf)
     assert not relaxation.loose(cutoff)
     _assert_bounded(pool.constraints, sets)
-    nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
     least = min((float(taken.sum()) for taken in sets), default=np.inf)
-    assert relaxation.solve(nothing, np.inf, np.inf).bound <= least + 1e-6
+    assert relaxation.solve(NO_FIXINGS, np.inf, np.inf).bound <= least + 1e-6
     relaxation.close()
 
 
@@ -167,11 +172,10 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         ]
         budget = float(rng.integers(2, COUNT))
         pool = ConstraintPool(p)
-        relaxation = Relaxation(WarmLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
+        relaxation = _relaxation(pool)
         relaxation.extend(first)
-        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         relaxation.tighten(budget, np.inf)
-        relaxation.solve(nothing, budget, np.inf)
+        relaxation.solve(NO_FIXINGS, budget, np.inf)
         relaxation.extend([last])
         relaxation.close()
         sets = of_interest([CostLimit(np.ones(COUNT), budget), *first, last])
@@ -187,7 +191,7 @@ def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
         constraint for constraint in drawn_constraints(rng, p) if isinstance(constraint, Scenario)
     ]
     pool = ConstraintPool(p)
-    relaxation = Relaxation(WarmLp(1, Tolerances()), pool, make_objective(COUNT, None, (), ()))
+    relaxation = _relaxation(pool)
     relaxation.extend(first)
     relaxation.tighten(3.0, np.inf)
     relaxation.extend([last], -np.inf)

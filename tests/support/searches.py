@@ -1,0 +1,72 @@
+"""Searches for minima that tests drive step by step."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.pricing.adversary import Adversary
+from milp_verix.global_search.pricing.perturbation_set import perturbation_set
+from milp_verix.global_search.search import MinimumSearch
+from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.objective import Objective, make_objective
+from milp_verix.problem.problem import Problem, make_problem
+from tests.support.digits_example import images, network
+
+LIMITS = SearchLimits()
+
+
+def without(*techniques: str, **numbers: Any) -> SearchLimits:
+    """Return limits that leave techniques out."""
+    return SearchLimits(without=frozenset(techniques), **numbers)
+
+
+def digit(index: int, epsilon: float = 0.2) -> Problem:
+    """Return the problem of a digit."""
+    return make_problem(network(), images()[index], epsilon=epsilon)
+
+
+def equal_costs(count: int = 64) -> Objective:
+    """Return the objective of the fewest features."""
+    return make_objective(count, None, (), ())
+
+
+@contextmanager
+def opened(
+    problem: Problem,
+    objective: Objective | None = None,
+    limits: SearchLimits = LIMITS,
+    *,
+    solver: str = "phase",
+    gap: float = 0.0,
+    deadline: float = np.inf,
+    **options: Any,
+) -> Iterator[MinimumSearch]:
+    """Open a search that has not begun."""
+    with Oracle(problem, solver) as oracle:
+        yield MinimumSearch(
+            oracle,
+            objective or equal_costs(problem.features.count),
+            limits,
+            gap=gap,
+            deadline=deadline,
+            check_seconds=60.0,
+            started=time.monotonic(),
+            **options,
+        )
+
+
+@contextmanager
+def opened_incumbent(
+    problem: Problem, objective: Objective | None = None, limits: SearchLimits = LIMITS
+) -> Iterator[Incumbent]:
+    """Open an incumbent without a search around it."""
+    perturbations = perturbation_set(problem)
+    objective = objective or equal_costs(problem.features.count)
+    with Oracle(problem, "phase") as oracle:
+        adversary = Adversary(perturbations, limits)
+        yield Incumbent(oracle, perturbations, objective, adversary, check_seconds=60.0)
