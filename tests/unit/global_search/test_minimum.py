@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, MinimumProgress, minimum
-from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.explainer import Explainer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS
+from milp_verix.traversal.order import Order
+from milp_verix.traversal.traversal import Traversal
 from tests.support.brute_force_cases import case
 from tests.support.brute_force_norms import NORMS, radius, worst_margin
 from tests.support.command_line import run_here
@@ -101,19 +103,19 @@ def test_known_points_give_counterfactuals_where_no_time_is_left(
     index: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    explanation = Incumbent.explanation
+    final = Explainer.final
 
-    def late(self: Incumbent, deadline: float) -> Explanation:
+    def late(self: Explainer, deadline: float) -> tuple[Order, Traversal]:
         def unknown(*_: object) -> Verdict:
             asked.append(len(asked))
             return Verdict(Answer.UNKNOWN, reason="late")
 
-        self._answer = None
+        self._incumbent.traversal = None
         monkeypatch.setattr(Oracle, "check", unknown)
         monkeypatch.setattr(Oracle, "check_by_bounds", unknown)
-        return explanation(self, deadline)
+        return final(self, deadline)
 
-    monkeypatch.setattr(Incumbent, "explanation", late)
+    monkeypatch.setattr(Explainer, "final", late)
     found = minimum(network(), images()[index], epsilon=0.2)
     assert found.proven
     assert asked or not found.unknown

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
-from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.global_search.explainer import Explainer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from tests.support.brute_force_cases import case
@@ -31,7 +31,7 @@ def test_the_cheapest_is_that_of_brute_force(
     problem = case(seed)
     if "method" in way:
         # a first explanation would often be a minimum already, and hide a bound that is too high
-        monkeypatch.setattr(Incumbent, "explain", lambda *_: None)
+        monkeypatch.setattr(Explainer, "first", lambda *_: None)
     net, count = problem.network(tmp_path), len(problem.groups)
     rng = np.random.default_rng([seed, 3])
     costs = rng.integers(0, 6, count).astype(float)

@@ -1,136 +1,96 @@
-"""Proposals keep to what they are asked for, and what refutes one is worth as much as it can be."""
+"""Proposals search costs by bisection, and get less time the more of them fail."""
 
-from itertools import product
+import time
 
 import numpy as np
 import pytest
 
-from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.global_search.heuristics.round_and_swap import polished
-from milp_verix.global_search.pricing.perturbation_set import Perturbations, perturbations_of
+from milp_verix.global_search.explainer import Explainer
+from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import make_problem
-from tests.support.digits_example import images, network
-from verix_encodings.arrays import BoolArray, FloatArray
-
-_FEATURES = 12
+from tests.support.searches import LIMITS, digit, opened, opened_incumbent, without
+from verix_encodings.arrays import FloatArray
 
 
-def posed(index: int) -> Perturbations:
-    """Return the perturbations of a digit."""
-    return perturbations_of(make_problem(network(), images()[index], epsilon=0.2))
-
-
-def known(perturbations: Perturbations, seed: int) -> FloatArray:
-    """Return perturbations that hurt where nothing, and where random sets, are explained."""
-    rng = np.random.default_rng(seed)
-    deltas = np.zeros((64, 1))
-    for share in (0.0, 0.1, 0.2, 0.3):
-        chosen = rng.random(64) < share
-        weight = perturbations.weight(chosen)
-        found = perturbations.worst(weight, deltas, 3)[0]
-        deltas = np.concatenate([deltas, found], axis=1)
-    return deltas
-
-
-def survives(perturbations: Perturbations, chosen: BoolArray, deltas: FloatArray) -> bool:
-    reached = perturbations.reached(perturbations.weight(chosen), deltas)
-    return bool(np.max(reached) <= 0)
-
-
-def objective_of(seed: int) -> Objective:
-    rng = np.random.default_rng(seed)
-    costs = rng.integers(1, 4, size=64) if seed % 2 else np.ones(64)
-    return make_objective(64, costs, must=[3, 20], must_not=[40, 41])
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_proposal_costs_no_more_than_allowed_and_survives_what_is_known(seed: int) -> None:
-    perturbations, objective = posed(15 + seed % 3), objective_of(seed)
-    deltas = known(perturbations, seed)
-    found = 0
-    for budget in (8.0, 16.0, 32.0, 64.0):
-        chosen = polished(perturbations, objective, deltas, np.full(64, 0.3), budget)
-        if chosen is None:
-            continue
-        found += 1
-        assert objective.cost(chosen) <= budget + 1e-9
-        assert chosen[objective.must].all()
-        assert not chosen[objective.must_not].any()
-        assert survives(perturbations, chosen, deltas)
-    assert found
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_cheapest_proposal_is_nearly_that_of_brute_force(seed: int) -> None:
-    perturbations = posed(15)
-    rng = np.random.default_rng(seed)
-    free = rng.choice(64, size=_FEATURES, replace=False)
-    must = [f for f in range(0, 64, 2) if f not in free]
-    must_not = [f for f in range(1, 64, 2) if f not in free]
-    objective = make_objective(64, None, must, must_not)
-    deltas = known(perturbations, seed)
-    base = objective.must
-    cheapest = np.inf
-    for choice in product([False, True], repeat=_FEATURES):
-        chosen = base.copy()
-        chosen[free] = choice
-        if objective.cost(chosen) < cheapest and survives(perturbations, chosen, deltas):
-            cheapest = objective.cost(chosen)
-    start = np.full(64, 0.5)
-    most = float(base.sum() + _FEATURES)
-    budgets = np.arange(base.sum(), most + 1.0)
-    proposed = [
-        b for b in budgets if polished(perturbations, objective, deltas, start, b) is not None
-    ]
-    if np.isinf(cheapest):
-        assert not proposed
-        return
-    assert cheapest <= min(proposed) <= cheapest + 2
-
-
-def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
-    problem = make_problem(network(), images()[15], epsilon=0.2)
-    perturbations = perturbations_of(problem)
-    objective = make_objective(64, None, [], [])
-    with Oracle(problem, "highs") as oracle:
-        incumbent = Incumbent(oracle, perturbations, objective, 60.0)
-        chosen = np.zeros(64, dtype=bool)
-        verdict = incumbent.decide(chosen, np.inf)
-    assert verdict.witness is not None
-    weight = perturbations.weight(chosen)
-    start = verdict.witness.reshape(-1, 1).astype(np.float64) - perturbations.centre[:, None]
-    at_witness = np.max(perturbations.reached(weight, start))
-    kept = np.max(perturbations.reached(weight, incumbent.adversary.pool), axis=0)
-    assert kept.size
-    assert kept.min() > 0
-    assert kept.max() > at_witness + 0.1
-    assert np.all(incumbent.adversary.pool <= perturbations.upper[:, None])
-    assert np.all(incumbent.adversary.pool >= perturbations.lower[:, None])
-
-
-def test_budgets_halve_what_is_left_until_the_dearest_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    problem = make_problem(network(), images()[3], epsilon=0.1)
-    perturbations, objective = perturbations_of(problem), make_objective(64, None, [], [])
+def test_costs_halve_what_is_left_until_the_dearest_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     cheapest = 13
     asked: list[float] = []
 
-    def chase(self: Incumbent, selection: FloatArray, budget: float, deadline: float) -> bool:
-        asked.append(budget)
-        if budget < cheapest:
+    def propose(self: Proposals, selection: FloatArray, cost: float, deadline: float) -> bool:
+        asked.append(cost)
+        if cost < cheapest:
             return False
-        return self.take(np.arange(64) < budget)
+        return self._incumbent.take(np.arange(64) < cost)
 
-    monkeypatch.setattr(Incumbent, "_chase", chase)
-    with Oracle(problem, "highs") as oracle:
-        incumbent = Incumbent(oracle, perturbations, objective, 60.0)
+    monkeypatch.setattr(Proposals, "_propose", propose)
+    with opened_incumbent(digit(3, 0.1)) as incumbent:
         incumbent.take(np.arange(64) < 20)
+        proposals = Proposals(incumbent, without(proposal_share=np.inf), np.inf)
         for _ in range(10):
-            incumbent.improve(np.zeros(64), 1.0, np.inf)
+            proposals.improve(np.zeros(64), 1.0)
     assert incumbent.cost == cheapest
-    # two ways to begin for each budget that fails: 10, then 12 below 15 and 13, then again
+    # two ways to begin for each cost that fails: 10, then 12 below 15 and 13, then again
     assert asked[:7] == [10, 10, 15, 12, 12, 13, 12]
     assert set(asked[7:]) == {12}
+
+
+def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened_incumbent(digit(1)) as incumbent:
+        proposals = Proposals(incumbent, LIMITS, np.inf)
+        asked: list[int] = []
+        monkeypatch.setattr(proposals, "_bisect", lambda *_: asked.append(proposals._failures))
+        for failures in (0, 20, 50, 200):
+            # a tenth of the time so far; the share allowed is 0.15 / (1 + failures / 50)
+            proposals._started, proposals.seconds = time.monotonic() - 100.0, 10.0
+            proposals._failures = failures
+            proposals.improve(np.zeros(64), 0.0)
+    assert asked == [0, 20]
+
+
+def test_proposals_can_be_switched_off() -> None:
+    for limits, better in ((LIMITS, True), (without("proposals"), False)):
+        with opened_incumbent(digit(15)) as incumbent:
+            proposals = Proposals(incumbent, limits, np.inf)
+            proposals._started = -np.inf
+            incumbent.adversary.learn(np.zeros(64), np.inf)
+            proposals.improve(np.full(64, 0.3), 0.0)
+            assert (incumbent.cost < 64) == better
+            assert (proposals.seconds > 0) == better
+
+
+def test_proposals_are_explanations() -> None:
+    with opened_incumbent(digit(15)) as incumbent, Oracle(digit(15), "highs", reuse=False) as other:
+        proposals = Proposals(incumbent, without(proposal_share=np.inf), np.inf)
+        incumbent.adversary.learn(np.zeros(64), np.inf)
+        for _ in range(3):
+            proposals.improve(np.full(64, 0.3), 0.0)
+        assert incumbent.cost < 40
+        assert other.check(incumbent.perturbations.free(incumbent.chosen)).holds
+
+
+def test_descents_find_cheaper_explanations() -> None:
+    cheaper = 0
+    for index in range(20):
+        with (
+            opened(digit(index)) as search,
+            Oracle(digit(index), "highs", reuse=False) as other,
+        ):
+            incumbent = search.incumbent
+            Explainer(incumbent).first(np.inf)
+            before = incumbent.cost
+            search.proposals.descend(np.inf)
+            assert incumbent.cost <= before
+            if incumbent.cost < before:
+                cheaper += 1
+                assert other.check(incumbent.perturbations.free(incumbent.chosen)).holds
+    assert cheaper >= 3
+
+
+def test_a_descent_without_time_changes_nothing() -> None:
+    with opened(digit(15)) as search:
+        incumbent = search.incumbent
+        Explainer(incumbent).first(np.inf)
+        chosen, known = incumbent.chosen.copy(), incumbent.adversary.known.shape
+        search.proposals.descend(-np.inf)
+        assert np.array_equal(incumbent.chosen, chosen)
+        assert incumbent.adversary.known.shape == known
