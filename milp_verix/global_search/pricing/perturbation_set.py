@@ -124,8 +124,10 @@ class PerturbationSet:
         """Return the ``δ`` with the largest ``g·δ`` for each column ``g`` of ``slope``."""
         if isinstance(self.region, Interval):
             return np.where(slope > 0, self.upper[:, None], self.lower[:, None])
-        ends = [self.region.farthest(column) for column in slope.T]
-        return (np.stack(ends, axis=1) - self.centre[:, None]) * INSIDE
+        # around zero: x + δ would round δ to the grid of x, and carry it out of a small ball
+        box, zero = Interval(self.lower, self.upper), np.zeros_like(self.centre)
+        moves = NormBall(box, zero, self.region.radius, self.region.norm)
+        return np.stack([moves.farthest(column) for column in slope.T], axis=1) * INSIDE
 
 
 def perturbation_set(problem: Problem) -> PerturbationSet:
