@@ -1,85 +1,164 @@
-"""When a tree starts again from its root, and how much of it is left."""
+"""The tree's bound rests on what was proven, and its relaxations are tightened when that pays."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from milp_verix.global_search import branch_and_cut as scenario_tree
-from milp_verix.global_search.branch_and_cut import ScenarioTree
-from milp_verix.global_search.pricing.perturbation_set import Perturbations
+from milp_verix.global_search.branch_and_cut import BranchAndCut
+from milp_verix.global_search.enumeration.refutation import NodeEnumeration
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.global_search.separation import NodeRemainder, SeparationOracle
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
-from tests.support.scenario_cases import Undecided
-from verix_encodings import Affine, Network, Relu, crown_bounds
+from tests.support.searches import without
+from verix_encodings import Affine, Interval, Network, Relu, crown_bounds
+from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint
 from verix_encodings.models.scenario import make_scenario
 
 _COUNT = 8
 
 
-class Refuting(Undecided):
-    """Refutes all sets that are asked about: those below what is asked for."""
+@dataclass
+class Undecided:
+    """A search that neither proves nor refutes any set, and has an incumbent of ``cost``."""
 
-    def enumerate_node(self, remainder: NodeRemainder) -> list[Constraint] | None:
+    margins: Network
+    cost: float
+    limits: SearchLimits = field(default_factory=lambda: without("enumeration"))
+    until: float = np.inf
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        count = self.margins.input_size
+        centre, ones = np.zeros(count), np.ones(count)
+        self.perturbations = PerturbationSet(
+            self.margins, centre, Interval(-ones, ones), np.arange(count)
+        )
+        self.objective = make_objective(count, None, (), ())
+        self.separator = self.proposals = self.incumbent = self
+
+    @property
+    def cutoff(self) -> float:
+        return self.objective.cutoff(self.cost, 0.0)
+
+    def improve(self, selection: FloatArray, bound: float) -> None:
+        """Find nothing better."""
+
+    def separate(self, _selection: FloatArray, _pricings: int) -> list[Constraint]:
+        """Find nothing against a set."""
+        self.rounds += 1
         return []
 
+    def scenario(self, _delta: FloatArray) -> Constraint:
+        raise AssertionError("nothing is refuted")
 
-def _tree(cutoff: Callable[[], float], separator: SeparationOracle | None = None) -> ScenarioTree:
+    def tree(self, deltas: FloatArray) -> BranchAndCut:
+        p = self.perturbations
+        relaxation = Relaxation(
+            WarmLp(1, Tolerances()), ConstraintPool(p), self.objective, self.limits
+        )
+        count, numbers = self.margins.input_size, p.feature_of
+        relaxation.extend(
+            [
+                make_scenario(
+                    p.margins, p.centre, delta, numbers, features=count, method=crown_bounds
+                )
+                for delta in deltas
+            ]
+        )
+        return BranchAndCut(self, relaxation)  # type: ignore[arg-type]
+
+
+def _drawn(cost: float, **options: Any) -> tuple[Undecided, FloatArray]:
+    """Return a search, and six perturbations that small sets do not survive."""
     rng = np.random.default_rng(3)
     first = Affine(((0, rng.normal(size=(5, _COUNT))),), np.zeros(5))
     margin = Affine(((2, np.array([[1.0, -1.0, 1.0, -1.0, 1.0]])),), np.array([-1.0]))
-    margins = Network((_COUNT,), (first, Relu(1), margin))
-    ones, numbers = np.ones(_COUNT), np.arange(_COUNT)
-    p = Perturbations(margins, np.zeros(_COUNT), -ones, ones, "linf", 1.0, numbers)
-    objective = make_objective(_COUNT, None, (), ())
-    relaxation = Relaxation(WarmLp(1, Tolerances()), ConstraintPool(p), objective)
-    ends = np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
-    relaxation.extend(
-        [
-            make_scenario(margins, p.centre, delta, numbers, features=_COUNT, method=crown_bounds)
-            for delta in ends
-        ]
-    )
-    return ScenarioTree(relaxation, separator or Undecided(), objective.attainable, cutoff, 1)
+    search = Undecided(Network((_COUNT,), (first, Relu(1), margin)), cost, **options)
+    return search, np.where(rng.random((6, _COUNT)) < 0.5, -1.0, 1.0)
 
 
-def _steps(tree: ScenarioTree) -> list[float]:
-    left = [tree.left]
+def _steps(tree: BranchAndCut, most: int = 500) -> list[float]:
+    bounds = [tree.bound]
     while not tree.done:
         tree.step(np.inf)
-        left.append(tree.left)
+        bounds.append(tree.bound)
+        assert len(bounds) < most
     tree.close()
-    return left
+    return bounds
 
 
-def test_what_is_left_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Relaxation, "loose", lambda *_: False)
-    monkeypatch.setattr(scenario_tree, "_MOST_FREE", 3)
-    left = _steps(_tree(lambda: 7.0))
-    assert len(left) > 10
-    assert left[0] == 1.0
-    assert np.all(np.diff(left) <= 0)
-    assert 0 <= left[-1] < 0.1
-
-
-@pytest.mark.parametrize("cutoff", [3.5, 4.0, 4.5])
-def test_sets_that_are_refuted_up_to_a_cost_prove_no_more_than_it(cutoff: float) -> None:
-    tree = _tree(lambda: cutoff, Refuting())
+@pytest.mark.parametrize("cost", [4.0, 5.0])
+def test_sets_that_are_refuted_up_to_a_cost_prove_no_more_than_it(
+    cost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # all sets that are asked about, those below the incumbent
+    monkeypatch.setattr(NodeEnumeration, "refute", lambda *_: [])
+    search, deltas = _drawn(cost)
+    tree = search.tree(deltas)
     _steps(tree)
-    # whole costs: what is not below 3.5 is 4
-    assert tree.bound == np.ceil(cutoff)
+    assert tree.bound == cost
 
 
-@pytest.mark.parametrize(("share", "again"), [(0.4, False), (0.6, True)])
+def test_a_gap_proves_no_more_than_the_cutoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NodeEnumeration, "refute", lambda *_: [])
+    for cutoff, proven in ((3.5, 4.0), (4.0, 4.0), (4.5, 5.0)):
+        monkeypatch.setattr(Undecided, "cutoff", cutoff)
+        search, deltas = _drawn(8.0)
+        tree = search.tree(deltas)
+        _steps(tree)
+        # costs are whole: a set that does not cost less than 3.5 costs 4
+        assert tree.bound == proven
+
+
+def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
+    # two neurons that add up what is free: at most one of four features may be
+    summed = Affine(((0, np.ones((2, 4))),), np.zeros(2))
+    margin = Affine(((2, np.ones((1, 2))),), np.array([-2.5]))
+    search = Undecided(Network((4,), (summed, Relu(1), margin)), 5.0)
+    tree = search.tree(np.ones((1, 4)))
+    bounds = _steps(tree, 200)
+    assert tree.bound == 3
+    assert bounds == sorted(bounds)
+
+
+@pytest.mark.parametrize("share_free", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("tightening", [True, False])
+def test_the_bound_is_the_least_cost_whatever_the_nodes(
+    share_free: float, tightening: bool
+) -> None:
+    left_out = ["enumeration", *([] if tightening else ["tightening"])]
+    limits = without(
+        *left_out,
+        share_free=share_free,
+        first_tightening=1,
+        first_tightening_inside=1,
+        tightening_period=1,
+    )
+    search, deltas = _drawn(6.0, limits=limits)
+    tree = search.tree(deltas)
+    _steps(tree)
+    p, scenarios = search.perturbations, deltas.T
+    every = (np.arange(1 << _COUNT)[:, None] >> np.arange(_COUNT)) & 1
+    survivors = [
+        taken.sum() for taken in every if np.max(p.margins_at(p.weight(taken), scenarios)) <= 0
+    ]
+    assert 0 < min(survivors) < search.cutoff
+    assert tree.bound == min(survivors)
+
+
+@pytest.mark.parametrize(("share", "again"), [(1.0, False), (0.0, True)])
 def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
     share: float, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best, tightened, tighten = [7.0], [], Relaxation.tighten
+    tightened, tighten = [], Relaxation.tighten
 
     def counted(relaxation: Relaxation, cutoff: float, deadline: float) -> None:
         tightened.append(cutoff)
@@ -87,15 +166,42 @@ def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
 
     monkeypatch.setattr(Relaxation, "loose", lambda *_: True)
     monkeypatch.setattr(Relaxation, "tighten", counted)
-    monkeypatch.setattr(ScenarioTree, "left", share)
-    monkeypatch.setattr(scenario_tree, "_PERIOD", 1)
-    tree = _tree(lambda: best[0])
-    for _ in range(8):
+    limits = without("enumeration", "subtrees", restart_share=share, tightening_period=1)
+    search, deltas = _drawn(7.0, limits=limits)
+    tree = search.tree(deltas)
+    for _ in range(12):
         tree.step(np.inf)
     assert (len(tightened) > 1) == again
-    assert set(tightened) == {7.0}
-    best[0] = 6.0
+    assert set(tightened) == {search.cutoff}
+    search.cost = 6.0
     for _ in range(8):
         tree.step(np.inf)
-    assert 6.0 in tightened
+    assert search.cutoff in tightened
+    tree.close()
+
+
+def test_a_restart_keeps_one_node_with_the_least_bound() -> None:
+    limits = without("enumeration", "subtrees", first_tightening=6)
+    search, deltas = _drawn(7.0, limits=limits)
+    tree = search.tree(deltas)
+    while tree._root.nodes < 6:
+        tree.step(np.inf)
+    assert len(tree._open) > 1
+    bound = tree.bound
+    tree.step(np.inf)
+    (node,) = tree._open
+    assert (node.bound, node.fixings[0].size, node.height) == (bound, 0, 0)
+    assert tree.bound == bound
+    tree.close()
+
+
+def test_a_late_step_leaves_its_node() -> None:
+    search, deltas = _drawn(7.0)
+    tree = search.tree(deltas)
+    for _ in range(4):
+        tree.step(np.inf)
+    before, bound = len(tree._open), tree.bound
+    tree._root.relaxation.solve = lambda *_: SimpleNamespace(late=True)  # type: ignore[method-assign]
+    tree.step(np.inf)
+    assert (len(tree._open), tree.bound) == (before, bound)
     tree.close()
