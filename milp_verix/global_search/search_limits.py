@@ -80,7 +80,7 @@ class SearchLimits:
     restart_share: float = 0.5
     most_free: int = 200
     share_free: float = 0.5
-    most_sets: int = 200_000
+    most_sets: int = 50_000
     most_work: float = 2e8
     estimate_per_set: float = 20.0
     pricings: int = 2

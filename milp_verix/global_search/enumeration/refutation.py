@@ -1,9 +1,7 @@
 """Close a node by listing the sets that are left in it and refuting each by a perturbation.
 
 Each perturbation is evaluated for all sets at once, in float64, and refutes a set where a margin is
-above zero by more than the error that the evaluation can have. The first layer is a sum over the
-features that are in, so it is evaluated for each half of a set (:mod:`.set_products`), and a set
-adds two of these sums.
+above zero by more than the error that the evaluation can have.
 """
 
 import time
@@ -16,7 +14,6 @@ from milp_verix.global_search.enumeration.reduced_cost_sets import (
     estimated_count,
     reduced_cost_sets,
 )
-from milp_verix.global_search.enumeration.set_products import SetProducts
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.search_limits import SearchLimits
@@ -69,8 +66,8 @@ class NodeEnumeration:
         if remainder.restriction.free.size > self._limits.most_free or self._off:
             return None
         sets = self._sets(remainder)
-        if sets is None or not len(sets):
-            return None if sets is None else []
+        if sets is None:
+            return None
         try:
             left = Unrefuted(
                 self._perturbations, remainder.restriction, sets, self._refuting_margins
@@ -81,18 +78,18 @@ class NodeEnumeration:
         adversary = self._incumbent.adversary
         worst_first = np.argsort(-adversary.harm(remainder.selection), kind="stable")
         for delta in adversary.newest[:, worst_first].T:
-            if not len(left.sets) or time.monotonic() >= self._deadline:
+            if not left.count or time.monotonic() >= self._deadline:
                 break
             left.refute(delta)
         found: list[FloatArray] = []
-        while len(left.sets):
+        while left.count:
             delta = self._against(left) if time.monotonic() < self._deadline else None
             if delta is None:
                 return None
             found.append(delta)
         return found
 
-    def _sets(self, remainder: NodeRemainder) -> SetProducts | None:
+    def _sets(self, remainder: NodeRemainder) -> FloatArray | None:
         """Return the sets that the reduced costs leave, where these are few."""
         limits, restriction = self._limits, remainder.restriction
         slack = remainder.cutoff - remainder.bound
@@ -147,14 +144,15 @@ def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
 class Unrefuted:
     """Sets of the free features of ``restriction`` that are left to be refuted: ``sets``.
 
-    ``least`` are the margins that refute a set (:func:`refuting_margins`).
+    They are columns of 0 and 1, shape (free features, sets). ``least`` are the margins that refute
+    a set (:func:`refuting_margins`).
     """
 
     def __init__(
         self,
         perturbations: PerturbationSet,
         restriction: Restriction,
-        sets: SetProducts,
+        sets: FloatArray,
         least: FloatArray,
     ) -> None:
         self._layer = FirstLayer(perturbations, restriction)
@@ -163,28 +161,29 @@ class Unrefuted:
         self._least = least[:, None]
 
     @property
+    def count(self) -> int:
+        """The number of sets left."""
+        return int(self.sets.shape[1])
+
+    @property
     def first(self) -> BoolArray:
         """One of the sets left, among all features."""
         chosen = self._restriction.fixed_in.copy()
-        chosen[self._restriction.free[self.sets.members(0)]] = True
+        chosen[self._restriction.free[self.sets[:, 0] > 0]] = True
         return chosen
 
     def refute(self, delta: FloatArray) -> bool:
         """Leave only the sets that survive ``delta``, shape (d,); return whether some do not."""
         matrix, bias, network = self._layer.at(delta)
-        sets = self.sets
-        one, two = sets.halves(matrix, bias)
         size = max(_CHUNK // sum(network.sizes), _FEWEST)
-        survive = np.zeros(len(sets), dtype=bool)
-        for first in range(0, len(sets), size):
+        survive = np.zeros(self.count, dtype=bool)
+        for first in range(0, self.count, size):
             some = slice(first, first + size)
-            values = one.take(sets.of_first[some], axis=0)
-            values += two.take(sets.of_second[some], axis=0)
-            reached = batch_values(network, values.T)[-1]
+            reached = batch_values(network, matrix @ self.sets[:, some] + bias[:, None])[-1]
             survive[some] = ~np.any(reached > self._least, axis=0)
         if np.all(survive):
             return False
-        self.sets = sets.kept(survive)
+        self.sets = self.sets[:, survive]
         return True
 
 
