@@ -10,8 +10,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from milp_verix.clock import INTERRUPTED, TIME_LIMIT, Deadline, OutOfTimeError
+from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.global_search.heuristics.incumbent import Incumbent
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Verdict
 from milp_verix.traversal.influence import adaptive
 from milp_verix.traversal.order import Order

@@ -122,20 +122,24 @@ def minimum(
     with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
         search = MinimumSearch(
             oracle,
+            request,
             objective,
             limits or SearchLimits(),
             gap=gap,
-            deadline=deadline,
-            check_seconds=check_seconds,
             progress=progress,
-            started=started,
             snapshots=snapshots,
         )
-        masters: dict[str, Callable[[], Master | None]] = {
-            "tree": lambda: branch_and_cut(search, WarmLp(threads, tolerances, similar_rows=True)),
-            "program": lambda: mip_master(search, session()),
-            "hitting_sets": lambda: HittingSets(search, session()),
-        }
+
+        def tree() -> Master | None:
+            return branch_and_cut(search, WarmLp(threads, request.tolerances, similar_rows=True))
+
+        def program() -> Master | None:
+            return mip_master(search, request.open_session(oracle.solver))
+
+        def hitting_sets() -> Master:
+            return HittingSets(search, request.open_session(oracle.solver))
+
+        masters = {"tree": tree, "program": program, "hitting_sets": hitting_sets}
         search.allow_must_not()
         try:
             search.start()

@@ -19,7 +19,8 @@ from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective
-from milp_verix.records.statistics import SearchEffort, Statistics
+from milp_verix.problem.request import Request
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
 from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.models.constraints import Constraint
@@ -85,16 +86,21 @@ class MinimumSearch:
         snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
-        self._started, self._deadline = started, deadline
+        self._request = request
         self._progress, self._snapshots = progress, snapshots
-        left = deadline - time.monotonic()
+        left = request.deadline.seconds
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
-        self.until = deadline - min(kept, limits.most_final_share * left)
+        self.until = request.deadline.at - min(kept, limits.most_final_share * left)
         self.perturbations = perturbation_set(oracle.problem)
         adversary = Adversary(self.perturbations, limits, Deadline(self.until))
         self.incumbent = Incumbent(
-            oracle, self.perturbations, objective, adversary, gap=gap, check_seconds=check_seconds
+            oracle,
+            self.perturbations,
+            objective,
+            adversary,
+            gap=gap,
+            check_seconds=request.check_seconds,
         )
         self.incumbent.on_change = self._save
         self.proposals = Proposals(self.incumbent, limits, self.until)
@@ -187,7 +193,7 @@ class MinimumSearch:
         if self._snapshots is None:
             return
         order, traversal = self._explainer.snapshot()
-        seconds, bound = time.monotonic() - self._started, self.lower_bound
+        seconds, bound = self._request.elapsed, self.lower_bound
 
         def snapshot() -> Explanation:
             found = explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)
@@ -197,14 +203,14 @@ class MinimumSearch:
 
     def result(self) -> Explanation:
         """Return the best explanation with the bound."""
-        deadline, started = self._deadline, time.monotonic()
+        deadline, started = self._request.deadline.at, time.monotonic()
         if self.stopped == INTERRUPTED:
             deadline = min(deadline, started + self.limits.interrupt_seconds)
         with self._stage(_POINTS):
             order, traversal = self._explainer.final(deadline)
         spent = time.monotonic() - started
         best = explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
-        statistics = self._statistics(best.statistics, time.monotonic() - self._started)
+        statistics = self._statistics(best.statistics, self._request.elapsed)
         return self._completed(replace(best, statistics=statistics), self.lower_bound)
 
     def _completed(self, best: Explanation, bound: float) -> Explanation:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.problem.problem import Problem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -87,58 +88,48 @@ class PerturbationSet:
         self, weight: FloatArray, deltas: FloatArray, outputs: IntArray, late: Late
     ) -> tuple[FloatArray, FloatArray]:
         """Climb the margin ``outputs[k]`` from column ``k`` of ``deltas``, all side by side."""
-        deltas = deltas.copy()
         centre, felt = self.centre[:, None], weight[:, None]
-        there = batch_values(self.margins, centre + felt * deltas)
-        values = there[-1][outputs, np.arange(outputs.size)]
-        running = np.arange(outputs.size)
-        for _ in range(_STEPS):
-            if late():
-                return deltas, values
-            at_running = [value[:, running] for value in there]
-            slope = batch_gradients(self.margins, at_running, outputs[running])
-            start = deltas[:, running]
-            way = self._farthest(slope * (felt + _UNFELT)) - start
-            steps = np.concatenate([start + t * way for t in _STEP_LENGTHS], axis=1)
-            reached = batch_values(self.margins, centre + felt * steps)[-1]
-            rows = np.tile(outputs[running], len(_STEP_LENGTHS))
-            found = reached[rows, np.arange(rows.size)].reshape(len(_STEP_LENGTHS), running.size)
-            longest = np.argmax(found, axis=0)
-            value = found[longest, np.arange(running.size)]
-            better = value > values[running] + 1e-9
-            if not better.any():
-                break
-            picked = longest[better] * running.size + np.flatnonzero(better)
-            running = running[better]
-            deltas[:, running] = steps[:, picked]
-            values[running] = value[better]
-            there = batch_values(self.margins, centre + felt * deltas)
+
+        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
+            reached = batch_values(self.margins, centre + felt * points)[-1]
+            return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
+
+        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
+            there = batch_values(self.margins, centre + felt * points)
+            return batch_gradients(self.margins, there, outputs[numbers])
+
+        deltas, reached = frank_wolfe(
+            deltas,
+            values,
+            lambda points, numbers: gradients(points, numbers) * (felt + _UNFELT),
+            self._farthest,
+            steps=_STEPS,
+            shares=_STEP_LENGTHS,
+            gain=1e-9,
+            late=late,
+        )
         unfelt = np.flatnonzero(weight <= _UNFELT)
         if isinstance(self.region, Interval) and unfelt.size:
-            there = batch_values(self.margins, centre + felt * deltas)
-            slope = batch_gradients(self.margins, there, outputs)
+            slope = gradients(deltas, np.arange(outputs.size))
             deltas[unfelt] = self._farthest(slope)[unfelt]
-        return deltas, values
+        return deltas, reached
 
     def _farthest(self, slope: FloatArray) -> FloatArray:
         """Return the ``δ`` with the largest ``g·δ`` for each column ``g`` of ``slope``."""
         if isinstance(self.region, Interval):
-            return np.where(slope > 0, self.upper[:, None], self.lower[:, None])
+            return Interval(self.lower, self.upper).farthest(slope)
         # around zero: x + δ would round δ to the grid of x, and carry it out of a small ball
         box, zero = Interval(self.lower, self.upper), np.zeros_like(self.centre)
         moves = NormBall(box, zero, self.region.radius, self.region.norm)
-        return np.stack([moves.farthest(column) for column in slope.T], axis=1) * INSIDE
+        return moves.farthest(slope) * INSIDE
 
 
 def perturbation_set(problem: Problem) -> PerturbationSet:
     """Return the perturbations in the ball of ``problem``."""
     everything = np.arange(problem.x.size)
-    feature_of = np.zeros(problem.x.size, dtype=np.intp)
-    for feature, group in enumerate(problem.features.groups):
-        feature_of[group] = feature
     return PerturbationSet(
-        problem.question.margins(problem.network.ir),
+        problem.margins,
         problem.x.astype(np.float64),
         problem.ball.region(everything),
-        feature_of,
+        problem.features.of_coordinate,
     )
