@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.perturbation_set import perturbation_set
@@ -70,3 +71,12 @@ def opened_incumbent(
     with Oracle(problem, "phase") as oracle:
         adversary = Adversary(perturbations, limits)
         yield Incumbent(oracle, perturbations, objective, adversary, check_seconds=60.0)
+
+
+def begin_with_everything(explainer: Explainer, _deadline: float) -> None:
+    """Take all features as the first explanation, in place of :meth:`Explainer.first`.
+
+    A first explanation would often be a minimum already, and hide a bound that is too high.
+    """
+    incumbent = explainer._incumbent
+    incumbent.adversary.remember(incumbent.adversary.attack(incumbent.selection)[0])
