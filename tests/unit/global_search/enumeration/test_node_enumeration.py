@@ -52,14 +52,14 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         assert subsets is not None
         left = Unrefuted(perturbations, restriction, subsets, refuting_margins(perturbations))
         for delta in incumbent.adversary.known.T:
-            sets = left.sets.rows()
+            sets = left.sets.T
             left.refute(delta)
             for row in sets:
-                chosen = restriction.full_selection(row.astype(float))
+                chosen = restriction.full_selection(row)
                 reached = perturbations.margins_at(perturbations.weight(chosen), delta[:, None])
-                kept = bool(np.any(np.all(left.sets.rows() == row, axis=1)))
+                kept = bool(np.any(np.all(row == left.sets.T, axis=1)))
                 assert kept == bool(np.max(reached) <= 1e-7) or abs(np.max(reached)) < 1e-6
-        assert not len(left.sets)
+        assert not left.count
 
 
 def test_only_few_sets_are_listed() -> None:
@@ -70,7 +70,7 @@ def test_only_few_sets_are_listed() -> None:
     def listed(cutoff: float, **numbers: float) -> int | None:
         remainder = NodeRemainder(restriction, np.zeros(64), np.ones(20), 40.0, cutoff)
         sets = NodeEnumeration(incumbent, SearchLimits(**numbers), np.inf)._sets(remainder)
-        return None if sets is None else len(sets)
+        return None if sets is None else sets.shape[1]
 
     with opened_incumbent(digit(15, 0.1)) as incumbent:
         assert listed(42.5) == two
