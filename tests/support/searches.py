@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.adversary import Adversary
@@ -16,6 +17,8 @@ from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.request import Request
+from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 
 LIMITS = SearchLimits()
@@ -45,20 +48,14 @@ def opened(
     solver: str = "phase",
     gap: float = 0.0,
     deadline: float = np.inf,
-    **options: Any,
 ) -> Iterator[MinimumSearch]:
     """Open a search that has not begun."""
+    request = Request(
+        problem, solver, 1, Tolerances(), time.monotonic(), Deadline(deadline), check_seconds=60.0
+    )
+    objective = objective or equal_costs(problem.features.count)
     with Oracle(problem, solver) as oracle:
-        yield MinimumSearch(
-            oracle,
-            objective or equal_costs(problem.features.count),
-            limits,
-            gap=gap,
-            deadline=deadline,
-            check_seconds=60.0,
-            started=time.monotonic(),
-            **options,
-        )
+        yield MinimumSearch(oracle, request, objective, limits, gap=gap)
 
 
 @contextmanager
