@@ -48,7 +48,8 @@ def reduced_cost_sets(
             return None
     result = np.empty((order.size, sets.count))
     result[order] = sets.members()
-    return result
+    # without features no account was looked at
+    return result[:, np.all(sets.left >= 0.0, axis=0)]
 
 
 def estimated_count(reduced_costs: FloatArray, slack: float) -> float:
