@@ -61,9 +61,6 @@ class SearchLimits:
         proposals: the most proposals at one cost.
         swaps: the most swaps of a proposal.
         swap_candidates: features considered for a swap, each way.
-        program_features: features that a small program chooses whole.
-        program_seconds: its time limit.
-        kinks: rows beyond a kink that a descent may add.
     """
 
     descent_share: float = 0.1
@@ -98,9 +95,6 @@ class SearchLimits:
     proposals: int = 20
     swaps: int = 60
     swap_candidates: int = 60
-    program_features: int = 60
-    program_seconds: float = 0.2
-    kinks: int = 10
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:

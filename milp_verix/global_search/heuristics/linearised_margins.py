@@ -31,17 +31,6 @@ class LinearMargins:
         values: FloatArray = self.constant + self.matrix @ selection
         return values
 
-    def satisfied_at(self, selection: FloatArray) -> "LinearMargins":
-        """Return the rows that are not above zero at ``selection``."""
-        kept = self.at(selection) <= 0.0
-        return LinearMargins(self.constant[kept], self.matrix[kept])
-
-    def joined(self, *others: "LinearMargins") -> "LinearMargins":
-        """Return the rows of all."""
-        rows = [self, *others]
-        constant = np.concatenate([margins.constant for margins in rows])
-        return LinearMargins(constant, np.concatenate([margins.matrix for margins in rows]))
-
 
 def linear_margins(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray

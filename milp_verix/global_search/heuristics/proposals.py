@@ -53,7 +53,7 @@ class Proposals:
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         objective = incumbent.objective
         while time.monotonic() < deadline:
-            least = local_minimum(incumbent, self._limits, deadline)
+            least = local_minimum(incumbent, deadline)
             if least is None:
                 return
             self.deciding = adversary.just_survived(least)

@@ -11,7 +11,6 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.linearised_margins import largest_margin
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
-from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.problem.objective import make_objective
 from tests.support.searches import LIMITS, digit, opened_incumbent
 from verix_encodings import Affine, Interval, Network
@@ -64,7 +63,7 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "_LITTLE", 0.0)
     # no check is asked for
     incumbent = Incumbent(None, p, objective, adversary)
-    selection = local_minimum(incumbent, LIMITS, np.inf)
+    selection = local_minimum(incumbent, np.inf)
     assert selection is not None
     assert selection[2] == 1
     assert costs @ selection == pytest.approx(exact.fun, abs=_NEAR)
@@ -76,7 +75,7 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     with opened_incumbent(digit(index), objective) as incumbent:
         Explainer(incumbent).first(np.inf)
         incumbent.adversary.__class__ = Attacks
-        selection = local_minimum(incumbent, LIMITS, np.inf)
+        selection = local_minimum(incumbent, np.inf)
     assert selection is not None
     assert np.all((selection >= objective.least) & (selection <= objective.most))
     assert selection.sum() <= incumbent.cost
@@ -84,21 +83,15 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     assert harms[-1] <= 0.02 * max(harms)
 
 
-def test_steps_get_past_where_margins_bend() -> None:
-    def reached(kinks: int) -> tuple[float, float]:
-        """Return the cost of the first explanation, and of the local minimum near it."""
-        with opened_incumbent(digit(12)) as incumbent:
-            Explainer(incumbent).first(np.inf)
-            incumbent.adversary.__class__ = Attacks
-            selection = local_minimum(incumbent, SearchLimits(kinks=kinks), np.inf)
-            assert selection is not None
-            survived = incumbent.adversary.survived
-            assert largest_margin(incumbent.perturbations, survived, selection) <= _NEAR
-            return incumbent.cost, float(selection.sum())
-
-    first, stopped = reached(kinks=0)
-    assert stopped == first
-    assert reached(kinks=10)[1] < first - 0.1
+def test_a_local_minimum_survives_everything_known_before_its_last_attack() -> None:
+    with opened_incumbent(digit(12)) as incumbent:
+        Explainer(incumbent).first(np.inf)
+        incumbent.adversary.__class__ = Attacks
+        selection = local_minimum(incumbent, np.inf)
+        assert selection is not None
+        survived = incumbent.adversary.survived
+        assert largest_margin(incumbent.perturbations, survived, selection) <= _NEAR
+        assert selection.sum() <= incumbent.cost
 
 
 def test_there_is_none_where_no_selection_survives() -> None:
@@ -107,7 +100,7 @@ def test_there_is_none_where_no_selection_survives() -> None:
         incumbent.adversary.learn(np.zeros(64), np.inf)
         # as if some set were an explanation
         incumbent.chosen = np.ones(64, dtype=bool)
-        assert local_minimum(incumbent, LIMITS, np.inf) is None
+        assert local_minimum(incumbent, np.inf) is None
 
 
 def test_margins_just_survived_are_near_zero() -> None:
