@@ -46,14 +46,6 @@ class Restriction:
         result[self.free] = selection
         return result
 
-    def within(self, outer: "Restriction | None") -> "Restriction":
-        """Return the restriction among all features; its own are the free ones of ``outer``."""
-        if outer is None:
-            return self
-        return Restriction(
-            outer.full_selection(self.fixed_in.astype(np.float64)) > 0, outer.free[self.free]
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class FixedPhase:

@@ -22,7 +22,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, dense
 from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK, network_of_selection
 from verix_encodings.network.batch import batch_values
-from verix_encodings.network.network import Affine
+from verix_encodings.network.nodes import Affine
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 # so much is evaluated at once that it stays in the cache

@@ -6,12 +6,12 @@ scenarios before it, and its own earlier layers, have their new bounds already. 
 on row duals alone.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import WarmLp
@@ -20,6 +20,7 @@ from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.constraints import Constraint, Scenario, row_error
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Expressions
+from verix_encodings.proofs.obbt import tightened_range
 from verix_encodings.proofs.safe_bound import SafeBound
 
 _LEAST = 1e-7
@@ -90,41 +91,31 @@ def _enclosed(
     lp.load(program)
     lp.set_bounds(program.column_lower, program.column_upper)
     safe = SafeBound(program)
-    lower, upper = known.lower.copy(), known.upper.copy()
-    # where a known point is near an end there is nothing to gain
-    low, high = np.full(lower.size, np.inf), np.full(lower.size, -np.inf)
-    for i in np.flatnonzero(unstable(known)).tolist():
-        row, constant = z.row(i, program.columns)
-        near = _NEAR * (upper[i] - lower[i])
-        for sign in (1.0, -1.0):
-            reached = low[i] <= lower[i] + near if sign > 0 else high[i] >= upper[i] - near
-            if reached or time.monotonic() >= deadline:
-                continue
-            # the expression is off by no more than a row
-            bound, point = proven_least(
-                lp, safe, sign * row, sign * constant, row_error, off=row_error, deadline=deadline
-            )
-            if point is not None:
-                there = z.at(point)
-                low, high = np.minimum(low, there), np.maximum(high, there)
-            if sign > 0:
-                lower[i] = max(lower[i], min(bound, -_LEAST))
-            else:
-                upper[i] = min(upper[i], max(-bound, _LEAST))
-    return Interval(lower, upper)
+    until = Deadline(deadline)
+
+    def least(_: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
+        return _proven_least(lp, safe, cost, constant, row_error, deadline=deadline)
+
+    open_ = unstable(known)
+    rows = np.flatnonzero(open_).tolist()
+    columns = program.columns
+    found = tightened_range(z, known, rows, least, columns, near=_NEAR, late=until.passed)
+    return Interval(
+        np.where(open_, np.minimum(found.lower, -_LEAST), known.lower),
+        np.where(open_, np.maximum(found.upper, _LEAST), known.upper),
+    )
 
 
-def proven_least(
+def _proven_least(
     lp: WarmLp,
     safe: SafeBound,
     cost: FloatArray,
     constant: float,
     row_error: float,
     *,
-    off: float,
     deadline: float,
 ) -> tuple[float, FloatArray | None]:
-    """Minimise ``cost·v + constant``, an expression that may itself be ``off`` by so much.
+    """Minimise ``cost·v + constant``, an expression that is off by no more than a row.
 
     Returns a bound that rests on row duals alone, and the LP's optimum; -inf and None where it is
     not solved, by ``deadline`` or at all. ``lp`` holds the program of ``safe``, whose rows are off
@@ -136,4 +127,4 @@ def proven_least(
     if result.status is not SolveStatus.OPTIMAL or result.multipliers is None:
         return -np.inf, None
     bound = safe.lower(cost, result.multipliers, row_error)
-    return bound + (constant - off - 1e-12 * abs(constant)), result.point
+    return bound + (constant - row_error - 1e-12 * abs(constant)), result.point
