@@ -35,5 +35,5 @@ class Tolerances:
         return max(self.margin, self.relative_margin * magnitude)
 
     def needed(self, magnitudes: FloatArray) -> FloatArray:
-        """Return, for each magnitude of a margin, how far below zero a bound on it must be."""
+        """Return :meth:`decisive` for each of ``magnitudes``, in the same shape (margins,)."""
         return np.array([self.decisive(float(magnitude)) for magnitude in magnitudes])

@@ -185,7 +185,10 @@ class ContrastSearch:
             self._report()
 
     def _exists(self) -> bool:
-        """Return whether a change of all features changes the prediction; keep what is proven."""
+        """Return whether a change of all features may change the prediction.
+
+        A counterfactual becomes the best contrast so far; a proof that none exists sets ``robust``.
+        """
         verdict = self._subsets.check(self._subsets.everything)
         if verdict.violated:
             self._offer(verdict)

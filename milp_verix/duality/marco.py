@@ -142,7 +142,7 @@ def _enumeration(
     contrastive: list[tuple[FeatureSet, Counterfactual]],
     **rest: Any,
 ) -> Enumeration:
-    """Return the result with both kinds sorted, the smallest first."""
+    """Return the result, with abductive and contrastive explanations sorted, smallest first."""
     contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
     explanations = sorted(abductive, key=lambda one: (len(one), one))
     return Enumeration(abductive=tuple(explanations), contrastive=dict(contrasts), **rest)

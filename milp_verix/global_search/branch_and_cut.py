@@ -1,16 +1,17 @@
 """Branch and cut over the relaxation by scenarios: phases first, then features.
 
-Each step takes the open node with the least bound, solves its linear relaxation, and replaces it:
+Each step takes the open node with the least bound, solves its linear relaxation, and does the first
+of these that applies:
 
-1. *prune*: nothing, if its bound reaches the cutoff or it is infeasible;
-2. *cut*: the same node, if its point violates a known scenario that its program does not hold;
-3. *close*: nothing, if so few sets are left that each can be refuted (:mod:`.enumeration`);
-4. *restrict*: one node with a relaxation of its own, if most features are fixed: that relaxation
-   is smaller and tighter (:mod:`verix_encodings.models.restricted`);
-5. *branch on a phase*, if the point violates a scenario that its program holds;
-6. *price*: the same node and a new scenario, if the point survives all known ones
+1. *prune* the node, if its bound reaches the cutoff or it is infeasible;
+2. *cut*: add a known scenario that its optimum violates and its program lacks; solve it again;
+3. *close* the node, if so few sets are left that each can be refuted (:mod:`.enumeration`);
+4. *restrict* it, if most features are fixed: give it a relaxation of its own, which is smaller and
+   tighter (:mod:`verix_encodings.models.restricted`);
+5. *branch on a phase*, if the optimum violates a scenario of its program;
+6. *price*: add a new scenario, if the optimum survives all known ones, and solve it again
    (column-and-constraint generation: Zeng & Zhao, *Operations Research Letters* 41, 2013);
-7. *branch on a feature*, if no scenario is found; nothing, if all features are whole.
+7. *branch on a feature*, if no scenario is found; close the node if all features are whole.
 
 Phases come first: with all of them fixed, every margin is linear in the features. The program is
 then a covering problem with few rows, whose relaxation is hardly below its optimum.
@@ -37,9 +38,11 @@ from verix_encodings.models.restricted import Restriction
 
 @dataclass(slots=True, eq=False)
 class Subtree:
-    """The nodes below one whose ``relaxation`` is its own, and when to tighten that next.
+    """A node with a ``relaxation`` of its own, and all nodes below it.
 
-    ``parent`` is the subtree that the node itself belongs to; ``depth`` is the node's.
+    ``depth`` is the root node's, and ``parent`` the subtree around it. ``nodes`` counts the nodes
+    solved. The relaxation is tightened when they reach ``next_tightening``, and again after
+    ``period`` more.
     """
 
     relaxation: Relaxation
@@ -50,7 +53,7 @@ class Subtree:
     nodes: int = 0
 
     def lineage(self) -> Iterator["Subtree"]:
-        """Yield this subtree and those that it is part of, up to the whole tree."""
+        """Yield this subtree and the subtrees around it, up to the whole tree."""
         subtree: Subtree | None = self
         while subtree is not None:
             yield subtree
@@ -61,8 +64,8 @@ class Subtree:
 class Node:
     """Columns fixed in the relaxation of a subtree, and a proven bound on the cost of its sets.
 
-    Nodes compare by bound; among equals the deeper one comes first. ``height`` is minus the depth,
-    ``pricings`` counts how often a scenario was asked for on the way to this node.
+    Nodes compare by bound; among equal bounds the deeper node comes first. ``height`` is minus the
+    depth. ``pricings`` counts the pricing steps on the way to this node.
     """
 
     bound: float
@@ -74,7 +77,7 @@ class Node:
 
 
 def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
-    """Return the master with its first scenarios; None where ``search`` needs none."""
+    """Return the master with its first scenarios; None if ``search`` finds no first scenario."""
     if not (first := search.first_scenarios()):
         return None
     pool = ConstraintPool(search.perturbations)
@@ -84,7 +87,10 @@ def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
 
 
 class BranchAndCut:
-    """The open nodes, and the lower bound that they prove: a master of :mod:`.search`."""
+    """The master by branch and bound: open nodes and the lower bound that they prove.
+
+    It implements :class:`~milp_verix.global_search.search.Master`.
+    """
 
     notes: tuple[str, ...] = ()
 
@@ -102,18 +108,21 @@ class BranchAndCut:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of every explanation; infinite where there is none cheaper."""
+        """A lower bound on the cost of every explanation cheaper than the incumbent.
+
+        It is infinite once no cheaper explanation exists.
+        """
         active = [self._active] if self._active else []
         return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
 
     @property
     def done(self) -> bool:
-        """Whether no open node can hold a cheaper explanation."""
+        """True if no open node can hold a cheaper explanation."""
         return not self._open or self._open[0].bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
-        """The effort so far."""
+        """The scenarios, nodes, programs and iterations so far."""
         root = self._root.relaxation
         count = root.lp_count
         return SearchEffort(
@@ -126,8 +135,8 @@ class BranchAndCut:
         )
 
     def step(self, deadline: float) -> None:
-        """Replace the open node with the least bound; after Ctrl-C the bound still holds."""
-        # the node is active before it is no longer open, whenever Ctrl-C comes
+        """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
+        # set before the pop, so that Ctrl-C between the two cannot lose the node
         self._active = node = self._open[0]
         heapq.heappop(self._open)
         for replacement in self._tightened(node, deadline) or self._replacements(node, deadline):
@@ -135,7 +144,7 @@ class BranchAndCut:
         self._active = None
 
     def _replacements(self, node: Node, deadline: float) -> list[Node]:
-        """Return the nodes that hold every set of ``node`` that may be a cheaper explanation."""
+        """Return nodes that together hold every cheaper explanation of ``node``."""
         for subtree in node.subtree.lineage():
             subtree.nodes += 1
         relaxation, cutoff = node.subtree.relaxation, self._incumbent.cutoff
@@ -146,12 +155,12 @@ class BranchAndCut:
         if node.bound >= cutoff:
             return self._close(node.bound)
         if solution.selection is None:
-            # numerical trouble: smaller boxes have less of it
+            # numerical trouble: a branch is easier to solve
             return self._branch(node, relaxation.any_free(node.fixings), solution)
         return self._examined(node, solution, deadline)
 
     def _examined(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
-        """Cut, close, restrict or branch: the first of these steps that applies to ``solution``."""
+        """Cut, close, restrict, branch or price; return the nodes that replace ``node``."""
         assert solution.selection is not None
         relaxation = node.subtree.relaxation
         violated = relaxation.pool.violated(solution.selection)
@@ -170,7 +179,10 @@ class BranchAndCut:
         return self._priced(node, solution, deadline)
 
     def _priced(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
-        """Cut off an optimum that survives every known scenario, or branch on a feature."""
+        """Add a scenario that cuts off the optimum, or branch on a feature.
+
+        The optimum survives every known scenario. Returns the nodes that replace ``node``.
+        """
         assert solution.selection is not None
         relaxation, pricings = node.subtree.relaxation, node.pricings
         node = replace(node, pricings=pricings + 1)
@@ -182,7 +194,7 @@ class BranchAndCut:
         return self._branch(node, relaxation.most_fractional(solution), solution)
 
     def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
-        """Return both children of a node; none where there is no column to branch on."""
+        """Return both children of a node; no node if ``column`` is None."""
         if column is None:
             return self._close(node.bound)
         further, at = solution.fixings
@@ -202,7 +214,7 @@ class BranchAndCut:
         ]
 
     def _refuted(self, solution: NodeSolution, restriction: Restriction) -> bool:
-        """Refute each set of a node, where these are few; return whether that closes the node."""
+        """Refute each set of a node if its sets are few; return whether this closes the node."""
         if solution.selection is None or solution.reduced_costs is None:
             return False
         remainder = NodeRemainder(
@@ -222,7 +234,10 @@ class BranchAndCut:
     def _restricted(
         self, node: Node, solution: NodeSolution, restriction: Restriction
     ) -> list[Node] | None:
-        """Give a node a relaxation of its own where few features are free; None where many are."""
+        """Return the node with a relaxation of its own; None if too many features are free.
+
+        No node is returned if the smaller relaxation is infeasible.
+        """
         limits, subtree, free = self._limits, node.subtree, restriction.free.size
         most = min(limits.most_free, limits.share_free * subtree.relaxation.free.size)
         if not 0 < free <= most or not limits.uses("subtrees"):
@@ -240,7 +255,8 @@ class BranchAndCut:
     def _tightened(self, node: Node, deadline: float) -> list[Node]:
         """Tighten a relaxation that is due; return the node that its subtree starts again from.
 
-        A subtree that is half closed goes on as it is: its hard nodes would be met again.
+        No node is returned if none is due. A subtree that is mostly closed does not restart: it
+        would have to solve its hard nodes again.
         """
         cutoff = self._incumbent.cutoff
         if not self._limits.uses("tightening"):
@@ -265,15 +281,15 @@ class BranchAndCut:
         return []
 
     def _close(self, bound: float) -> list[Node]:
-        """Leave out a node whose sets cost ``bound`` or more; return no node."""
+        """Close a node whose sets cost ``bound`` or more; return no node."""
         self._closed = min(self._closed, bound)
         return []
 
     def _rely_on_cutoff(self) -> None:
-        """Note that sets were left out which may be explanations that cost the cutoff or more."""
+        """Cap the bound at the cutoff, since dropped sets may be explanations that cost as much."""
         self._closed = min(self._closed, self._attainable(self._incumbent.cutoff))
 
     def close(self) -> None:
-        """Free the linear programs; those of subtrees are freed with their last node."""
+        """Free the linear programs; a subtree's program is freed with its last node."""
         self._open, self._active = [], None
         self._root.relaxation.close()

@@ -1,8 +1,9 @@
 """The traversals before and after the search: a first explanation, and the last counterfactuals.
 
 The first explanation is locally minimal, by the loop of :mod:`~milp_verix.traversal.explain` in the
-order ``adaptive``, and stays the answer until there is a cheaper one. Of a cheaper one, further
-features are freed at the end where that can be done, and each other feature gets a counterfactual.
+order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a last
+traversal frees further features of that set, if possible, and finds a counterfactual for each
+feature that stays.
 """
 
 import time
@@ -29,15 +30,18 @@ class Explainer:
 
     def __init__(self, incumbent: Incumbent) -> None:
         self._incumbent = incumbent
-        # the first traversal as far as it is, and the counterfactuals that it found
+        # the first traversal while it runs, and its counterfactuals once it has ended
         self._walked: Traversal | None = None
         self._known: list[Verdict] = []
 
     def first(self, deadline: float) -> None:
-        """Find a locally minimal explanation by the order that measures best."""
+        """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
+
+        The adversary remembers its last counterfactuals.
+        """
         incumbent, until = self._incumbent, Deadline(deadline)
         oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
-        # any order gives an explanation, and the same one where it is empty
+        # if the empty set is an explanation, every order finds it: no need to rank
         rank = np.ones(objective.costs.size)
         whole = oracle.prepare(until)
         if not oracle.proven:
@@ -67,17 +71,17 @@ class Explainer:
         adversary.remember(adversary.attack(incumbent.selection)[0])
 
     def final(self, deadline: float) -> tuple[Order, Traversal]:
-        """Free further features of the incumbent, and find counterfactuals for the others."""
+        """Free further features of the incumbent; find a counterfactual for each feature left."""
         traversal = self._incumbent.traversal or self._freed(deadline)
         self._require(traversal, deadline)
         return self._order(traversal), traversal
 
     def snapshot(self) -> tuple[Order, Traversal]:
-        """Return the incumbent at no cost: features that are not known to be needed are unknown."""
+        """Return the incumbent without any check; features without a counterfactual are unknown."""
         must_not = self._incumbent.objective.must_not
         traversal = self._incumbent.traversal or self._walked or self._untried()
         if must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
-            # the traversal has yet to free features that must not be in
+            # the traversal has not yet freed all features in must_not
             traversal = self._untried()
         now = traversal.copy()
         now.undecided |= dict.fromkeys(self._must, _REQUIRED)
@@ -91,7 +95,7 @@ class Explainer:
         return Order("minimum", (*traversal.order, *self._must))
 
     def _untried(self) -> Traversal:
-        """Return the incumbent, with the counterfactuals known that fit it."""
+        """Return the incumbent with known counterfactuals that move one of its features only."""
         incumbent = self._incumbent
         traversal = self._begun(np.arange(incumbent.chosen.size))
         for verdict in self._known:
@@ -104,13 +108,16 @@ class Explainer:
         return traversal
 
     def _begun(self, order: np.ndarray) -> Traversal:
-        """Return a traversal that has freed all but the incumbent, whose features are in order."""
+        """Return a traversal that has freed all features outside the incumbent.
+
+        The incumbent's features are left to visit, in the given ``order``.
+        """
         chosen, must = self._incumbent.chosen, self._incumbent.objective.must
         irrelevant = np.flatnonzero(~chosen).tolist()
         return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
 
     def _freed(self, deadline: float) -> Traversal:
-        """Try to free the features of the incumbent, the dear ones first."""
+        """Return a traversal that tries to free the incumbent's features, the dearest first."""
         incumbent, until = self._incumbent, Deadline(deadline)
         traversal = self._begun(np.argsort(-incumbent.objective.costs, kind="stable"))
         if until.passed():
@@ -118,7 +125,7 @@ class Explainer:
             return traversal
         oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
         walk = Walk(oracle, traversal, until, incumbent.check_seconds, lambda _: None)
-        # the worst points known, moved by one more feature, are counterfactuals of most
+        # for most features, a known worst point is a counterfactual once that feature moves too
         weight = p.weight(incumbent.chosen)
         attacks = adversary.attack(incumbent.selection)[0]
         deltas = np.concatenate([adversary.known, attacks], axis=1)
@@ -128,7 +135,7 @@ class Explainer:
         return traversal
 
     def _require(self, traversal: Traversal, deadline: float) -> None:
-        """Put features that must be explained in, each with a counterfactual if there is one."""
+        """Add the features in ``must`` to the explanation, with counterfactuals if these exist."""
         oracle = self._incumbent.oracle
         for feature in self._must:
             traversal.undecided[feature] = _REQUIRED
@@ -144,7 +151,7 @@ class Explainer:
 
 
 def _points_first(walk: Walk) -> None:
-    """Take the counterfactuals that known points give, as they cost least; then gallop."""
+    """Take the counterfactuals among known points, which cost no check; then gallop."""
     for feature, verdict in walk.flipped().items():
         walk.settle([feature], verdict)
     galloping(walk)

@@ -3,12 +3,12 @@
     C ← ∅
     repeat   A ← a cheapest hitting set of C       its cost is a lower bound on every explanation
              if check(all but A) holds:            A is a minimum explanation
-             C ← C ∪ {a minimal contrastive set without A}
+             C ← C ∪ {a minimal contrastive set disjoint from A}
 
 (Ignatiev, Previti, Liffiton, Marques-Silva, *Smallest MUS extraction with minimal hitting set
-dualization*, CP 2015.) Each round takes as many disjoint contrastive sets as there are: what they
-leave over is an explanation, so that there is an incumbent at any time. Features that must or must
-not be explained are clauses of the cover from the start.
+dualization*, CP 2015.) Each round adds disjoint contrastive sets until none is left. The features
+in A and in these sets are then an explanation, so that there is an incumbent at any time. Features
+in ``must`` and ``must_not`` are clauses of the hitting-set program from the start.
 """
 
 import time
@@ -24,7 +24,7 @@ from verix_encodings.models.cover import Clause
 
 
 class HittingSets:
-    """A master by the cover of contrastive sets; see ``search.Master``."""
+    """The master by hitting sets of contrastive sets; see ``search.Master``."""
 
     notes: tuple[str, ...] = ()
 
@@ -43,17 +43,17 @@ class HittingSets:
 
     @property
     def done(self) -> bool:
-        """Whether the bound reaches the cutoff, or a round brought no contrastive set."""
+        """True if the bound reaches the cutoff, or a round found no contrastive set."""
         return self._ended or self.bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
-        """The effort so far: each round solves one cover of the contrastive sets."""
+        """The contrastive sets and programs so far: each round solves one hitting-set program."""
         known = len(self._clauses) - self._given
         return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
 
     def step(self, deadline: float) -> None:
-        """Solve the cover, and learn contrastive sets until the rest of its set holds."""
+        """Find a cheapest hitting set, and add contrastive sets until an explanation is left."""
         self._rounds += 1
         seconds = max(deadline - time.monotonic(), 0.0)
         objective, subsets = self._objective, self._subsets

@@ -1,13 +1,13 @@
 """The smallest explanation there is, with a proof: scenario generation.
 
-A relaxation that knows some perturbations only (``models.scenario``) gives a lower
-bound on the cost of every explanation, and the cheapest set of features that survives them. If
-that set survives all perturbations it is a minimum explanation; if not, a perturbation that it does
-not survive is the next scenario. This is column-and-constraint generation for the two-stage
-problem "the fewest features, such that for all perturbations …".
+A relaxation with finitely many perturbations, the scenarios (``models.scenario``), gives a lower
+bound on the cost of every explanation, and a cheapest set of features that survives them. If that
+set survives all perturbations it is a minimum explanation. If not, a perturbation that it does not
+survive is the next scenario. This is column-and-constraint generation for the two-stage problem
+"the fewest features, such that for all perturbations …".
 
-Implicit hitting sets (``global_search.hitting_set_master``) are a second method, to check the
-first one by: the two share checks of sets and the explanation to start from, and no bound.
+Implicit hitting sets (``global_search.hitting_set_master``) are a second method, to cross-check the
+first. Both use the same checks of sets and the same first explanation, but share no bound.
 
 At any time the best explanation found and the bound are both sound.
 """
@@ -70,31 +70,31 @@ def minimum(
     """Find an explanation with the fewest features, and prove that none has fewer.
 
     There is always an answer: Ctrl-C and the time limit return the best explanation so far with its
-    proven ``lower_bound``; ``proven`` says whether the two meet. It is locally minimal too, with a
-    counterfactual for each feature, as far as time allowed.
+    proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
+    locally minimal too, with a counterfactual for each feature.
 
     Arguments and errors are those of :func:`milp_verix.explain`, and
 
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
-            with the least sum is found. Proofs are faster where all are whole.
-        must: features that the explanation shall hold. One that could be left out is listed in
-            ``unknown``.
-        must_not: features that it shall not hold; ``InputError`` where the prediction can change by
-            these alone.
+            with the least sum is found. Proofs are faster where all costs are whole.
+        must: features that the explanation must contain. A feature among them that is not needed
+            is listed in ``unknown``.
+        must_not: features that it must not contain; ``InputError`` if these alone can change the
+            prediction.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
-        method: ``"scenarios"``, or ``"hitting_sets"``, which checks it by other means: far slower
-            on networks with more than a dozen features.
+        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
+            slower on networks with more than a dozen features.
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
             and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
-            as a mixed-integer program; ``"auto"`` takes the tree for the solvers that are HiGHS.
+            as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
         progress: called with the first explanation, and when the best one or the bound changes.
-        snapshots: called as by :func:`milp_verix.explain`; features that are not known to be needed
+        snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
             are unknown in these results.
-        limits: a :class:`~milp_verix.SearchLimits`, which shares out time and work and may leave
-            techniques out.
+        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
+            and may switch some off.
     """
     request = make_request(
         network,
@@ -160,7 +160,10 @@ def _gap(given: float) -> float:
 
 
 def _way(method: str, master: str, solver: str) -> str:
-    """Return what raises the bound: ``"hitting_sets"``, ``"tree"`` or ``"program"``."""
+    """Return the name of the master: ``"hitting_sets"``, ``"tree"`` or ``"program"``.
+
+    Raises ``InputError`` for a method or master that is unknown, or for two that do not fit.
+    """
     for kind, name, names in (("method", method, METHODS), ("master", master, MASTERS)):
         if name not in names:
             raise InputError(f"unknown {kind} {name!r}; choose one of {', '.join(names)}")

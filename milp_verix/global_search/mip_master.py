@@ -1,11 +1,11 @@
 """The relaxation by scenarios as a mixed-integer program, for any solver.
 
-Each step solves the program with all scenarios known; its bound is a bound on every explanation,
-and its set of features is an explanation, or does not survive a further scenario. A step ends
-early on a set that costs what earlier steps have proven: there is none cheaper.
+Each step solves the program with all scenarios known. Its bound is valid for every explanation;
+its optimum is a set of features that is an explanation, or fails under a further scenario. A step
+ends early on a set whose cost equals the bound so far: none is cheaper.
 
-The program only grows, so solvers that can go on with the one they have do. Phases are branched on
-before features, by solvers that take priorities: see ``global_search.branch_and_cut`` for why.
+The program only grows, so solvers that can extend a program keep it. Solvers that take priorities
+branch on phases before features: see ``global_search.branch_and_cut`` for why.
 """
 
 import time
@@ -24,12 +24,12 @@ _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 
 def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
-    """Return the master with its first scenario; None where ``search`` needs none."""
+    """Return the master with its first scenario; None if ``search`` finds no first scenario."""
     if not (first := search.first_scenarios()):
         session.close()
         return None
     master = MipMaster(search, session)
-    # more scenarios than the first one bring more phases at once than a solver needs
+    # further scenarios at once would bring more phases than a solver needs
     master.extend(first[:1])
     return master
 
@@ -49,7 +49,7 @@ class MipMaster:
 
     @property
     def done(self) -> bool:
-        """Whether the bound reaches the cutoff, or the last set survives every scenario found."""
+        """True if the bound reaches the cutoff, or the last step found no way to raise it."""
         return self._ended or self.bound >= self._incumbent.cutoff
 
     @property
@@ -59,7 +59,7 @@ class MipMaster:
 
     @property
     def effort(self) -> SearchEffort:
-        """The effort so far."""
+        """The scenarios, nodes, programs and iterations so far."""
         return SearchEffort(
             "program",
             self._separator.rounds,
@@ -72,7 +72,7 @@ class MipMaster:
     def step(self, deadline: float) -> None:
         """Solve the program, and add a scenario that its set does not survive.
 
-        Where the solver fails, proven bounds stay, the notes say why, and this was the last step.
+        If the solver fails, this is the last step: proven bounds stay, and ``notes`` say why.
         """
         cutoff = self._incumbent.cutoff
         try:
@@ -90,7 +90,7 @@ class MipMaster:
         constraints = self._separator.separate(chosen, 0)
         self.extend(constraints)
         if not constraints and self._incumbent.cutoff >= cutoff:
-            # a set that survives all is a cheaper explanation, where the check can decide it
+            # had the check proven the set, it would be the incumbent now
             self._give_up("nothing was found against its last set, and no proof for it", deadline)
 
     def _give_up(self, reason: str, deadline: float) -> None:

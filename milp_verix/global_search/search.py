@@ -31,9 +31,9 @@ _BETTER, _POINTS = "better explanations", "counterfactuals"
 
 @dataclass(frozen=True, slots=True)
 class MinimumProgress:
-    """The size of the best explanation so far, and the size that none can be below.
+    """The size of the best explanation so far, and a proven lower bound on any explanation's size.
 
-    With costs these are costs. ``rounds`` counts the steps of the master.
+    Both are costs where features have costs. ``rounds`` counts the steps of the master.
     """
 
     size: float
@@ -46,11 +46,14 @@ class Master(Protocol):
 
     @property
     def bound(self) -> float:
-        """A lower bound on every cost below the incumbent's; infinite where there is none."""
+        """A lower bound on the cost of every explanation cheaper than the incumbent.
+
+        It is infinite once no cheaper explanation exists.
+        """
 
     @property
     def done(self) -> bool:
-        """Whether no step can raise the bound, or none needs to."""
+        """True if no further step can raise the bound, or none is needed."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -58,10 +61,10 @@ class Master(Protocol):
 
     @property
     def effort(self) -> SearchEffort:
-        """The effort that the bound took so far."""
+        """The programs, nodes and iterations spent on the bound so far."""
 
     def step(self, deadline: float) -> None:
-        """Go on, until ``deadline`` at most."""
+        """Do one step, which ends at ``deadline`` at the latest."""
 
     def close(self) -> None:
         """Release the solver."""
@@ -70,8 +73,8 @@ class Master(Protocol):
 class MinimumSearch:
     """The state of a search: the incumbent, the lower bound, and the time that is left.
 
-    ``incumbent``, ``separator`` and ``proposals`` are what masters work with, until the time
-    ``until``: the last seconds before the ``deadline`` are for counterfactuals.
+    Masters work with ``incumbent``, ``separator`` and ``proposals``. They end at the time
+    ``until``; the last seconds before the request's deadline are for counterfactuals.
     """
 
     def __init__(
@@ -115,13 +118,14 @@ class MinimumSearch:
 
     @property
     def open(self) -> bool:
-        """Whether there is something left to prove, and time for it."""
+        """True while the bound is below the cutoff and there is time to raise it."""
         return self.lower_bound < self.incumbent.cutoff and time.monotonic() < self.until
 
     def allow_must_not(self) -> None:
-        """Prove that the features that must not be explained change nothing by themselves.
+        """Prove that the features in ``must_not`` cannot change the prediction by themselves.
 
-        Until that is proven there is no explanation at all, not even one to stop with.
+        Without this proof no explanation is known, not even a first incumbent. Raises
+        ``InputError`` where they can change it, ``SolverError`` where the check is undecided.
         """
         must_not = self._objective.must_not
         if not must_not.any():
@@ -140,7 +144,7 @@ class MinimumSearch:
             )
 
     def start(self) -> None:
-        """Find a first explanation, a better one near it, and a first bound."""
+        """Find a first explanation, a cheaper one near it, and a first lower bound."""
         self._save()
         with self._stage(_FIRST):
             self._explainer.first(self.until)
@@ -154,10 +158,10 @@ class MinimumSearch:
         self._show(0)
 
     def first_scenarios(self) -> list[Constraint]:
-        """Return the scenarios to begin with; none where the features that must be in suffice.
+        """Return the scenarios to begin with; none if the features in ``must`` are an explanation.
 
-        Those that the last local minimum just survives join the first one, unless they are many:
-        each brings phases of its own.
+        The first scenario is joined by those that the last local minimum just survives, unless
+        these are many: each scenario brings phases of its own.
         """
         first = self.separator.separate(self._objective.least, 0)
         deciding = self.proposals.deciding
@@ -167,7 +171,10 @@ class MinimumSearch:
         return first
 
     def run(self, master: Callable[[], Master | None]) -> None:
-        """Let a master raise the bound until it meets the incumbent; None if none is needed."""
+        """Let a master raise the bound until it reaches the cutoff, or time is up.
+
+        ``master`` makes it once it is needed, and returns None if no bound is left to raise.
+        """
         with self._stage(_BOUND):
             raising = master() if self.open else None
             if raising is not None:
@@ -189,7 +196,7 @@ class MinimumSearch:
         self.lower_bound = max(self.lower_bound, min(bound, self.incumbent.cost))
 
     def _save(self) -> None:
-        """Hand on what makes an explanation of all that is known now."""
+        """Give ``snapshots`` a function that builds an explanation from the current state."""
         if self._snapshots is None:
             return
         order, traversal = self._explainer.snapshot()
@@ -202,7 +209,7 @@ class MinimumSearch:
         self._snapshots(snapshot)
 
     def result(self) -> Explanation:
-        """Return the best explanation with the bound."""
+        """Return the best explanation with its counterfactuals and the lower bound."""
         deadline, started = self._request.deadline.at, time.monotonic()
         if self.stopped == INTERRUPTED:
             deadline = min(deadline, started + self.limits.interrupt_seconds)
@@ -219,7 +226,7 @@ class MinimumSearch:
         best = replace(
             best,
             costs=None if objective.equal else tuple(map(_plain, objective.costs.tolist())),
-            # the checks may have met the same trouble
+            # the checks may have left the same note
             notes=tuple(dict.fromkeys(best.notes + self._notes)),
             must=tuple(np.flatnonzero(objective.must).tolist()),
             must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
@@ -227,10 +234,13 @@ class MinimumSearch:
         return replace(best, lower_bound=_plain(min(bound, best.cost)))
 
     def _statistics(self, last: Statistics, seconds: float) -> Statistics:
-        """Return the effort of the whole search; ``last`` is about the explanation's own checks."""
+        """Return the effort of the whole search.
+
+        ``last`` has the statistics of the checks after the search.
+        """
         effort, better = self._oracle.effort, self.proposals.seconds
         spent = {_FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
-        # better explanations are looked for while the bound is raised
+        # proposals run within the stage that raises the bound
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)
         return replace(
@@ -256,7 +266,7 @@ class MinimumSearch:
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Count the seconds of a stage."""
+        """Add the seconds spent inside to the stage ``name``."""
         started = time.monotonic()
         try:
             yield
@@ -264,7 +274,7 @@ class MinimumSearch:
             self._spent[name] = self._spent.get(name, 0.0) + time.monotonic() - started
 
     def _show(self, rounds: int) -> None:
-        """Tell the progress where the search stands, if that has changed."""
+        """Report the incumbent's cost and the bound, and save a snapshot, if either has changed."""
         state = (self.incumbent.cost, self.lower_bound)
         if state == self._shown:
             return
@@ -276,5 +286,5 @@ class MinimumSearch:
 
 
 def _plain(cost: float) -> float:
-    """Return a whole number as an int."""
+    """Return ``cost`` as an int if it is whole."""
     return int(cost) if cost == int(cost) else cost

@@ -1,6 +1,6 @@
 """The numbers and switches that steer the search for a minimum, in one place.
 
-No number here decides whether a bound or an explanation is right: they share out time and work.
+No number here decides whether a bound or an explanation is right: they only divide time and work.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ TECHNIQUES = {
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """Limits of the parts of a search; seconds are wall-clock time.
+    """Limits on the time and work of each technique of a search; seconds are wall-clock time.
 
     The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks; the ablation table in
     ``benchmarks/RESULTS.md`` says how much each technique gains. ``without`` names techniques of
@@ -30,37 +30,37 @@ class SearchLimits:
 
     Args:
         descent_share: share of the time limit for descents before the tree begins.
-        descent_seconds: the most seconds of it.
+        descent_seconds: the most seconds for descents.
         final_share: share of the time limit kept for counterfactuals at the end.
-        final_seconds: the least and the most seconds of it.
-        most_final_share: the largest share of it, however short the time limit is.
+        final_seconds: the least and the most seconds kept for them.
+        most_final_share: the largest share kept for them, however short the time limit is.
         interrupt_seconds: seconds for counterfactuals after Ctrl-C.
         first_tightening: nodes before the first tightening of the whole tree.
         first_tightening_inside: nodes before the first tightening of a subtree.
-        tightening_period: nodes before the next one; it doubles each time.
+        tightening_period: nodes before the next tightening; doubles each time.
         tightening_passes: the most passes over all scenarios in one tightening.
-        tightening_gain: a further pass needs this share of the open gap as a gain.
-        restart_share: a tree restarts only if more than this share of it is open.
-        most_free: a subtree, or an enumeration, has at most so many free features.
-        share_free: a subtree has at most this share of the free features around it.
-        most_sets: the most sets that an enumeration refutes.
-        most_work: the most multiplications for all sets and one perturbation.
-        estimate_per_set: sets are listed if an estimate is at most this many times the limit.
-        pricings: nodes are priced so often before ``pricing_period`` counts.
-        pricing_period: later, every so-many-th visit prices.
+        tightening_gain: a pass must close this share of the gap for another pass to follow.
+        restart_share: a tree restarts after a tightening only if more than this share is open.
+        most_free: the most free features of a subtree, or of a node that is enumerated.
+        share_free: the most free features of a subtree, as a share of its parent's.
+        most_sets: the most sets that one enumeration may list.
+        most_work: the most multiplications to evaluate one perturbation on all sets.
+        estimate_per_set: sets are listed if their estimated number is at most this times the limit.
+        pricings: pricing steps at a node before ``pricing_period`` applies.
+        pricing_period: later visits to a node from one pricing step to the next.
         pricing_share: share of the time for exact pricing.
-        first_pricing_seconds: seconds for it at the start.
-        least_harm: a scenario must do this share of the largest harm so far.
-        most_first: more scenarios of a local minimum than this are too many to begin with.
-        newest: perturbations kept for attacks.
+        first_pricing_seconds: seconds for exact pricing in addition to that share.
+        least_harm: a new scenario needs a margin of this share of the largest one so far.
+        most_first: a search begins with the scenarios of a local minimum if at most so many.
+        newest: the number of latest perturbations that attacks begin from.
         climbs: gradient climbs for each margin.
         climbs_before_check: gradient climbs before a set is checked.
         just_survived: a margin above minus this, in logits, counts as just survived.
         proposal_share: share of the time for proposals.
-        many_failures: after so many failures their share is halved.
+        many_failures: after so many failed proposals their share is halved.
         proposals: the most proposals at one cost.
         swaps: the most swaps of a proposal.
-        swap_candidates: features considered for a swap, each way.
+        swap_candidates: features considered for removal, and as many for insertion.
     """
 
     descent_share: float = 0.1

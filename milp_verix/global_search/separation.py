@@ -1,9 +1,9 @@
 """Separation: a scenario or a cover that an optimum of the relaxation violates.
 
-The optimum survives every scenario known. The adversary looks for the perturbation that hurts it
-most; a whole set that it finds nothing against is decided by the check, whose counterfactual is
-made worse. Where a scenario does not rule the set out, since an enclosure is wider than the
-network, a cover does.
+The optimum survives every known scenario. The adversary looks for the perturbation that hurts it
+most. If it finds none against a whole set, a check decides the set; a counterfactual is improved to
+a worse perturbation. A scenario may fail to exclude the set, since its encoding is a relaxation. If
+the set comes back, a cover excludes it.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ _LEAST_HARM = 1e-6
 
 
 class Separator:
-    """Finds constraints that a selection violates; ``rounds`` counts the selections asked about."""
+    """Finds constraints that a selection violates; ``rounds`` counts the calls of ``separate``."""
 
     def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
         self._incumbent, self._limits = incumbent, limits
@@ -33,10 +33,10 @@ class Separator:
         self.rounds = 0
 
     def separate(self, selection: FloatArray, pricings: int) -> list[Constraint]:
-        """Return a constraint that ``selection``, shape (features,), violates; none if it survives.
+        """Return a constraint that ``selection`` violates; an empty list if none is found.
 
-        ``pricings`` says how often the same node of a search came here before: selections that are
-        no sets are priced the first times, and then now and then.
+        ``selection`` has shape (features,). ``pricings`` counts the earlier pricing steps at the
+        same node: fractional selections are priced at first, and later only now and then.
         """
         self.rounds += 1
         limits, adversary = self._limits, self._incumbent.adversary
@@ -58,16 +58,19 @@ class Separator:
 
     @property
     def _worth(self) -> float:
-        """The harm that makes a scenario worth its neurons, by the largest one so far.
+        """The least violation that justifies a new scenario, as a share of the largest so far.
 
-        Worst cases come ever nearer to one another, and each brings phases to branch on. Where
-        there are more scenarios than features, branching on features is cheaper.
+        Successive worst cases differ less and less, and each brings phases to branch on. With more
+        scenarios than features, branching on features is cheaper.
         """
         count = self._incumbent.objective.costs.size
         return self._limits.least_harm * max(1.0, (self._made / count) ** 2)
 
     def _cover(self, selection: FloatArray) -> Cover | None:
-        """Return a cover against a set that comes again in spite of its scenario."""
+        """Return a cover if ``selection`` is a set that was refuted before; None otherwise.
+
+        Its scenario did not exclude the set.
+        """
         chosen = selection > 0.5
         if np.any(selection != chosen):
             return None

@@ -189,9 +189,9 @@ def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) ->
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
-    """Return a session of onnxruntime for the file at ``path``, or for a ``model`` made of it.
+    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
 
-    Raises ``ModelError`` where onnxruntime does not take it.
+    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
     """
     options = onnxruntime.SessionOptions()
     # One thread: single inputs are too small to share, and results must not depend on scheduling.

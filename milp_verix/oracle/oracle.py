@@ -134,7 +134,11 @@ class Oracle:
         return self.whole
 
     def forget(self, deadline: Deadline = NO_LIMIT) -> None:
-        """Forget the points and bounds of earlier checks, before a set that does not grow."""
+        """Forget the points and bounds of earlier checks.
+
+        They serve only supersets of the coordinates checked earlier. Call this before a traversal
+        that starts again from a smaller set.
+        """
         self.memory = None
         if self._reuse:
             centre = self.problem.x.astype(np.float64)

@@ -24,7 +24,7 @@ from verix_encodings.proofs.safe_bound import error_behind
 
 _RANDOM_POINTS = 3
 _LENIENCE = 2.0
-"""The error bound is of first order; what it leaves out is far smaller than the bound itself."""
+"""Factor on the first-order error bound, to cover the much smaller terms of higher order."""
 
 
 @dataclass(frozen=True, slots=True)

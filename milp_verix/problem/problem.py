@@ -44,7 +44,7 @@ class Problem:
 
     @cached_property
     def margins(self) -> Network:
-        """The network whose outputs are the margins of the question; all below zero: kept."""
+        """The network of the margins: the prediction is kept where every output is below zero."""
         return self.question.margins(self.network.ir)
 
 

@@ -102,5 +102,8 @@ class Explanation(Result):
 
     @property
     def proven(self) -> bool:
-        """True if no explanation is cheaper, up to a millionth where costs are no whole numbers."""
+        """True if the lower bound is within a millionth of the cost.
+
+        No cheaper explanation exists then, up to that rounding.
+        """
         return self.gap is not None and self.gap <= 1e-6 * self.cost

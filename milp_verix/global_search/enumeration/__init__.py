@@ -1,1 +1,1 @@
-"""Close a node by listing the sets that are left, and refuting them."""
+"""Enumeration: close a node by listing its sets and refuting each."""

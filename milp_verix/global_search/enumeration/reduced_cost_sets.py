@@ -1,8 +1,8 @@
 """The sets of features that a bound and its reduced costs do not rule out.
 
-Moving a feature off the value that its reduced cost wants raises the bound by that reduced cost. So
-few sets are left where the bound is near the cutoff, however many features are free. They are
-listed feature by feature, those with the largest reduced costs first.
+Moving a feature off its LP value raises the bound by its reduced cost. So few sets are left if the
+bound is near the cutoff, however many features are free. The sets are built feature by feature,
+beginning with the largest reduced costs.
 """
 
 from collections.abc import Sequence
@@ -21,24 +21,25 @@ def reduced_cost_sets(
 ) -> FloatArray | None:
     """Return the sets ``A`` with ``bound + Σ_f p_f(A) ≤ c·A ≤ cutoff``, as columns of 0 and 1.
 
-    ``p_f`` is ``reduced_costs[f]`` where that is positive and ``f`` is in ``A``, its size where it
-    is negative and ``f`` is not in ``A``. A set is left out where another has one feature more, for
-    nothing. The result has shape (features, sets); None where there are more than ``most`` sets on
-    the way, or a cost is no number.
+    ``p_f`` is ``reduced_costs[f]`` if that is positive and ``f`` is in ``A``, its absolute value if
+    it is negative and ``f`` is not in ``A``, and zero otherwise. Sets are left out that could gain
+    a feature free of charge. The result has shape (features, sets); it is None if more than
+    ``most`` sets are met on the way, or a reduced cost is not finite.
     """
     if not np.isfinite(reduced_costs).all():
         return None
     order = np.argsort(-np.abs(reduced_costs), kind="stable")
-    # a set dearer than the cutoff is not asked for; proofs hold up to rounding
+    # costs are compared up to rounding, proven losses up to the error of a proof
     limit, tolerance = cutoff + _ROUNDING * max(1.0, abs(cutoff)), _PROVEN * (1.0 + abs(cutoff))
-    # all costs may be far above the cutoff, and their rounding with them
+    # the sum of all costs may be far above the cutoff: its rounding error is relative to it
     to_all = costs.sum() * (1.0 + _ROUNDING) + tolerance - bound
-    # the cost left to pay, the loss left if the cutoff is paid, and if all features to come are in
+    # three budgets: the cost; the loss if a set costs the cutoff; the loss if it takes
+    # all features to come
     sets = PartialSets(np.array([[limit], [cutoff + tolerance - bound], [to_all]]))
     for feature in order:
         cost, reduced_cost = costs[feature], reduced_costs[feature]
         sides = []
-        # a feature that is free of charge and wanted is in
+        # a feature free of charge that does not raise the bound is always in
         for inside in (True,) if cost == 0 and reduced_cost <= 0 else (True, False):
             loss = max(reduced_cost if inside else -reduced_cost, 0.0)
             spends = [cost, loss, loss] if inside else [0.0, loss, cost + loss]
@@ -48,21 +49,21 @@ def reduced_cost_sets(
             return None
     result = np.empty((order.size, sets.count))
     result[order] = sets.members()
-    # without features no account was looked at
+    # without features no budget was checked
     return result[:, np.all(sets.left >= 0.0, axis=0)]
 
 
 def estimated_count(reduced_costs: FloatArray, slack: float) -> float:
-    """Return about how many sets lose ``slack`` at most, whatever they cost.
+    """Return an upper estimate of the number of sets that raise the bound by ``slack`` at most.
 
-    Losses are rounded down to hundredths of ``slack``, so the estimate is high. Infinite where a
-    reduced cost is no number or ``slack`` is not above zero.
+    The sets' own costs are ignored, and losses are rounded down to hundredths of ``slack``. The
+    estimate is infinite if a reduced cost is not finite, or ``slack`` is not positive.
     """
     if not (np.isfinite(reduced_costs).all() and slack > 0.0):
         return np.inf
     sizes = np.abs(reduced_costs)
     lost = (sizes[sizes <= slack] / slack * _STEPS).astype(np.intp)
-    # the number of sets that lose each number of steps, of the features so far
+    # ways[k]: the number of sets, over the features so far, that lose k steps
     ways = np.zeros(_STEPS + 1)
     ways[0] = 1.0
     for steps in lost.tolist():
@@ -71,15 +72,16 @@ def estimated_count(reduced_costs: FloatArray, slack: float) -> float:
 
 
 class PartialSets:
-    """Sets of the features looked at so far, side by side as columns, that respect some accounts.
+    """Partial feature sets that respect several budgets, stored as columns.
 
-    ``left`` says how much of each account each set may still spend, shape (accounts, sets); no
-    entry is negative once a feature was chosen. At first there is the empty set alone.
+    ``left`` is the amount of each budget that each set may still spend, shape (budgets, sets). No
+    entry is negative after the first :meth:`choose`. At first there is only the empty set.
     """
 
     def __init__(self, left: FloatArray) -> None:
         self.left = left
-        # for each feature: the set that each set goes on from, and how many, the first, have it
+        # for each feature: the parent of each set, and the number of sets that have the feature,
+        # which come first
         self._steps: list[tuple[IntArray, int]] = []
 
     @property
@@ -88,13 +90,14 @@ class PartialSets:
         return int(self.left.shape[1])
 
     def choose(self, sides: Sequence[tuple[bool, FloatArray]]) -> None:
-        """Go on to a feature by each of the ``sides``: whether it is in, and what that spends.
+        """Extend each set by a decision on the next feature; drop sets that exceed a budget.
 
-        The side that is in comes first; what it spends has shape (accounts,).
+        Each of ``sides`` is a pair: whether the feature is in, and the amounts that this spends,
+        shape (budgets,). A side with the feature in comes first.
         """
         parents, left, inside = [], [], 0
         for is_in, spends in sides:
-            # one account first: where it rules out most sets, few need be copied
+            # one budget first: if it rules out most sets, few need be copied
             may = np.flatnonzero(self.left[0] >= spends[0])
             remaining = self.left.take(may, axis=1) - spends[:, None]
             lasting = np.all(remaining >= 0.0, axis=0)

@@ -1,7 +1,7 @@
 """Close a node by listing the sets that are left in it and refuting each by a perturbation.
 
-Each perturbation is evaluated for all sets at once, in float64, and refutes a set where a margin is
-above zero by more than the error that the evaluation can have.
+Each perturbation is evaluated for all sets at once, in float64. It refutes a set if a margin
+exceeds zero by more than the error bound of the evaluation.
 """
 
 import time
@@ -25,17 +25,18 @@ from verix_encodings.network.batch import batch_values
 from verix_encodings.network.nodes import Affine
 from verix_encodings.proofs.safe_bound import evaluation_error
 
-# so much is evaluated at once that it stays in the cache
+# numbers evaluated at once: they fit in the cache
 _CHUNK = 100_000
 _FEWEST = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeRemainder:
-    """The sets of a node: the features fixed in by ``restriction``, and some of its free ones.
+    """The sets of a node: the features fixed in by ``restriction`` and any of its free features.
 
-    They cost ``bound`` at least, and are of interest up to ``cutoff``. ``reduced_costs`` are those
-    of the free features; ``selection`` is the optimum of the relaxation, shape (features,).
+    Each set costs at least ``bound``; sets that cost more than ``cutoff`` need no refutation.
+    ``reduced_costs`` has shape (free features,). ``selection`` is the optimum of the relaxation,
+    shape (features,).
     """
 
     restriction: Restriction
@@ -46,22 +47,23 @@ class NodeRemainder:
 
 
 class NodeEnumeration:
-    """Refutes the sets of a node one perturbation after the other, where these sets are few."""
+    """Refutes all sets of a node, one perturbation after the other, if the sets are few."""
 
     def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
         self._incumbent, self._perturbations = incumbent, incumbent.perturbations
         self._limits, self._deadline = limits, deadline
         self._off = not limits.uses("enumeration")
-        # the work of one set: the first affine maps are folded to as many columns as are free
+        # multiplications for one set: maps of the input are folded to one column a free feature
         nodes = [node for node in incumbent.perturbations.margins.nodes if isinstance(node, Affine)]
         terms = [term for node in nodes for term in node.terms]
         self._entries = sum(matrix.size for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
     def refute(self, remainder: NodeRemainder) -> list[FloatArray] | None:
-        """Refute all sets of a node; return the perturbations that were not known, (d,) each.
+        """Refute all sets of a node; return the new perturbations found for this, shape (d,) each.
 
-        None where the sets are too many, one is an explanation, or one cannot be refuted in time.
+        None if the sets are too many, if one of them is an explanation, or if one cannot be refuted
+        in time.
         """
         if remainder.restriction.free.size > self._limits.most_free or self._off:
             return None
@@ -90,7 +92,7 @@ class NodeEnumeration:
         return found
 
     def _sets(self, remainder: NodeRemainder) -> FloatArray | None:
-        """Return the sets that the reduced costs leave, where these are few."""
+        """Return the sets that the reduced costs do not rule out, as columns; None if too many."""
         limits, restriction = self._limits, remainder.restriction
         slack = remainder.cutoff - remainder.bound
         work = self._entries + self._folded * restriction.free.size
@@ -108,7 +110,10 @@ class NodeEnumeration:
         return margins
 
     def _against(self, left: "Unrefuted") -> FloatArray | None:
-        """Return a perturbation that refutes one more of the sets that are left, if there is."""
+        """Return a new perturbation that refutes the first set left; None if none is found.
+
+        If that set is an explanation, it becomes the incumbent.
+        """
         chosen, adversary = left.first, self._incumbent.adversary
         deltas, values = adversary.attack(chosen.astype(np.float64))
         delta = deltas[:, int(np.argmax(values))]
@@ -120,32 +125,32 @@ class NodeEnumeration:
             return None
         if decision.delta is not None and left.refute(decision.delta):
             return decision.delta
-        # a set that cannot be decided once is not asked for again and again
+        # an undecided set would come again in later nodes: stop enumerating
         self._off = True
         return None
 
 
 def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
-    """Return the value from which on each margin, evaluated in float64, refutes a set.
+    """Return the least value of each margin, evaluated in float64, that refutes a set, shape (m,).
 
-    Raises ``OverflowError`` where no error of an evaluation can be told.
+    Raises ``OverflowError`` if no error bound of the evaluation is finite.
     """
     p = perturbations
     box = Interval(p.centre + p.lower, p.centre + p.upper)
     error = evaluation_error(p.margins, interval_bounds(p.margins, box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.
-    # A set is evaluated by 2d + 1 terms there, W(x + δ) + b less W_i δ_i for what is taken; with
-    # |δ_i| ≤ 2 max|x_i| these are 3|W||x| + |b| in all, and the error is below 6(d + 2)u of
-    # |W||x| + |b|: four times what is allowed is more than twice that. All that follows is
-    # evaluated as in the network.
+    # A set is evaluated by 2d + 1 terms there: W(x + δ) + b minus W_i δ_i for coordinates i in the
+    # set. With |δ_i| ≤ 2 max|x_i| their sizes sum up to 3|W||x| + |b|, so the error is below
+    # 6(d + 2)u (|W||x| + |b|): four times the allowed error is more than twice that. Later layers
+    # are evaluated as in the network.
     return SLACK + 4.0 * error
 
 
 class Unrefuted:
-    """Sets of the free features of ``restriction`` that are left to be refuted: ``sets``.
+    """The ``sets`` of free features of ``restriction`` that are not refuted yet.
 
-    They are columns of 0 and 1, shape (free features, sets). ``least`` are the margins that refute
-    a set (:func:`refuting_margins`).
+    ``sets`` has a column of 0 and 1 for each, shape (free features, sets). ``least`` is the value
+    of each margin that refutes a set (:func:`refuting_margins`).
     """
 
     def __init__(
@@ -167,13 +172,13 @@ class Unrefuted:
 
     @property
     def first(self) -> BoolArray:
-        """One of the sets left, among all features."""
+        """The first set left, as a mask over all features, shape (features,)."""
         chosen = self._restriction.fixed_in.copy()
         chosen[self._restriction.free[self.sets[:, 0] > 0]] = True
         return chosen
 
     def refute(self, delta: FloatArray) -> bool:
-        """Leave only the sets that survive ``delta``, shape (d,); return whether some do not."""
+        """Drop the sets that ``delta``, shape (d,), refutes; return whether there were any."""
         matrix, bias, network = self._layer.at(delta)
         size = max(_CHUNK // sum(network.sizes), _FEWEST)
         survive = np.zeros(self.count, dtype=bool)
@@ -188,11 +193,12 @@ class Unrefuted:
 
 
 class FirstLayer:
-    """``A ↦ m(x + (1 − A) ∘ δ)`` for the free features ``A`` of ``restriction``.
+    """The margins as a function of the set: ``A ↦ m(x + (1 − A) ∘ δ)``, with a folded first layer.
 
-    It is ``g(M A + b)`` with ``M = −W diag(δ)``, summed over the coordinates of each feature, and
-    ``b = W (x + δ) + c``, where ``W`` and ``c`` are the first layer of the margins and alone read
-    the input. ``δ`` is zero here where a feature is fixed in.
+    ``A`` marks the free features of ``restriction``; ``δ`` is set to zero where a feature is fixed
+    in. With the first layer ``W``, ``c`` of the margins, if no other layer reads the input, this is
+    ``g(M A + b)``. There ``b = W (x + δ) + c``, and ``M`` is ``−W diag(δ)`` summed over the
+    coordinates of each feature.
     """
 
     def __init__(self, perturbations: PerturbationSet, restriction: Restriction) -> None:
@@ -215,7 +221,7 @@ class FirstLayer:
     def at(self, delta: FloatArray) -> tuple[FloatArray, FloatArray, Network]:
         """Return ``M``, ``b`` and ``g`` for ``delta``, shape (d,).
 
-        Where more than one node reads the input, or an activation does, ``M A + b`` is ``A``.
+        If another layer than one affine map reads the input, ``M`` is the identity and ``b`` zero.
         """
         moved = self._weight * delta
         start = self._p.centre + moved

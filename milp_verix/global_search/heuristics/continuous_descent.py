@@ -1,9 +1,10 @@
 """A local minimum of the cost over fractional selections near an explanation: sequential LP.
 
 Near a selection, each margin under each perturbation is linear in it (:mod:`.linearised_margins`),
-and the cheapest selection that survives all known perturbations is a linear program. The adversary
-attacks the selection, and so on, until it does little harm. That is a local
-minimum of the continuous problem, and no bound; whole sets near it are good proposals.
+and the cheapest selection that survives all known perturbations is the optimum of a linear program.
+The adversary attacks that selection, and the program is solved again with the perturbations that it
+finds, until they do little harm. The last selection is a local minimum of the continuous problem.
+It proves no bound, but whole sets near it are good proposals.
 """
 
 import numpy as np
@@ -24,9 +25,10 @@ _SURVIVED = 1e-6
 
 
 def local_minimum(incumbent: Incumbent, deadline: float) -> FloatArray | None:
-    """Return a selection near the incumbent that survives all known perturbations, if one is found.
+    """Return a selection near the incumbent that survives the known perturbations.
 
-    It survives those known before the last attack of the adversary, which remembers the others.
+    It has shape (features,); None if none is found. It need not survive the perturbations that the
+    last attack has found, which the adversary remembers.
     """
     perturbations, objective = incumbent.perturbations, incumbent.objective
     adversary, start = incumbent.adversary, incumbent.selection
@@ -40,7 +42,7 @@ def local_minimum(incumbent: Incumbent, deadline: float) -> FloatArray | None:
             around = (around + start) / 2.0
             continue
         around = np.clip(cheapest.x, 0.0, 1.0)
-        # margins that are linear near one selection are not elsewhere
+        # the linear model is exact only near the selection it was made at
         if largest_margin(perturbations, deltas, around) > _SURVIVED:
             again = not again
             if again:
@@ -57,7 +59,10 @@ def local_minimum(incumbent: Incumbent, deadline: float) -> FloatArray | None:
 def _retreated(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return a selection between both that survives ``deltas``: ``start`` where no other does."""
+    """Return a selection between ``selection`` and ``start`` that survives ``deltas``.
+
+    It is ``start`` if no midpoint survives.
+    """
     for _ in range(_HALVINGS):
         selection = (selection + start) / 2.0
         if largest_margin(perturbations, deltas, selection) <= _SURVIVED:

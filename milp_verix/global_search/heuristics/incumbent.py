@@ -1,4 +1,4 @@
-"""The incumbent: the cheapest explanation known, and the sets that were decided."""
+"""The incumbent: the cheapest explanation known, and the checks that may replace it."""
 
 import time
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from verix_encodings.arrays import BoolArray, FloatArray
 
 
 class Decision(NamedTuple):
-    """The answer of a check: the set ``holds``, or ``delta``, shape (d,), is against it.
+    """The answer of a check: the set ``holds``, or the perturbation ``delta``, (d,), refutes it.
 
-    Neither, where the check could not decide it in time.
+    ``holds`` is False and ``delta`` None if the check could not decide the set in time.
     """
 
     holds: bool
@@ -25,12 +25,12 @@ class Decision(NamedTuple):
 
 
 class Incumbent:
-    """The explanation of least ``cost`` known; at first all features but those that must not be in.
+    """The cheapest explanation known; at first all features outside ``must_not``.
 
-    ``chosen`` are its features, shape (features,). ``traversal`` is the one that found it, if it
-    came with a counterfactual for each feature. ``adversary`` knows perturbations that other sets
-    do not survive. ``gap`` is the relative gap at which a proof is enough. ``on_change`` is called
-    when a cheaper explanation is known.
+    ``chosen`` marks its features, shape (features,), and ``cost`` is their sum. ``traversal`` is
+    the traversal that found it with a counterfactual for each feature, None if none did.
+    ``adversary`` knows perturbations that other sets do not survive. ``gap`` is the relative gap
+    that the search may leave. ``on_change`` is called with each new incumbent.
     """
 
     def __init__(
@@ -53,26 +53,26 @@ class Incumbent:
 
     @property
     def cutoff(self) -> float:
-        """The bound from which on no set is of interest; it sinks with the cost."""
+        """The lower bound that ends the search, given ``gap``; it falls with ``cost``."""
         return self.objective.cutoff(self.cost, self._gap)
 
     @property
     def selection(self) -> FloatArray:
-        """The set as numbers, shape (features,)."""
+        """The incumbent as 0 and 1, shape (features,)."""
         return self.chosen.astype(np.float64)
 
     def take(self, chosen: BoolArray, traversal: Traversal | None = None) -> bool:
-        """Keep a set that is proven, if it is cheaper; return whether it is."""
+        """Make a proven set the incumbent if it is cheaper; return whether it is."""
         cost = self.objective.cost(chosen)
         cheaper = cost < self.cost
-        # counterfactuals for as cheap a set are welcome, too
+        # at equal cost, a set with counterfactuals replaces one without
         if cheaper or (cost == self.cost and traversal is not None and self.traversal is None):
             self.chosen, self.cost, self.traversal = chosen.copy(), cost, traversal
             self.on_change()
         return cheaper
 
     def decide(self, chosen: BoolArray, deadline: float) -> Decision:
-        """Check a set; keep it where it holds, and remember the worst perturbation if it fails."""
+        """Check a set: take it if it holds, and remember the worst perturbation if it fails."""
         seconds = min(deadline - time.monotonic(), self.check_seconds)
         verdict = self.oracle.check(self.perturbations.free(chosen), seconds)
         if verdict.holds:

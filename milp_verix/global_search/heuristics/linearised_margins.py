@@ -2,7 +2,7 @@
 
     m_r(A) = h_r + G_r·A,    G_rf = − Σ_{i ∈ f} ∂m_r/∂x_i δ_i
 
-for the margin and the perturbation ``δ`` of each row ``r``.
+where each row ``r`` stands for one margin under one perturbation ``δ``.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ _PROGRESS = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearMargins:
-    """Rows ``h + G A``: ``constant`` is ``h``, shape (rows,), ``matrix`` is ``G``."""
+    """Linear forms ``h + G A``: ``constant`` is ``h``, shape (rows,), ``matrix`` is ``G``."""
 
     constant: FloatArray
     matrix: FloatArray
 
     def at(self, selection: FloatArray) -> FloatArray:
-        """Return all margins at ``selection``."""
+        """Return the margins at ``selection``, shape (rows,)."""
         values: FloatArray = self.constant + self.matrix @ selection
         return values
 
@@ -35,7 +35,10 @@ class LinearMargins:
 def linear_margins(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> LinearMargins:
-    """Return the largest margins under ``deltas``, (d, N), at ``selection``, largest first."""
+    """Return linear forms of the largest margins at ``selection``, the largest first.
+
+    Margins under all ``deltas``, shape (d, N), compete for a fixed number of rows.
+    """
     margins = perturbations.margins
     weight = perturbations.weight(selection)
     inputs = perturbations.centre[:, None] + weight[:, None] * deltas
@@ -53,7 +56,7 @@ def linear_margins(
 def largest_margin(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> float:
-    """Return the largest margin under any of ``deltas``."""
+    """Return the largest margin at ``selection`` under any of ``deltas``, shape (d, N)."""
     return float(np.max(perturbations.margins_at(perturbations.weight(selection), deltas)))
 
 
@@ -63,9 +66,10 @@ def minimised(
     bounds: tuple[FloatArray, FloatArray],
     always: tuple[FloatArray, FloatArray] | None = None,
 ) -> OptimizeResult:
-    """Minimise ``cost·v`` where ``G v ≤ g`` for ``rows`` and for those of ``always``.
+    """Minimise ``cost·v`` subject to ``G v ≤ g`` for the pairs ``rows`` and ``always`` of ``G, g``.
 
-    Few of the ``rows`` decide: the first ones are taken, then those that turn out violated.
+    Few of the ``rows`` bind: the program begins with the first ones, and violated rows are added
+    until none is left. The rows in ``always`` are in it from the start.
     """
     matrix, upper = rows
     last = (np.zeros((0, cost.size)), np.zeros(0)) if always is None else always

@@ -1,9 +1,9 @@
 """Primal heuristics: cheaper sets near the incumbent, a local minimum, or a relaxation's optimum.
 
 A proposal is a whole set of a given cost that survives every perturbation known
-(:mod:`.round_and_swap`). The adversary attacks it; perturbations that it does not survive are
-remembered, and the next proposal survives them. A set counts once the check proves it. Costs are
-searched by bisection between the bound and the incumbent.
+(:mod:`.round_and_swap`). The adversary attacks it and remembers the perturbations that it does not
+survive, so that the next proposal survives them. A proposal becomes the incumbent once the check
+proves it. Its cost is chosen by bisection between the bound and the incumbent's cost.
 """
 
 import time
@@ -18,7 +18,7 @@ from verix_encodings.arrays import FloatArray
 
 
 class Proposals:
-    """Looks for cheaper explanations until ``deadline``; ``seconds`` counts the time it took.
+    """Looks for cheaper explanations until ``deadline``; ``seconds`` is the time spent so far.
 
     ``deciding`` are the perturbations that the last local minimum just survives, shape (d, k).
     """
@@ -27,16 +27,16 @@ class Proposals:
         self._incumbent, self._limits, self._deadline = incumbent, limits, deadline
         self._started = time.monotonic()
         self._failures = 0
-        # the dearest cost that no proposal reached, and the incumbent's cost then
+        # the largest cost at which all proposals failed, and the incumbent's cost then
         self._failed, self._cost = -np.inf, incumbent.cost
         self.seconds = 0.0
         self.deciding = np.zeros((incumbent.perturbations.centre.size, 0))
 
     def improve(self, selection: FloatArray, bound: float) -> None:
-        """Look for a cheaper explanation near ``selection``, if that had less than its time.
+        """Look for a cheaper explanation near ``selection``, if proposals have time left.
 
-        ``bound`` is proven for the cost of every explanation. The more proposals fail, the less
-        time they get.
+        ``bound`` is a proven lower bound on the cost of every explanation. Failed proposals reduce
+        the share of time that proposals get.
         """
         limits, now = self._limits, time.monotonic()
         share = limits.proposal_share / (1.0 + self._failures / limits.many_failures)
@@ -49,7 +49,11 @@ class Proposals:
             self.seconds += time.monotonic() - now
 
     def descend(self, deadline: float) -> None:
-        """Look for cheaper explanations near the local minimum that is near the incumbent."""
+        """Look for cheaper explanations near a local minimum of the continuous problem.
+
+        The minimum is found by a descent from the incumbent. Descents are repeated until proposals
+        make no progress, or until ``deadline``.
+        """
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         objective = incumbent.objective
         while time.monotonic() < deadline:
@@ -65,10 +69,11 @@ class Proposals:
                 return
 
     def _bisect(self, selection: FloatArray, bound: float, deadline: float) -> bool:
-        """Propose sets halfway between the incumbent and the dearest failure, or the bound.
+        """Propose sets at a cost halfway between the incumbent's and the largest that failed.
 
-        Where no cost is left between, the dearest is tried again: more is known by then. Returns
-        whether a proposal is the incumbent now.
+        If no cost failed above ``bound``, the bound takes its place. If no cost is left in between,
+        the largest one below the incumbent's is tried again: new perturbations may lead to another
+        set. Returns whether there is a new incumbent.
         """
         incumbent = self._incumbent
         if incumbent.cost < self._cost:
@@ -92,7 +97,7 @@ class Proposals:
         return False
 
     def _propose(self, selection: FloatArray, cost: float, deadline: float) -> bool:
-        """Propose sets of at most ``cost`` until one is proven; return whether one was."""
+        """Propose sets of at most ``cost`` until one is proven; return whether one is."""
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         for _ in range(self._limits.proposals):
             if time.monotonic() >= deadline:

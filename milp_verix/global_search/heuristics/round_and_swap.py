@@ -1,12 +1,13 @@
-"""A set of features of a given cost that survives every known perturbation: a proposal, unproven.
+"""Proposals: sets of features of a given cost that survive every known perturbation, unproven.
 
 Near a set, each margin under each perturbation is linear in the selection ``A`` of the features
 (:mod:`.linearised_margins`). The selection farthest from all margins,
 
     min_A max_r m_r(A)   subject to   c·A ≤ cost,
 
-is a linear program, solved anew around its solution until that survives. The selection is rounded,
-and features are swapped, in against out, while the largest margin sinks.
+is the optimum of a linear program. It is solved again around each solution until a solution
+survives. That solution is rounded; then features in the set are swapped against features outside
+while the largest margin falls.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundAndSwap:
-    """The heuristic for sets that cost at most ``cost`` and survive ``deltas``, shape (d, N)."""
+    """The heuristic for sets of at most ``cost`` that survive ``deltas``, shape (d, N)."""
 
     perturbations: PerturbationSet
     objective: Objective
@@ -40,12 +41,12 @@ class RoundAndSwap:
     limits: SearchLimits
 
     def propose(self, selection: FloatArray) -> BoolArray | None:
-        """Return a set near ``selection``, shape (features,); None where none is found."""
+        """Return a set near ``selection``, shape (features,); None if none is found."""
         farthest = self._farthest(selection)
         return None if farthest is None else self._rounded(farthest)
 
     def _farthest(self, selection: FloatArray) -> FloatArray | None:
-        """Return the selection farthest from all margins, if it survives; None where none does.
+        """Return a selection far from all margins that survives; None if none is found.
 
         Each step solves the linear program around the last solution.
         """
@@ -63,7 +64,7 @@ class RoundAndSwap:
         return None
 
     def _centre(self, rows: LinearMargins) -> FloatArray | None:
-        """Return the selection farthest from the margins ``rows``, if any costs so little."""
+        """Return the selection with the least largest margin of ``rows``; None if all cost more."""
         objective, count = self.objective, self.objective.costs.size
         goal = np.append(np.zeros(count), 1.0)
         paid = np.append(objective.costs, 0.0)[None, :], np.array([self.cost])
@@ -73,7 +74,7 @@ class RoundAndSwap:
         return None if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
 
     def _rounded(self, selection: FloatArray) -> BoolArray | None:
-        """Round and swap; return the set if it survives."""
+        """Round ``selection`` and swap features; return the set if it survives, else None."""
         objective = self.objective
         chosen = objective.must.copy()
         left = self.cost + _ROUNDING - objective.cost(chosen)
@@ -88,7 +89,7 @@ class RoundAndSwap:
         return chosen if worst <= 0 else None
 
     def _swapped(self, rows: LinearMargins, chosen: BoolArray) -> BoolArray:
-        """Swap a feature in against one out while the largest margin sinks."""
+        """Swap features in the set against features outside while the largest margin falls."""
         chosen, objective, costs = chosen.copy(), self.objective, self.objective.costs
         values, short = rows.at(chosen.astype(np.float64)), self.limits.swap_candidates
         for _ in range(self.limits.swaps):
@@ -97,7 +98,7 @@ class RoundAndSwap:
             outside = np.flatnonzero(~chosen & ~objective.must_not)
             if not (inside.size and outside.size):
                 break
-            # the features that help the worst margin most, or cost it least
+            # features inside that lower the worst margin least, features outside that lower it most
             inside = inside[np.argsort(-worst[inside], kind="stable")[:short]]
             outside = outside[np.argsort(worst[outside], kind="stable")[:short]]
             change = rows.matrix[:, outside][:, :, None] - rows.matrix[:, inside][:, None, :]

@@ -1,1 +1,1 @@
-"""The perturbation that a set of features does not survive: heuristic, then exact."""
+"""Pricing: perturbations that a set of features does not survive, by gradients or exactly."""

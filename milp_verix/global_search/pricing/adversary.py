@@ -1,7 +1,7 @@
 """The perturbations known so far, and two ways to find worse ones: by gradients, and exactly.
 
-A search by gradients (:mod:`.perturbation_set`) begins at the perturbations known last. Where it
-matters that nothing is worse, programs look further (:mod:`.exact_pricing`).
+A search by gradients (:mod:`.perturbation_set`) begins at the newest perturbations. Pricing steps
+also search by mixed-integer programs (:mod:`.exact_pricing`), which find the global maximum.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ _HARMLESS = 1e-6
 class Adversary:
     """Finds perturbations that selections do not survive, and remembers them.
 
-    ``known`` are those found so far, shape (d, N). Searches end at the ``deadline``.
+    ``known`` has the perturbations found so far, shape (d, N). Searches end at the ``deadline``.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Adversary:
         return worst
 
     def just_survived(self, selection: FloatArray) -> FloatArray:
-        """Return the newest perturbations whose largest margin is near zero or above, (d, k)."""
+        """Return the newest perturbations with a margin near zero or above, shape (d, k)."""
         return self.newest[:, self.harm(selection) > -self._limits.just_survived]
 
     def remember(self, deltas: FloatArray) -> None:
@@ -54,9 +54,10 @@ class Adversary:
         self.known = np.concatenate([self.known, new], axis=1)
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> FloatArray:
-        """Remember the perturbations near a counterfactual of a set; return the worst, shape (d,).
+        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).
 
-        A check ends at any counterfactual, however near to the decision boundary.
+        A check ends at any counterfactual, however near to the decision boundary. The perturbations
+        found on the way are remembered.
         """
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
@@ -79,7 +80,7 @@ class Adversary:
         deltas, values = p.worst(weight, starts, self._limits.climbs, self._late)
         whole = bool(np.all((selection == 0) | (selection == 1)))
         if whole and np.max(values) <= 0 and not self._late():
-            # a check costs much more than another look
+            # more climbs cost far less than the check that would follow
             found = p.worst(weight, starts, self._limits.climbs_before_check, self._late)
             better = found[1] > values
             deltas = np.where(better, found[0], deltas)
@@ -87,14 +88,17 @@ class Adversary:
         return deltas, values
 
     def worst(self, selection: FloatArray, deadline: float) -> tuple[FloatArray, float]:
-        """Return the worst perturbation for any margin, shape (d,), and its value.
+        """Return the perturbation with the largest margin found, shape (d,), and that margin.
 
-        It is the global maximum where programs find that soon, and a local one elsewhere.
+        It is the global maximum if exact pricing ends in time, otherwise a local one.
         """
         return self._improved(selection, *self.attack(selection), deadline)
 
     def learn(self, selection: FloatArray, deadline: float) -> float:
-        """Remember harmful perturbations; return the largest margin, zero if there are none."""
+        """Attack ``selection`` and remember harmful perturbations.
+
+        Returns the largest margin found, zero if no perturbation is harmful.
+        """
         deltas, values = self.attack(selection)
         if np.any(values > _HARMLESS):
             self.remember(deltas[:, values > _HARMLESS])
@@ -108,11 +112,11 @@ class Adversary:
     def _improved(
         self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: float
     ) -> tuple[FloatArray, float]:
-        """Return a perturbation worse than all of ``deltas`` by exact pricing, or their worst."""
+        """Return the worst perturbation and its margin, by exact pricing or among ``deltas``."""
         least = max(float(np.max(values)), 0.0) + _HARMLESS
         further = self._exact.worst(selection, least, deadline)
         if further is not None:
-            # fixed coordinates have no effect now: they take their worst value for later
+            # fixed coordinates have no effect now: set them to their worst value for later
             p = self._perturbations
             deltas, values = p.worst(p.weight(selection), further[:, None], 1, self._late)
         margin = int(np.argmax(values))

@@ -1,16 +1,16 @@
-"""Exact pricing: the perturbation that hurts a selection of features the most, by programs.
+"""Exact pricing: the perturbation that hurts a selection the most, by mixed-integer programs.
 
-With ``w = 1 − A`` for the selection ``A``, it is where
+With ``w = 1 − A`` for the selection ``A``, that perturbation is a maximiser of
 
     max_j max_δ m_j(x + w ∘ δ),   δ in the ball,
 
-is reached: a check of the network ``δ ↦ m(x + w ∘ δ)``. A search by gradients ends at a local
-maximum, and nearly always there is a higher one. With local maxima alone, a relaxation needs
-several times as many scenarios, each with phases of its own to branch on.
+which is a verification problem for the network ``δ ↦ m(x + w ∘ δ)``. A search by gradients ends at
+a local maximum, and nearly always there is a higher one. With local maxima alone, a relaxation
+needs several times the scenarios, each with phases of its own to branch on.
 
-No bound rests on these programs, whatever solver proves bounds: they are solved by the branch and
-bound that checks take by default. Balls in the L2 norm are left to the search by gradients:
-programs enclose them by tangents, and take seconds.
+No bound rests on these programs. So their solver is the branch and bound over phases, whichever
+solver proves the bounds. Balls in the L2 norm are left to the search by gradients: programs enclose
+them by tangents, and take seconds.
 """
 
 import time
@@ -35,7 +35,7 @@ def _session() -> Session:
 
 
 class ExactPricing:
-    """Looks for the worst perturbations, for a share of the time since it was made.
+    """Finds worst perturbations, within a share of the time since this object was made.
 
     ``another`` opens a session.
     """
@@ -54,9 +54,10 @@ class ExactPricing:
         self._able = limits.uses("exact pricing") and not l2
 
     def worst(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
-        """Return the perturbation under which the largest margin is larger than ``least``, if any.
+        """Return the perturbation with the largest margin, if that exceeds ``least``; shape (d,).
 
-        None, too, where that could not be found out by ``deadline`` or in the time that is left.
+        None if there is none. At ``deadline``, or after the time for pricing, it is the worst
+        perturbation found so far, None if there is none yet.
         """
         now = time.monotonic()
         share = self._limits.pricing_share * (now - self._started)
@@ -66,7 +67,7 @@ class ExactPricing:
         try:
             return self._worst(selection, least, min(deadline, now + left))
         except (OverflowError, SolverError):
-            # nothing rests on it, and a failure would come again
+            # no bound rests on pricing, and the failure would repeat
             self._able = False
             return None
         finally:
@@ -76,7 +77,7 @@ class ExactPricing:
         p = self._perturbations
         weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
-        # a coordinate that has no effect is no column
+        # coordinates without effect are fixed at zero
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
         region: Interval | NormBall = box
         inside = 1.0
@@ -99,7 +100,7 @@ class ExactPricing:
                 point = session.minimise(-cost, targets).point
                 if point is None:
                     continue
-                # a solver's tolerance may have left it outside
+                # within the solver's tolerance, the point may be outside the region
                 delta = inside * pulled_in(region, encoding.input.at(point))
                 reached = float(np.max(p.margins_at(weight, delta[:, None])))
                 if reached > least:

@@ -1,12 +1,12 @@
-"""The perturbations of an input, and a search for those that harm a selection of features.
+"""The perturbations of an input, and a gradient search for those that harm a selection.
 
-A feature that is fixed by the share ``A_f`` loses that share of its perturbation: the input is
-``x + w ∘ δ`` with ``w = 1 − A``, and ``δ`` is in the ball whatever ``w`` is. For a margin ``m`` the
-search climbs ``δ ↦ m(x + w ∘ δ)`` by Frank and Wolfe's method: with ``g`` the gradient, towards the
-``δ`` in the ball with the largest ``(w ∘ g)·δ``. Coordinates with ``w = 0`` have no effect now;
-they follow ``g``, which hurts most once the feature is freed.
+A fractional selection ``A`` shrinks the perturbation of feature ``f`` by the factor ``1 − A_f``.
+The input is ``x + w ∘ δ`` with ``w = 1 − A``, for any ``δ`` in the ball. For a margin ``m`` the
+search climbs ``δ ↦ m(x + w ∘ δ)`` by Frank and Wolfe's method. Each step moves towards the
+``δ`` in the ball with the largest ``(w ∘ g)·δ``, where ``g`` is the gradient. Coordinates with
+``w = 0`` have no effect now; they follow ``g``, which hurts most once the feature is freed.
 
-Nothing is proven here. A scenario needs a perturbation in the ball, and nothing else of it.
+The search proves nothing: any perturbation in the ball gives a valid scenario.
 """
 
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ _STEPS = 12
 _STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)
 _UNFELT = 1e-6
 INSIDE = 1.0 - 1e-12
-"""The factor that keeps a perturbation in the ball, whatever rounding adds."""
+"""The factor on perturbations that keeps them in the ball in spite of rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerturbationSet:
-    """All ``δ`` with ``centre + δ`` in ``region``, and the network ``margins`` that they may raise.
+    """The perturbations ``δ`` with ``centre + δ`` in ``region``, and the network of ``margins``.
 
     ``feature_of`` is the feature of each coordinate, shape (d,).
     """
@@ -55,7 +55,7 @@ class PerturbationSet:
         return self.box.upper - self.centre
 
     def weight(self, selection: FloatArray | BoolArray) -> FloatArray:
-        """Return ``w``, shape (d,), for a selection of features, shape (features,)."""
+        """Return ``w = 1 − A`` for each coordinate, (d,), from a selection ``A``, (features,)."""
         return 1.0 - selection[self.feature_of].astype(np.float64)
 
     def free(self, chosen: BoolArray) -> IntArray:
@@ -70,13 +70,13 @@ class PerturbationSet:
     def worst(
         self, weight: FloatArray, starts: FloatArray, climbs: int, late: Late = never
     ) -> tuple[FloatArray, FloatArray]:
-        """Climb each margin from the best ``climbs`` of ``starts``, shape (d, N), weighted ``w``.
+        """Climb each margin at ``weight`` from the best ``climbs`` of ``starts``, shape (d, N).
 
         Returns the best perturbation found for each margin, shape (d, m), and its value, (m,). Once
-        ``late()``, the climbs end where they are.
+        ``late()`` is true, the climbs stop.
         """
         reached = self.margins_at(weight, starts)
-        # the starts that are worst already
+        # for each margin, the starts with the largest values
         tried = np.argsort(-reached, axis=1, kind="stable")[:, :climbs]
         size = self.margins.output_size
         outputs = np.repeat(np.arange(size), tried.shape[1])
@@ -118,7 +118,7 @@ class PerturbationSet:
         """Return the ``δ`` with the largest ``g·δ`` for each column ``g`` of ``slope``."""
         if isinstance(self.region, Interval):
             return Interval(self.lower, self.upper).farthest(slope)
-        # around zero: x + δ would round δ to the grid of x, and carry it out of a small ball
+        # a ball around zero: adding x would round δ, and could carry it out of a small ball
         box, zero = Interval(self.lower, self.upper), np.zeros_like(self.centre)
         moves = NormBall(box, zero, self.region.radius, self.region.norm)
         return moves.farthest(slope) * INSIDE

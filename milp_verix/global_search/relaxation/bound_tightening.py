@@ -1,9 +1,9 @@
 """Optimality-based bound tightening (OBBT) of scenarios, over the sets cheaper than a limit.
 
 Dropping constraints relaxes the program, so a bound proven over some constraints holds for all.
-Each scenario is bounded layer by layer over a small program: a core of constraints and itself. The
-scenarios before it, and its own earlier layers, have their new bounds already. Every bound rests
-on row duals alone.
+Each scenario is bounded layer by layer over a small program: a core of constraints and the scenario
+itself. Earlier scenarios of the core, and the scenario's earlier layers, have their new bounds
+already. Every bound is evaluated from row duals alone.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -24,14 +24,14 @@ from verix_encodings.proofs.obbt import tightened_range
 from verix_encodings.proofs.safe_bound import SafeBound
 
 _LEAST = 1e-7
-"""A neuron keeps both signs by so much, so that programs with new bounds have equal columns."""
+"""Tightened bounds stay this far from zero, so that unstable neurons keep their columns."""
 
 _NEAR = 0.05
-"""A bound is not asked for where a known point comes so near, as a share of the range."""
+"""A bound is not recomputed if a known point attains it up to this share of the range."""
 
 
 def unstable(known: Interval) -> BoolArray:
-    """Return which neurons may have both signs by the bounds ``known``."""
+    """Return the mask of neurons that may have both signs by the bounds ``known``."""
     return (known.lower < -_LEAST) & (known.upper > _LEAST)
 
 
@@ -46,11 +46,12 @@ def tightened(
 ) -> list[Constraint]:
     """Return ``constraints`` with bounds that hold wherever all of them are satisfied.
 
-    ``which`` are the numbers of the scenarios to tighten, ``core`` those of the constraints that
-    every bound may rest on; scenarios in both come first. ``grown`` makes a program, which is
-    loaded into ``lp``. Bounds for which no time is left by ``deadline`` stay as they are.
+    ``which`` has the numbers of the scenarios to tighten. ``core`` has the numbers of the
+    constraints in the program of every bound; scenarios in both are tightened first. ``grown``
+    builds a program of constraints, which is loaded into ``lp``. Bounds not reached by ``deadline``
+    stay as they are.
     """
-    # a larger error than that of a program's own constraints is one, too
+    # an error bound for all constraints is valid for those of each program
     error = row_error(constraints)
     tight, first = list(constraints), sorted(core)
     whole: ScenarioProgram | None = None
@@ -86,7 +87,10 @@ def _enclosed(
     row_error: float,
     deadline: float,
 ) -> Interval:
-    """Minimise and maximise those of ``z`` that may have both signs by the bounds ``known``."""
+    """Return tighter bounds on the entries of ``z`` that may have both signs by ``known``.
+
+    Each entry is minimised and maximised over the program of ``growing``.
+    """
     program = growing.build()
     lp.load(program)
     lp.set_bounds(program.column_lower, program.column_upper)
@@ -115,11 +119,10 @@ def _proven_least(
     *,
     deadline: float,
 ) -> tuple[float, FloatArray | None]:
-    """Minimise ``cost·v + constant``, an expression that is off by no more than a row.
+    """Return a lower bound on ``cost·v + constant`` from row duals, and the LP's optimum.
 
-    Returns a bound that rests on row duals alone, and the LP's optimum; -inf and None where it is
-    not solved, by ``deadline`` or at all. ``lp`` holds the program of ``safe``, whose rows are off
-    by ``row_error`` at most.
+    They are -inf and None if the LP is not solved by ``deadline``. ``lp`` has the program of
+    ``safe`` loaded. ``row_error`` bounds the rounding of each row and of the expression.
     """
     lp.set_cost(cost)
     with deferred_interrupt() as interrupt:

@@ -1,8 +1,8 @@
-"""The choice of the phase to branch on: the one whose fixing raises the bound the most.
+"""The choice of the phase to branch on: the phase whose fixing raises the bound the most.
 
-A phase is wrong by its distance from both of its values, with all other columns as they are. That
-distance times the duals of its big-M rows is the gain of the bound where the phase is fixed, to
-first order.
+With all other columns at the optimum, the big-M rows of a phase allow it a range. Its distance is
+how far that range is from 0 and from 1, whichever is nearer. The distance times the duals of these
+rows estimates, to first order, how much fixing the phase raises the bound.
 """
 
 import numpy as np
@@ -16,9 +16,9 @@ _TIE = 1e-3
 
 
 class PhaseBranching:
-    """The entries of the phases, ``columns``, in the rows of ``program``: their big-Ms.
+    """Chooses a phase of ``program`` by its big-M rows; ``columns`` are the phases.
 
-    Phases are the integer columns behind the first ones, which are ``features``.
+    Phases are the integer columns after the first ``features`` columns.
     """
 
     def __init__(self, program: Program, features: int) -> None:
@@ -39,14 +39,17 @@ class PhaseBranching:
         self._size[self._held] = np.maximum.reduceat(np.abs(self._data), self._starts)
 
     def best(self, result: LpResult, fixed: IntArray) -> int | None:
-        """Return the column to branch on; None where each phase has a value that its rows allow."""
+        """Return the phase to branch on, as a column that is not ``fixed``.
+
+        None if the rows of every phase allow it to be 0 or 1.
+        """
         assert result.point is not None
         distance = self._distances(result.point)
         distance[np.isin(self.columns, fixed)] = 0.0
         wrong = distance * self._size
         if not np.any(wrong > _WRONG):
             return None
-        # where the duals tell nothing apart, the big-Ms alone do
+        # the big-Ms break ties between equal duals
         gain = _TIE * wrong
         if result.multipliers is not None:
             duals = np.abs(self._data * result.multipliers[self._row])
@@ -54,10 +57,10 @@ class PhaseBranching:
         return int(self.columns[np.argmax(np.where(wrong > _WRONG, gain, -1.0))])
 
     def _distances(self, point: FloatArray) -> FloatArray:
-        """Return how far each phase is from 0 and from 1, whichever is nearer, by its rows."""
+        """Return the distance of each phase from the nearer of 0 and 1, by its rows, (phases,)."""
         others = self._matrix @ point - self._data * point[self.columns[self._phase]]
         low, high = np.zeros(self.columns.size), np.ones(self.columns.size)
-        # each row alone asks for a range of the phase, with all other columns as they are
+        # each row allows a range of the phase, with all other columns at the optimum
         asked = (self._low_side - others) / self._data, (self._high_side - others) / self._data
         low[self._held] = np.maximum.reduceat(asked[0], self._starts)
         high[self._held] = np.minimum.reduceat(asked[1], self._starts)

@@ -1,7 +1,7 @@
-"""Every known constraint on explanations: scenarios and covers, whoever found them.
+"""The pool of all known constraints on explanations: scenarios and covers.
 
-A relaxation holds few of them, and takes in those that its optimum violates. A constraint that the
-optimum satisfies would not change it and would only cost time.
+The relaxation of the whole tree contains all of them. A subtree's contains few, and adds a
+constraint once its optimum violates it: satisfied constraints would only cost time.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,14 @@ from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import SLACK
 
 _VIOLATED = 10 * SLACK
-"""The margin from which on a scenario counts as violated."""
+"""A scenario counts as violated if a margin exceeds this value."""
 
 
 class ConstraintPool:
-    """``constraints`` by number, and the perturbations of the scenarios among them.
+    """A list of ``constraints``, known by their numbers in it.
 
-    ``scenarios`` are the numbers of these; ``deltas`` has a column for each, shape (d, N).
+    ``scenarios`` has the numbers of the scenarios among them; ``deltas`` has the perturbation of
+    each scenario as a column, shape (d, N).
     """
 
     def __init__(self, perturbations: PerturbationSet) -> None:
@@ -43,7 +44,8 @@ class ConstraintPool:
     def violated(self, selection: FloatArray) -> list[int]:
         """Return the numbers of the constraints that ``selection`` violates, the worst first.
 
-        ``selection`` has shape (features,). A scenario is evaluated exactly, not as relaxed.
+        ``selection`` has shape (features,). Scenarios are evaluated on the network itself, not on
+        their relaxation.
         """
         by = {
             number: 1.0 - float(selection[constraint.features].sum())

@@ -1,7 +1,7 @@
-"""The linear relaxation of a scenario program as a warm LP holds it, and what row duals prove.
+"""The linear relaxation of a scenario program, and the bounds that row duals prove.
 
-A bound is evaluated from row duals alone (:mod:`verix_encodings.proofs.safe_bound`), and so is
-infeasibility, from a dual ray: neither rests on the solver.
+Bounds are evaluated from row duals (:mod:`verix_encodings.proofs.safe_bound`), infeasibility from a
+dual ray. Neither relies on the solver's own claims.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,22 @@ from verix_encodings.program.program import Program
 from verix_encodings.proofs.safe_bound import SafeBound
 
 Fixings: TypeAlias = tuple[IntArray, FloatArray]
-"""Columns of a program, and the value, 0 or 1, that each is fixed at."""
+"""Columns of a program, and the value, 0 or 1, at which each is fixed."""
 
 NO_FIXINGS: Fixings = (np.zeros(0, dtype=np.intp), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeSolution:
-    """The relaxation of a node, solved.
+    """The solution of a node's relaxation.
 
-    ``bound`` is proven for the cost of every set of the node, infinite where there is none.
-    ``selection`` has the values of all features at the optimum, None where no optimum is known.
-    ``reduced_costs`` say by how much the bound rises where a feature joins the set, if positive, or
-    leaves it, if negative; zero for features that are not free, None where the bound rests on none.
-    Both have shape (features,). ``fixings`` are free features that keep their value in every set
-    cheaper than the cutoff. ``result`` is the LP's end; ``late`` says that the deadline came first.
+    ``bound`` is a proven lower bound on the cost of every set of the node, infinite if there is no
+    set. ``selection`` has the values of all features at the optimum, None if no optimum is known.
+    A positive entry of ``reduced_costs`` is the rise of the bound if the feature joins the set; a
+    negative entry, the rise if it leaves. It is zero for features that are not free; the whole is
+    None if no bound is proven. Both have shape (features,). ``fixings`` are free features that keep
+    their value in every set cheaper than the cutoff. ``result`` is the LP's result; ``late`` says
+    that the deadline passed before it.
     """
 
     bound: float
@@ -45,21 +46,22 @@ class NodeSolution:
 
     @property
     def whole(self) -> bool:
-        """Whether every feature is in or out."""
+        """True if the optimum is a set: every feature is 0 or 1."""
         return is_whole(self.selection) if self.selection is not None else False
 
 
 def is_whole(selection: FloatArray) -> bool:
-    """Return whether ``selection``, shape (features,), is a set."""
+    """Return whether every entry of ``selection``, shape (features,), is 0 or 1."""
     return bool(np.all((selection == 0) | (selection == 1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedProgram:
-    """A ``program`` of constraints, whose first columns are ``features``; columns have a ``cost``.
+    """A ``program`` of constraints to minimise the ``cost`` of its columns.
 
-    ``constraint_of_rows`` is the number of the constraint of each row, and ``error`` bounds the
-    rounding in any row.
+    The first ``features`` columns are features. ``constraint_of_rows`` has the number of each row's
+    constraint, ``table`` the phases; ``error`` bounds the rounding in any row. ``safe`` evaluates
+    bounds from row duals.
     """
 
     program: Program
@@ -71,7 +73,7 @@ class RelaxedProgram:
     error: float
 
     def ends(self, fixings: Fixings) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds of all columns, with those in ``fixings`` fixed."""
+        """Return the lower and upper bounds of all columns, with ``fixings`` applied."""
         columns, values = fixings
         low, high = self.program.column_lower.copy(), self.program.column_upper.copy()
         low[columns] = high[columns] = values
@@ -80,9 +82,10 @@ class RelaxedProgram:
     def proven(
         self, ends: tuple[FloatArray, FloatArray], result: LpResult
     ) -> tuple[float, FloatArray | None]:
-        """Return the bound that the duals of ``result`` prove with the columns between ``ends``.
+        """Return the bound that the duals of ``result`` prove, with the features' reduced costs.
 
-        With it come the features' reduced costs, None where the bound rests on none.
+        Columns are between ``ends``. The bound is infinite if infeasibility is proven, and minus
+        infinity if there is no proof; the reduced costs are None then.
         """
         if result.multipliers is None:
             return -np.inf, None
@@ -98,7 +101,7 @@ class RelaxedProgram:
 def relaxed_program(
     growing: ScenarioProgram, constraints: Sequence[Constraint], costs: FloatArray
 ) -> RelaxedProgram:
-    """Return the program ``growing`` of ``constraints``, with the ``costs`` of its features."""
+    """Build ``growing``, the program of ``constraints``, with the ``costs`` of its features."""
     program, columns, table = growing.build(), growing.columns, growing.phases()
     cost = np.zeros(program.columns)
     cost[columns] = costs
@@ -116,10 +119,10 @@ def relaxed_program(
 def reduced_cost_fixings(
     reduced_costs: FloatArray | None, selection: FloatArray, fixed: IntArray, slack: float
 ) -> Fixings:
-    """Return the features whose move would raise the bound by more than ``slack``, and their value.
+    """Return the features that reduced-cost fixing fixes, as columns, and their values.
 
-    A feature at one end whose reduced cost is ``d`` raises the bound by ``|d|`` at the other
-    (reduced-cost fixing). All are by their number in the program; ``fixed`` ones are left out.
+    Moving a feature off its LP value, 0 or 1, raises the bound by its reduced cost. It is fixed if
+    that exceeds ``slack``. Columns in ``fixed`` are left out.
     """
     if reduced_costs is None or not np.isfinite(slack):
         return NO_FIXINGS

@@ -1,9 +1,9 @@
-"""The linear relaxation of the scenarios that a subtree holds, on one warm LP.
+"""The linear relaxation of a subtree's scenarios, on one warm LP.
 
-Some features are fixed in, some are left out, and the free ones are the first columns of the
-program (:mod:`verix_encodings.models.restricted`). Costs, bounds and selections are those of all
-features, whichever are free. The program grows by constraints of the pool that an optimum violates,
-and its big-Ms are tightened over the sets cheaper than the incumbent.
+Features are fixed in, fixed out, or free; the free features are the first columns of the program
+(:mod:`verix_encodings.models.restricted`). Costs, bounds and selections refer to all features. The
+program grows by constraints of the pool that an optimum violates, and its big-Ms are tightened over
+the sets cheaper than the incumbent.
 """
 
 import weakref
@@ -40,12 +40,12 @@ _BINDS = 1e-7
 
 
 class Relaxation:
-    """The constraints held, their linear relaxation, and the bounds that it proves.
+    """A linear relaxation of constraints on explanations, and the bounds that it proves.
 
     ``restriction`` says which features are free and which are fixed in; None leaves all free.
-    ``constraints`` are those to begin with: pairs of a number in the pool, -1 for none, and the
-    constraint on the free features. ``tightened_for`` is the cost that :meth:`tighten` was asked
-    for last, infinite before.
+    ``constraints`` are the first constraints: pairs of a number in the pool, -1 for none, and the
+    constraint on the free features. ``held`` has the numbers of the pool's constraints in the
+    program. ``tightened_for`` is the cutoff of the last call of :meth:`tighten`, at first infinite.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Relaxation:
         self._known_scenarios = 0
         self._infeasible = False
         self._last: LpResult | None = None
-        # the first constraint is a limit on the cost, no part of the pool
+        # the first constraint is a limit on the cost, which is not in the pool
         self._constraints: list[Constraint] = [CostLimit(self._costs, float(self._costs.sum()))]
         self._numbers = [-1]
         self.held = {number for number, _ in constraints}
@@ -83,15 +83,18 @@ class Relaxation:
 
     @property
     def lp_count(self) -> LpCount:
-        """Linear programs solved and their iterations, those of all subtrees included."""
+        """Linear programs solved and their iterations, in all subtrees together."""
         return self._lp.count
 
     def extend(self, constraints: Sequence[Constraint], deadline: float = np.inf) -> None:
-        """Add ``constraints`` to the pool, and hold them, as tight as there is time for."""
+        """Add ``constraints`` to the pool and to the program; tighten them until ``deadline``."""
         self.hold(self.pool.add(constraints), deadline)
 
     def hold(self, numbers: Sequence[int], deadline: float) -> None:
-        """Hold constraints of the pool, given by their ``numbers``."""
+        """Add the constraints with these ``numbers`` in the pool to the linear program.
+
+        In the whole tree, their bounds are tightened first, until ``deadline``.
+        """
         before = len(self._constraints)
         for number in numbers:
             constraint = self.pool.constraints[number]
@@ -99,7 +102,7 @@ class Relaxation:
             if not self._whole:
                 asked = reduced(constraint, self._restriction, (), crown_bounds)
             self._infeasible |= asked is None
-            # it is held, too, where it asks nothing of the free features
+            # it counts as held even if it does not restrict the free features
             self.held.add(number)
             self._take([(number, mine) for mine in asked or []])
         if self._whole and np.isfinite(self.tightened_for):
@@ -120,7 +123,7 @@ class Relaxation:
             self._constraints.append(constraint)
 
     def _update_pool(self) -> None:
-        """Let subtrees to come begin with the bounds that the scenarios have here."""
+        """Store the tightened scenarios in the pool, for later subtrees."""
         for number, constraint in zip(self._numbers, self._constraints, strict=True):
             if number >= 0:
                 self.pool.constraints[number] = constraint
@@ -133,7 +136,7 @@ class Relaxation:
         return growing
 
     def loose(self, cutoff: float) -> bool:
-        """Return whether :meth:`tighten` has yet to see a scenario, or this ``cutoff``."""
+        """Return whether there is a new scenario or another cutoff since the last tightening."""
         return (self._known_scenarios, self.tightened_for) != (self._scenarios, cutoff)
 
     @property
@@ -141,16 +144,16 @@ class Relaxation:
         return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
 
     def tighten(self, cutoff: float, deadline: float) -> None:
-        """Bound the neurons over all sets that cost ``cutoff`` at most; reload the big-Ms.
+        """Tighten the neurons' bounds over all sets of at most ``cutoff``; reload the program.
 
-        In a subtree only scenarios that bind are worth the time. No later proof is about dearer
-        sets.
+        In a subtree only binding scenarios are tightened, to save time. Bounds for cheap sets
+        suffice, since no later proof is about dearer sets.
         """
         self._known_scenarios, self.tightened_for = self._scenarios, cutoff
         lp, before = self._lp.another(), -np.inf
         for _ in range(self._limits.tightening_passes if self._whole else 1):
             optimum = self._optimum(deadline)
-            # smaller big-Ms make others smaller
+            # each pass profits from the smaller big-Ms of the one before
             least_gain = self._limits.tightening_gain * (cutoff - optimum)
             if optimum >= cutoff or not optimum - before > least_gain:
                 break
@@ -158,7 +161,7 @@ class Relaxation:
             constraints, core = self._below(cutoff)
             which = range(len(constraints)) if self._whole else core
             tight = tightened(constraints, core, which, self._grown, lp, deadline=deadline)
-            # with its bounds tightened the program needs no limit
+            # the limit on the cost serves the tightening alone: the program keeps its own
             self._constraints[1:] = tight[1:]
             self._growing = self._grown(self._constraints)
             self._renew(self._lp.load)
@@ -167,12 +170,18 @@ class Relaxation:
             self._update_pool()
 
     def _below(self, cutoff: float) -> tuple[list[Constraint], set[int]]:
-        """Return all constraints for sets that cost ``cutoff`` at most, and those that bind."""
+        """Return all constraints, with the cost limited to ``cutoff``, and the places of a core.
+
+        The core is the limit and the binding constraints.
+        """
         limit = CostLimit(self._costs, cutoff - self._fixed_cost)
         return [limit, *self._constraints[1:]], {0, *self._active(self._last, NO_FIXINGS)}
 
     def _optimum(self, deadline: float) -> float:
-        """Return the optimum with no column fixed, whose duals say which constraints bind."""
+        """Return the optimal cost with no column fixed, minus infinity if it is not found.
+
+        The LP's result is kept: its duals say which constraints bind.
+        """
         self._lp.set_bounds(*self._now.ends(NO_FIXINGS))
         with deferred_interrupt() as interrupt:
             result = self._lp.solve(np.inf, deadline, interrupt)
@@ -182,7 +191,7 @@ class Relaxation:
         return float(self._now.cost @ result.point) + self._fixed_cost
 
     def _renew(self, change: Callable[[Program], None]) -> None:
-        # its duals are about other rows
+        # the duals of the last result belong to the old rows
         self._last = None
         self._now: RelaxedProgram = relaxed_program(self._growing, self._constraints, self._costs)
         self._branching = PhaseBranching(self._now.program, self.free.size)
@@ -190,25 +199,28 @@ class Relaxation:
         self._lp.set_cost(self._now.cost)
 
     def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
-        """Return the phase to branch on; None where none is wrong."""
+        """Return the phase to branch on, as a column; None if the rows of each allow 0 or 1."""
         return (
             None if solution.result is None else self._branching.best(solution.result, fixings[0])
         )
 
     def most_fractional(self, solution: NodeSolution) -> int:
-        """Return the free feature, as a column, that is farthest from being in or out."""
+        """Return the free feature, as a column, whose value is farthest from 0 and 1."""
         assert solution.selection is not None
         shares = solution.selection[self.free]
         return int(np.argmax(np.minimum(shares, 1.0 - shares)))
 
     def any_free(self, fixings: Fixings) -> int | None:
-        """Return a column to branch on where no optimum is known: a phase, if one is not fixed."""
+        """Return a column that is not fixed, a phase if there is one; None if all are fixed.
+
+        Nodes branch on it if no optimum of their relaxation is known.
+        """
         columns = np.concatenate([self._branching.columns, np.arange(self.free.size)])
         open_ = np.setdiff1d(columns, fixings[0])
         return int(open_[-1]) if open_.size else None
 
     def _active(self, result: LpResult | None, fixings: Fixings) -> set[int]:
-        """Return the numbers of the constraints that bind at ``result``, or have a fixed phase."""
+        """Return the places of the constraints that bind at ``result``, or have a fixed phase."""
         table = self._now.table
         active = set(table.constraint[np.isin(table.phase, fixings[0])].tolist())
         if result is not None and result.multipliers is not None:
@@ -220,7 +232,7 @@ class Relaxation:
         return active - {0}
 
     def restriction_by(self, *fixings: Fixings) -> Restriction:
-        """Return which of all features are in, and which may be in or out, given ``fixings``."""
+        """Return the features that are fixed in and those that stay free, given ``fixings``."""
         low, high = self._objective.least[self.free], self._objective.most[self.free]
         for columns, values in fixings:
             mine = columns < low.size
@@ -232,9 +244,9 @@ class Relaxation:
     def restricted(
         self, restriction: Restriction, fixings: Fixings, solution: NodeSolution
     ) -> "Relaxation | None":
-        """Return the relaxation of the free features of ``restriction``, in the phases fixed.
+        """Return a relaxation over the free features of ``restriction``, with phases fixed as here.
 
-        It begins with the constraints that bind at ``solution``. None where one is infeasible.
+        It begins with the constraints that bind at ``solution``. None if one of them is infeasible.
         """
         position = np.full(self._objective.costs.size, -1)
         position[self.free] = np.arange(self.free.size)
@@ -259,17 +271,17 @@ class Relaxation:
     def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> NodeSolution:
         """Solve the relaxation with the columns in ``fixings`` fixed.
 
-        A bound of ``cutoff`` or more is as good as any other.
+        The LP may stop once its bound reaches ``cutoff``.
         """
         if self._infeasible:
             return NodeSolution(np.inf)
-        # the whole tree holds everything, and tightens it from time to time
+        # the program of the whole tree has all constraints of the pool
         if self._whole and len(self.held) < len(self.pool.constraints):
             missed = set(range(len(self.pool.constraints))) - self.held
             self.hold(sorted(missed), deadline)
         ends, local_cutoff = self._now.ends(fixings), cutoff - self._fixed_cost
         self._lp.set_bounds(*ends)
-        # the LP may stop beyond the cutoff, but its duals must prove that it is
+        # the LP may stop beyond the cutoff; if its duals do not prove that, it is solved to the end
         for limit in (local_cutoff + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self._lp.solve(limit, deadline, interrupt)

@@ -89,5 +89,5 @@ def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
 
 @operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)
 def normalizer(node: NodeContext, x: Tensor) -> Tensor:
-    """Refuse a division by a norm before the end: a quotient is not piecewise linear."""
+    """Refuse a division by a norm inside the network: a quotient is not piecewise linear."""
     raise node.unsupported("it divides by a norm that depends on the network's input")

@@ -52,7 +52,10 @@ _FLATTEST, _TALLEST = 0.1, 1.3
 
 @dataclass(frozen=True, slots=True)
 class _Gallery:
-    """Tiles in rows of ``columns`` over ``content`` inches; ``ratio`` is height by width."""
+    """A grid of image tiles, ``columns`` to a row, in a figure ``content`` inches wide.
+
+    ``captions`` has one entry for each tile; ``ratio`` is a tile's height divided by its width.
+    """
 
     captions: dict[int, str]
     columns: int

@@ -68,7 +68,7 @@ class PulpSolver:
 
 
 class PulpSession:
-    """A PuLP problem with a row for the cutoff; PuLP hands over the whole with each solve."""
+    """A PuLP problem with a row for the cutoff; each solve hands the solver the whole problem."""
 
     def __init__(self, solver: PulpSolver, threads: int, tolerances: Tolerances) -> None:
         import pulp
