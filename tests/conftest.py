@@ -34,6 +34,15 @@ def row_storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("milp_verix.solvers.phase.row_differences._LONG", 2)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of a solver that cannot be used here."""
+    for mark in item.iter_markers("solver"):
+        from tests.support.installed_solvers import why_not
+
+        if reason := why_not(*mark.args):
+            pytest.skip(reason)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "fail on a skip that tests/allowed_skips.py does not list"
     parser.addoption("--strict-skips", action="store_true", help=text)

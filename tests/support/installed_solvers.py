@@ -24,8 +24,11 @@ def why_not(name: str) -> str | None:
 
 
 def needs(name: str) -> pytest.MarkDecorator:
-    """Return the mark of a test that needs the solver called ``name``."""
-    return pytest.mark.skipif(why_not(name) is not None, reason=f"{why_not(name)}")
+    """Return the mark of a test that needs the solver called ``name``: ``conftest`` skips it.
+
+    Only then, since to look for all solvers takes seconds.
+    """
+    return pytest.mark.solver(name)
 
 
 def each_solver_with(

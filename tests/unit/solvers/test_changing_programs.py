@@ -15,14 +15,18 @@ from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, SolveStatus, Targets, open_session
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.fake_session import FakeSession
-from tests.support.installed_solvers import each_solver, why_not
+from tests.support.installed_solvers import each_solver, needs
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder
 
-IN_PROCESS = [name for name in ("highs", "phase", "gurobi") if why_not(name) is None]
-STARTING = [n for n in SOLVERS if "start" in SOLVERS[n].capabilities and why_not(n) is None]
+IN_PROCESS = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi")]
+STARTING = [
+    pytest.param(name, marks=needs(name))
+    for name in SOLVERS
+    if "start" in SOLVERS[name].capabilities
+]
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def single(
     return build(
         [node(operator, inputs, ["y"], name="here", **attributes)],
         inputs={"x": shape},
-        constants=CONSTANTS,
+        constants={name: CONSTANTS[name] for name in inputs if name in CONSTANTS},
         opset=opset,
     )
 
