@@ -180,15 +180,17 @@ def test_each_snapshot_of_a_comparison_holds_the_runs_that_are_done() -> None:
 COMMAND = """
 import sys, time
 import milp_verix.cli.app as cli
+from milp_verix.cli import progress
 from milp_verix.oracle.oracle import Oracle
 
 timed = Oracle._timed
 
 def slow(self, *args, **options):
-    time.sleep(0.3)
+    time.sleep(0.15)
     return timed(self, *args, **options)
 
 Oracle._timed = slow
+progress._SECONDS_BETWEEN_SAVES = 0.5
 cli.main()
 """
 

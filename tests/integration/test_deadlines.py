@@ -55,9 +55,9 @@ def after_the_last_block(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Non
 def test_what_is_proven_when_time_is_up_counts(
     order: str, traversal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    after_the_last_block(monkeypatch, 2.2)
+    after_the_last_block(monkeypatch, 1.1)
     options: dict[str, Any] = {"order": order, "traversal": traversal, **ROBUST}
-    found = explain(network(), images()[0], time_limit=2.0, **options)
+    found = explain(network(), images()[0], time_limit=1.0, **options)
     assert found.irrelevant == tuple(range(64))
     assert (found.unknown, found.statistics.stopped) == ((), None)
     assert found.order == "sequential" or order == "influence"
@@ -66,8 +66,8 @@ def test_what_is_proven_when_time_is_up_counts(
 def test_what_is_proven_when_time_is_up_counts_for_checks_and_searches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    after_the_last_block(monkeypatch, 2.2)
-    limited: dict[str, Any] = {"time_limit": 2.0, **ROBUST}
+    after_the_last_block(monkeypatch, 1.1)
+    limited: dict[str, Any] = {"time_limit": 1.0, **ROBUST}
     x = images()[0]
     assert milp_verix.check(network(), x, range(64), **limited).holds
     assert milp_verix.contrastive(network(), x, **limited).robust
@@ -158,10 +158,10 @@ def run_compare(*args: Any, **options: Any) -> Any:
 def test_no_more_than_one_unit_of_work_is_begun_after_the_deadline(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    units = Units(monkeypatch, limit=1.0, seconds=0.1)
+    units = Units(monkeypatch, limit=0.5, seconds=0.05)
     units.start()
     # one pass takes dozens of units
-    found = run(network(), images()[15], time_limit=1.0, **OPEN)
+    found = run(network(), images()[15], time_limit=0.5, **OPEN)
     assert units.begun > 2
     assert units.late <= 1
     if isinstance(found, Explanation):
