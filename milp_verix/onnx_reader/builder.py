@@ -15,7 +15,7 @@ class Builder:
     """Collects the nodes of a :class:`Network` in topological order."""
 
     def __init__(self, input_shape: Shape) -> None:
-        """Start from the input alone, value 0."""
+        """Begin a network without nodes; its input is value number 0."""
         self.input = value_symbol(0, input_shape)
         self._nodes: list[Node] = []
         self._affine: list[tuple[Symbol, int]] = []

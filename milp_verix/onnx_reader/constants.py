@@ -15,7 +15,10 @@ from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.symbol import COMPUTED, Constant
 
 TOLERATED = COMPUTED - 2.0**-52
-"""The relative error that a computed constant may have: what bounds allow for, less a product."""
+"""The relative error that a computed constant may have.
+
+Bounds allow for ``COMPUTED``, which includes the rounding of one product.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

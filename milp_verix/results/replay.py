@@ -66,7 +66,7 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
 
 
 def _stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
-    """Return whether the prediction changes, and no features but those in ``free``."""
+    """Return whether the counterfactual changes the prediction and moves ``free`` features only."""
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False

@@ -10,7 +10,7 @@ from types import FrameType
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LONGEST_WAIT = 0.5
-"""Seconds after which a wait for a process returns to Python, which then raises what is pending.
+"""Seconds after which a wait for a process returns to Python, to raise pending interrupts.
 
 A signal that arrives just before a system call, or in another thread, does not end the call.
 """

@@ -101,7 +101,10 @@ class NormBall:
 
 
 def _l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
-    """Fill up the coordinates with the largest weights; λ is the weight at which ε is used up."""
+    """Return the maximum for ``p = 1`` and ε = ``radius``, for each row of ``weight``, shape (N,).
+
+    Coordinates with the largest weights are filled up; λ is the weight at which ε is used up.
+    """
     order = np.argsort(-weight, axis=1, kind="stable")
     sorted_weight = np.take_along_axis(weight, order, axis=1)
     filled = np.cumsum(np.take_along_axis(room, order, axis=1), axis=1)
@@ -126,7 +129,11 @@ def _scaled(room: FloatArray, radius: float) -> tuple[float, FloatArray]:
 
 
 def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
-    """Fix the coordinates that are at their end, solve for λ with the others, and repeat; ε = 1."""
+    """Return the maximum for ``p = 2`` and ε = 1, for each row of ``weight``, shape (N,).
+
+    Coordinates at the end of their ``room`` are fixed there, λ is solved for with the free ones, and
+    so on.
+    """
     multiplier = np.linalg.norm(weight, axis=1, keepdims=True) / 2.0
     for _ in range(_L2_STEPS):
         at_end = weight > 2.0 * multiplier * room
@@ -147,7 +154,7 @@ def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
 
 
 def filled_up(weight: FloatArray, room: FloatArray, total: float) -> FloatArray:
-    """Use up ``total`` entry by entry, in each row those with the largest ``weight`` first.
+    """Distribute ``total`` over the entries of each row, the largest ``weight`` first.
 
     Returns ``t`` with the largest ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``Σ t_i ≤ total``; all
     have the same shape, (d,) or (N, d).
@@ -161,7 +168,10 @@ def filled_up(weight: FloatArray, room: FloatArray, total: float) -> FloatArray:
 
 
 def _filled_l2(weight: FloatArray, room: FloatArray) -> FloatArray:
-    """Go along each row of weights, fix the coordinates that hit their end, repeat; ε = 1."""
+    """Return the maximiser ``t`` for ``p = 2`` and ε = 1, for each row of ``weight``, (N, d).
+
+    It is a multiple of the weights, except for coordinates fixed at the end of their ``room``.
+    """
     at_end = np.zeros(weight.shape, dtype=bool)
     while True:
         left = 1.0 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)

@@ -28,14 +28,14 @@ from verix_encodings.models.scenario import PhaseTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restriction:
-    """The features ``fixed_in``, shape (features,), and the numbers of those that are ``free``."""
+    """The mask of features ``fixed_in``, shape (features,), and the numbers of ``free`` ones."""
 
     fixed_in: BoolArray
     free: IntArray
 
     @property
     def position(self) -> IntArray:
-        """The place of each feature among the free ones, -1 for the others."""
+        """The place of each feature among the free features, -1 if it is not free."""
         position = np.full(self.fixed_in.size, -1)
         position[self.free] = np.arange(self.free.size)
         return position

@@ -74,7 +74,7 @@ def _coordinates(found: ContrastiveExplanation) -> list[int]:
 
 
 def _labels(found: ContrastiveExplanation) -> list[str]:
-    """Return what to call each coordinate of the contrast."""
+    """Return the label of each coordinate of the contrast."""
     labels = labels_of(found)
     return [
         name if len(found.groups[feature]) == 1 else f"{name}: input {i}"

@@ -87,7 +87,10 @@ class Sheet:
         self.titled(headline(explanation), outcome_text(explanation), explanation)
 
     def titled(self, headline: str, outcome: str, about: Result) -> None:
-        """Write a headline and, below it, the outcome and the result that it is ``about``."""
+        """Write a headline and, below it, a line of facts with the ``outcome``.
+
+        The other facts are the ball, the model, the time and the solver of the result ``about``.
+        """
         title = typeset(headline)
         facts = "   ·   ".join(
             [

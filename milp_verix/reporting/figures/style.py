@@ -141,7 +141,10 @@ def sensitivity_label(explanation: Explanation) -> str:
 
 
 def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> str:
-    """Return ``"8 of 191 counterfactuals"``, what is ``drawn`` of them, and what is outlined."""
+    """Return the heading of a gallery: ``"8 of 191 counterfactuals"``, and a key to the outline.
+
+    ``drawn`` follows the count, for pictures that are not the counterfactuals themselves.
+    """
     total = counted(len(explanation.counterfactuals), "counterfactual")
     count = total if shown == len(explanation.counterfactuals) else f"{shown} of {total}"
     return f"{count}{drawn}   ·   outlined: the feature freed"

@@ -114,7 +114,7 @@ class PhaseSession:
         self._loaded = _Loaded.of(program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns; inside of those loaded, the basis stays."""
+        """Change the bounds of some columns; within the loaded bounds, the basis stays."""
         if self._loaded is None:
             raise SolverError("load a program before its bounds")
         loaded = self._loaded

@@ -45,7 +45,10 @@ def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
 
 
 def relative(program: Program, of_rows: IntArray) -> Program:
-    """Return ``program`` with rows as differences from those that they refer to, ``of_rows``."""
+    """Return ``program`` with each row as its difference from the row that it refers to.
+
+    ``of_rows`` has the number of that row, -1 for none, as :func:`references` returns it.
+    """
     rows = np.flatnonzero(of_rows >= 0)
     if not rows.size:
         return program
@@ -59,7 +62,7 @@ def relative(program: Program, of_rows: IntArray) -> Program:
 
 
 def absolute(multipliers: FloatArray, of_rows: IntArray) -> FloatArray:
-    """Return the multipliers of the rows themselves from those of :func:`relative`."""
+    """Return the multipliers of the original rows, from multipliers of :func:`relative`'s rows."""
     rows = np.flatnonzero(of_rows >= 0)
     shared = np.bincount(of_rows[rows], weights=multipliers[rows], minlength=multipliers.size)
     return multipliers - shared

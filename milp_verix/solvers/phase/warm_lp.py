@@ -139,7 +139,7 @@ class WarmLp:
         self._highs.changeColsCost(self._columns.size, self._columns, cost)
 
     def set_bounds(self, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of the columns, shape (columns,), inside of those loaded."""
+        """Change the bounds of the columns, shape (columns,), within the loaded bounds."""
         changed = np.flatnonzero((lower != self._lower) | (upper != self._upper))
         if changed.size:
             columns = changed.astype(np.int32)
