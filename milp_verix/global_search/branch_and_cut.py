@@ -255,8 +255,8 @@ class BranchAndCut:
     def _tightened(self, node: Node, deadline: float) -> list[Node]:
         """Tighten a relaxation that is due; return the node that its subtree starts again from.
 
-        No node is returned if none is due. A subtree that is mostly closed does not restart: it
-        would have to solve its hard nodes again.
+        No node is returned if none is due. Unless the cutoff has fallen, a subtree that is mostly
+        closed does not restart: it would have to solve its hard nodes again.
         """
         cutoff = self._incumbent.cutoff
         if not self._limits.uses("tightening"):

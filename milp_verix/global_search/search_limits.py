@@ -40,7 +40,7 @@ class SearchLimits:
         tightening_period: nodes before the next tightening; doubles each time.
         tightening_passes: the most passes over all scenarios in one tightening.
         tightening_gain: a pass must close this share of the gap for another pass to follow.
-        restart_share: a tree restarts after a tightening only if more than this share is open.
+        restart_share: without a new cutoff, a tree restarts only if more than this share is open.
         most_free: the most free features of a subtree, or of a node that is enumerated.
         share_free: the most free features of a subtree, as a share of its parent's.
         most_sets: the most sets that one enumeration may list.

@@ -131,8 +131,8 @@ def _scaled(room: FloatArray, radius: float) -> tuple[float, FloatArray]:
 def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
     """Return the maximum for ``p = 2`` and ε = 1, for each row of ``weight``, shape (N,).
 
-    Coordinates at the end of their ``room`` are fixed there, λ is solved for with the free ones, and
-    so on.
+    Coordinates at the end of their ``room`` are fixed there. Then λ is solved for with the free
+    coordinates, until no further one reaches its end.
     """
     multiplier = np.linalg.norm(weight, axis=1, keepdims=True) / 2.0
     for _ in range(_L2_STEPS):
