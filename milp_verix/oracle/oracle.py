@@ -13,6 +13,7 @@ import numpy as np
 from milp_verix.arguments import integer_of, resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
+from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
@@ -169,6 +170,27 @@ class Oracle:
         effort = watch.read() + Effort(flips=len(found))
         self.effort += effort
         return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
+
+    def attacked(
+        self, irrelevant: Sequence[int], features: Sequence[int], seconds: float = np.inf
+    ) -> tuple[dict[int, Verdict], Effort]:
+        """Return those of ``features`` that gradient attacks show to be needed, and the effort.
+
+        ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. After
+        ``seconds`` no more features are looked at.
+        """
+        watch = StageClock(Stage.POINTS)
+        deadline = deadline_in(seconds)
+        self.prepare(deadline)
+        margins, memory = self._known.margins, self._memory_of(irrelevant, deadline)
+        centre = self.problem.x.astype(np.float64)
+        starts = np.tile(centre, (margins.output_size, 1)) if memory is None else memory.points
+        found = dict(
+            attacked(self.problem, margins, starts, irrelevant, features, late=deadline.passed)
+        )
+        effort = watch.read() + Effort(flips=len(found))
+        self.effort += effort
+        return found, effort
 
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT

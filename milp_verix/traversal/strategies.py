@@ -68,7 +68,11 @@ def galloping(walk: Walk) -> None:
     the features that :mod:`~milp_verix.oracle.lookahead` expects to go together.
     """
     _free_by_bounds(walk, len(walk.remaining))
-    last = 0
+    if walk.oracle.exactness != "exact":
+        walk.attack(walk.remaining)
+    # bounds alone decide one feature as well as a block
+    last, most = 0, 1 if walk.oracle.exactness == "bounds" else len(walk.remaining)
+    attacked = False
     while walk.remaining:
         for feature, verdict in walk.flipped().items():
             walk.settle([feature], verdict)
@@ -77,8 +81,13 @@ def galloping(walk: Walk) -> None:
             return
         expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
-        _decide_front(walk, walk.remaining[: expected or max(1, 2 * last)])
+        open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
         last = len(walk.state.irrelevant) - before
+        most = max(1, open_ // 2) if open_ else max(most, 2 * last)
+        if open_ and not attacked:
+            # programs are dear here: attacks need none
+            walk.attack(walk.remaining)
+            attacked = True
 
 
 def _free_by_bounds(walk: Walk, block: int) -> None:
@@ -95,28 +104,29 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
             block //= 2
 
 
-def _decide_front(walk: Walk, block: tuple[int, ...]) -> None:
-    """Decide the first feature of ``block`` at least, all of them if they can be freed."""
+def _decide_front(walk: Walk, block: tuple[int, ...]) -> int:
+    """Decide the first feature of ``block`` at least, all of them if they can be freed.
+
+    Returns the length of a block that could not be decided, 0 if there was none.
+    """
     beyond: tuple[int, Verdict] | None = None
+    verdict: Verdict | None = None
     while block:
         verdict = walk.check(block)
+        if verdict.violated and len(block) > 1:
+            length, shorter = walk.oracle.shortest_violated(
+                walk.state.irrelevant, block, verdict, walk.deadline
+            )
+            beyond, block, verdict = (block[length - 1], shorter), block[: length - 1], None
+            continue
         if verdict.holds or len(block) == 1:
             walk.settle(block, verdict)
-            break
-        if verdict.violated:
-            irrelevant = walk.state.irrelevant
-            length, shorter = walk.oracle.shortest_violated(
-                irrelevant, block, verdict, walk.deadline
-            )
-            beyond, block = (block[length - 1], shorter), block[: length - 1]
-        else:
-            beyond, block = None, block[: len(block) // 2]
-    else:
-        verdict = None
+        break
     # a counterfactual for what comes right after the block stays one only if the block is free
     if beyond is not None and (verdict is None or verdict.holds):
         feature, found = beyond
         walk.settle([feature], found)
+    return len(block) if verdict is not None and not (verdict.holds or verdict.violated) else 0
 
 
 STRATEGIES: dict[str, Strategy] = {

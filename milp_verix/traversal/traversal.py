@@ -8,6 +8,7 @@ and ``A`` is locally minimal. A traversal is a function that walks through the f
 :mod:`~milp_verix.traversal.strategies` ask fewer questions for the same explanation.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,10 @@ from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
+
+_FIRST_SLICE = 0.02
+_LEAST_SLICE = 0.1
+_SLICES_FOR_ATTACKS = 4
 
 
 @dataclass(slots=True)
@@ -36,6 +41,7 @@ class Traversal:
     checks: int = 0
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
+    postponed: list[int] = field(default_factory=list)
 
     def copy(self) -> "Traversal":
         """Return a copy of the state that later steps do not change."""
@@ -44,6 +50,7 @@ class Traversal:
             irrelevant=[*self.irrelevant],
             violated={**self.violated},
             undecided={**self.undecided},
+            postponed=[*self.postponed],
             decided=self.decided.copy(),
         )
 
@@ -76,11 +83,12 @@ class Walk:
     deadline: Deadline
     check_seconds: float
     on_step: Callable[[Traversal], None]
+    slice_seconds: float = math.inf
 
     @property
     def remaining(self) -> tuple[int, ...]:
-        """Features not decided yet, in the order."""
-        return self.state.remaining
+        """Features not decided yet, in the order, but for those that are postponed."""
+        return tuple(f for f in self.state.remaining if f not in self.state.postponed)
 
     def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
         """Check whether ``features`` can be freed too; raises ``OutOfTimeError``."""
@@ -92,7 +100,8 @@ class Walk:
             self.deadline.check()
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
         coordinates = self.oracle.problem.features.coordinates(features)
-        verdict = ask(coordinates, min(self.deadline.seconds, self.check_seconds))
+        limits = self.deadline.seconds, self.check_seconds, self.slice_seconds
+        verdict = ask(coordinates, min(limits))
         self.state.effort += verdict.effort
         self.state.checks += 1
         return verdict
@@ -105,6 +114,19 @@ class Walk:
         self.state.effort += effort
         return found
 
+    def attack(self, features: Sequence[int]) -> None:
+        """Look for counterfactuals of ``features`` by gradients, for a few slices of the time."""
+        if not features or self.deadline.passed():
+            return
+        seconds = min(self.deadline.seconds, _SLICES_FOR_ATTACKS * self.slice_seconds)
+        found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
+        self.state.effort += effort
+        for feature, verdict in found.items():
+            self.state.undecided.pop(feature, None)
+            if feature in self.state.postponed:
+                self.state.postponed.remove(feature)
+            self.settle([feature], verdict)
+
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
         """Record the ``verdict`` on freeing ``features`` too.
 
@@ -116,6 +138,8 @@ class Walk:
             (feature,) = features
             if verdict.violated:
                 self.state.violated[feature] = verdict
+            elif verdict.reason == TIME_LIMIT and self.slice_seconds < self.check_seconds:
+                self.state.postponed.append(feature)
             else:
                 self.state.undecided[feature] = verdict.reason or "unknown"
         if verdict.holds or verdict.violated:
@@ -128,9 +152,20 @@ Strategy: TypeAlias = Callable[[Walk], None]
 
 
 def traverse(walk: Walk, strategy: Strategy) -> None:
-    """Decide the features that remain, until done, the deadline or Ctrl-C."""
+    """Decide the features that remain, until done, the deadline or Ctrl-C.
+
+    A check has a slice of the time. Features whose checks run out of it are postponed; they are
+    attacked, and asked about again with a slice of twice the seconds.
+    """
+    state, seconds = walk.state, max(_FIRST_SLICE * walk.deadline.seconds, _LEAST_SLICE)
     try:
-        strategy(walk)
+        while True:
+            strategy(replace(walk, slice_seconds=seconds))
+            walk.attack([*state.postponed, *state.undecided])
+            if not state.postponed:
+                break
+            state.postponed.clear()
+            seconds *= 2
     except OutOfTimeError:
         walk.state.stopped = TIME_LIMIT
     except KeyboardInterrupt:
