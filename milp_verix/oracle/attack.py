@@ -11,6 +11,7 @@ explanation for good, since ``B`` only grows. Nothing is proven of features that
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,63 +59,65 @@ def attacked(
         weights = np.repeat(base[:, None], len(some), axis=1)
         for column, feature in enumerate(some):
             weights[problem.features.groups[feature], column] = 1.0
-        yield from _climbed(problem, margins, starts[rivals] - centre, some, weights, rivals, late)
+        batch = _Batch(problem, margins, some, weights, rivals)
+        yield from batch.climbed(starts[rivals] - centre, late)
 
 
-def _climbed(
-    problem: Problem,
-    margins: Network,
-    deltas: FloatArray,
-    features: Sequence[int],
-    weights: FloatArray,
-    rivals: IntArray,
-    late: Late,
-) -> Iterator[tuple[int, Verdict]]:
-    """Climb each rival for each feature, ``weights`` being ``w``, shape (d, features)."""
-    centre, count = problem.x.astype(np.float64)[:, None], len(features)
-    # the pairs of features and rivals, all features of one rival after the other
-    weight = np.tile(weights, rivals.size)
-    outputs = np.repeat(rivals, count)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Climbs of each of the margins ``rivals`` for each of ``features``, side by side.
 
-    def inputs(points: FloatArray, numbers: IntArray) -> FloatArray:
-        return np.asarray(centre + weight[:, numbers] * points)
+    ``weights`` are ``w``, shape (d, features). The columns of a batch are pairs of a rival and a
+    feature: those of the first rival first.
+    """
 
-    def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-        reached = batch_values(margins, inputs(points, numbers))[-1]
-        return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
+    problem: Problem
+    margins: Network
+    features: Sequence[int]
+    weights: FloatArray
+    rivals: IntArray
 
-    def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-        there = batch_values(margins, inputs(points, numbers))
-        return weight[:, numbers] * batch_gradients(margins, there, outputs[numbers])
+    def climbed(self, deltas: FloatArray, late: Late) -> Iterator[tuple[int, Verdict]]:
+        """Yield features with their counterfactuals; climbs begin at ``deltas``, (rivals, d)."""
+        count = len(self.features)
+        points, reached = frank_wolfe(
+            np.repeat(deltas.T, count, axis=1),
+            self._values,
+            self._gradients,
+            _around_zero(self.problem).farthest,
+            steps=_STEPS,
+            shares=_STEP_LENGTHS,
+            gain=1e-9,
+            late=late,
+        )
+        inputs = self._inputs(points, np.arange(reached.size))
+        for place, feature in enumerate(self.features):
+            mine = np.arange(place, reached.size, count)
+            coordinates = np.flatnonzero(self.weights[:, place])
+            for best in mine[np.argsort(-reached[mine], kind="stable")]:
+                if reached[best] <= 0:
+                    break
+                verdict = replayed(self.problem, inputs[:, best], coordinates)
+                if verdict is not None:
+                    yield feature, replace(verdict, stage=Stage.POINTS)
+                    break
 
-    points, reached = frank_wolfe(
-        np.repeat(deltas.T, count, axis=1),
-        values,
-        gradients,
-        _around_zero(problem).farthest,
-        steps=_STEPS,
-        shares=_STEP_LENGTHS,
-        gain=1e-9,
-        late=late,
-    )
-    for column, feature in enumerate(features):
-        mine = np.arange(column, reached.size, count)
-        coordinates = np.flatnonzero(weights[:, column])
-        for best in mine[np.argsort(-reached[mine], kind="stable")]:
-            if reached[best] <= 0:
-                break
-            point = inputs(points[:, [best]], np.array([best]))[:, 0]
-            if (verdict := replayed(problem, point, coordinates)) is not None:
-                yield (
-                    feature,
-                    Verdict(
-                        verdict.answer,
-                        witness=verdict.witness,
-                        prediction=verdict.prediction,
-                        stage=Stage.POINTS,
-                    ),
-                )
-                break
+    def _inputs(self, points: FloatArray, numbers: IntArray) -> FloatArray:
+        """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""
+        weight = self.weights[:, numbers % len(self.features)]
+        return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
+
+    def _outputs(self, numbers: IntArray) -> IntArray:
+        return np.asarray(self.rivals[numbers // len(self.features)])
+
+    def _values(self, points: FloatArray, numbers: IntArray) -> FloatArray:
+        reached = batch_values(self.margins, self._inputs(points, numbers))[-1]
+        return np.asarray(reached[self._outputs(numbers), np.arange(numbers.size)])
+
+    def _gradients(self, points: FloatArray, numbers: IntArray) -> FloatArray:
+        there = batch_values(self.margins, self._inputs(points, numbers))
+        slopes = batch_gradients(self.margins, there, self._outputs(numbers))
+        return np.asarray(self.weights[:, numbers % len(self.features)] * slopes)
 
 
 def _around_zero(problem: Problem) -> Interval | NormBall:

@@ -105,7 +105,8 @@ def explain(
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
             that cannot be cut short, such as reading the network, may end a little later.
-        check_time_limit: seconds for each check; None for no limit.
+        check_time_limit: the most seconds for each check; None for no limit. Under a ``time_limit``
+            a check gets a small share of it first, and more once the other features are decided.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or

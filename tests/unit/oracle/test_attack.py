@@ -1,0 +1,67 @@
+"""Attacks find counterfactuals that are real, and never one of a feature that can be freed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix.oracle.attack import attacked
+from milp_verix.problem.problem import make_problem
+from tests.support.brute_force_cases import case
+from tests.support.counterfactual_checks import assert_changes, assert_in_ball
+from tests.support.digits_example import images, network
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("index", [0, 3, 11, 16])
+def test_witnesses_are_in_the_ball_of_their_feature(index: int, norm: str) -> None:
+    epsilon = {"linf": 0.15, "l1": 1.5, "l2": 0.6}[norm]
+    x = images()[index]
+    problem = make_problem(network(), x, epsilon=epsilon, norm=norm)
+    irrelevant = [*range(40)]
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    found = dict(attacked(problem, problem.margins, starts, irrelevant, [*range(40, 64)]))
+    ends = np.zeros(64), np.ones(64)
+    for feature, verdict in found.items():
+        assert verdict.witness is not None
+        assert verdict.prediction is not None
+        assert_changes(network(), x, verdict.witness, verdict.prediction, None)
+        if norm == "linf":
+            free = [*irrelevant, feature]
+            assert_in_ball(x.reshape(-1), verdict.witness, free, epsilon, *ends)
+        moved = np.flatnonzero(verdict.witness.reshape(-1) != problem.x)
+        assert {*moved.tolist()} <= {*irrelevant, feature}
+
+
+def test_attacks_find_counterfactuals_at_all() -> None:
+    problem = make_problem(network(), images()[16], epsilon=0.15)
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    found = dict(attacked(problem, problem.margins, starts, [*range(40)], [*range(40, 64)]))
+    assert found
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 4))
+def test_no_feature_is_needed_that_brute_force_frees(seed: int, tmp_path: Path) -> None:
+    given = case(seed)
+    problem = make_problem(given.network(tmp_path), given.x, **given.options)
+    count = problem.features.count
+    irrelevant: list[int] = []
+    for feature in range(count):
+        if given.brute.holds([*irrelevant, feature]):
+            irrelevant.append(feature)
+    others = [feature for feature in range(count) if feature not in irrelevant]
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    for feature, verdict in attacked(problem, problem.margins, starts, irrelevant, others):
+        assert verdict.violated
+        assert not given.brute.holds([*irrelevant, feature])
+    freed = [*attacked(problem, problem.margins, starts, irrelevant[:-1], irrelevant[-1:])]
+    assert freed == []
+
+
+def test_an_attack_ends_with_its_time() -> None:
+    problem = make_problem(network(), images()[16], epsilon=0.15)
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    nothing = attacked(
+        problem, problem.margins, starts, [*range(40)], [*range(40, 64)], late=lambda: True
+    )
+    assert [*nothing] == []

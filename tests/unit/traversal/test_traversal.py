@@ -1,0 +1,152 @@
+"""Checks get slices of the time: hard ones are postponed, attacked, and asked about again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import explain
+from milp_verix.clock import Deadline
+from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.traversal.strategies import STRATEGIES
+from milp_verix.traversal.traversal import Traversal, Walk, traverse
+from tests.support.counterfactual_checks import assert_sound
+from tests.support.digits_example import images, network
+
+
+class _Features:
+    @staticmethod
+    def coordinates(features: Sequence[int]) -> Any:
+        return np.sort(np.array(features, dtype=np.intp))
+
+
+class _Problem:
+    features = _Features()
+
+
+@dataclass
+class _Oracle:
+    """Decides a set once its slice is as long as its hardest feature wants; 3 alone is needed."""
+
+    wants: dict[int, float]
+    needed: frozenset[int] = frozenset({3})
+    attackable: frozenset[int] = frozenset()
+    problem: _Problem = field(default_factory=_Problem)
+    proven: bool = False
+    exactness: str = "exact"
+    slices: list[float] = field(default_factory=list)
+    attacks: list[list[int]] = field(default_factory=list)
+
+    def check(self, free: Any, seconds: float) -> Verdict:
+        self.slices.append(seconds)
+        if max(self.wants.get(f, 0.0) for f in free.tolist()) > seconds:
+            return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
+        if self.needed & {*free.tolist()}:
+            return Verdict(Answer.VIOLATED, witness=np.zeros(1), prediction=1)
+        return Verdict(Answer.HOLDS, bound=-1.0)
+
+    def check_by_bounds(self, free: Any, seconds: float) -> Verdict:
+        return Verdict(Answer.UNKNOWN, reason="bounds alone do not decide it")
+
+    def flipped(self, *_: Any) -> tuple[dict[int, Verdict], Effort]:
+        return {}, Effort()
+
+    def forecast(self, *_: Any) -> None:
+        return None
+
+    def shortest_violated(
+        self, irrelevant: Any, block: Sequence[int], verdict: Verdict, _: Any
+    ) -> tuple[int, Verdict]:
+        return next(n for n, f in enumerate(block, 1) if f in self.needed), verdict
+
+    def attacked(
+        self, irrelevant: Any, features: Sequence[int], seconds: float
+    ) -> tuple[dict[int, Verdict], Effort]:
+        self.attacks.append([*features])
+        found = Verdict(Answer.VIOLATED, witness=np.zeros(1), prediction=1)
+        return {f: found for f in features if f in self.attackable}, Effort()
+
+
+def _walked(
+    oracle: Any, traversal: str, *, limit: float = 1000.0, each: float = np.inf
+) -> Traversal:
+    state = Traversal(tuple(range(8)))
+    walk = Walk(oracle, state, Deadline(), each, lambda _: None)
+    object.__setattr__(walk, "deadline", _Frozen(limit))
+    traverse(walk, STRATEGIES[traversal])
+    return state
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """A deadline that does not come nearer."""
+
+    seconds: float
+
+    def passed(self) -> bool:
+        return False
+
+    def check(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_a_hard_feature_does_not_take_what_the_others_need(traversal: str) -> None:
+    oracle = _Oracle({2: 70.0})
+    state = _walked(oracle, traversal)
+    assert sorted(state.irrelevant) == [0, 1, 2, 4, 5, 6, 7]
+    assert [*state.violated] == [3]
+    assert not state.undecided
+    assert not state.postponed
+    # the slices double until the hard feature is decided: 20, 40, 80 of 1000 seconds
+    assert sorted({*oracle.slices}) == [20.0, 40.0, 80.0]
+    # it comes last
+    assert state.irrelevant[-1] == 2
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_a_feature_is_given_up_at_the_limit_of_one_check(traversal: str) -> None:
+    oracle = _Oracle({2: 70.0})
+    state = _walked(oracle, traversal, each=50.0)
+    assert state.undecided == {2: TIME_LIMIT}
+    assert max(oracle.slices) == 50.0
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_postponed_features_are_attacked(traversal: str) -> None:
+    oracle = _Oracle({2: 70.0, 5: 70.0}, attackable=frozenset({5}))
+    state = _walked(oracle, traversal)
+    assert sorted(state.violated) == [3, 5]
+    assert sorted(state.irrelevant) == [0, 1, 2, 4, 6, 7]
+    assert oracle.attacks
+
+
+def test_without_a_limit_nothing_is_postponed() -> None:
+    oracle = _Oracle({2: 1e9})
+    state = _walked(oracle, "galloping", limit=np.inf)
+    assert {*oracle.slices} == {np.inf}
+    assert not state.undecided
+
+
+def test_postponed_features_are_open_at_any_moment() -> None:
+    state = Traversal((0, 1, 2), irrelevant=[0], postponed=[1])
+    assert state.remaining == (1, 2)
+    copied = state.copy()
+    state.postponed.clear()
+    assert copied.postponed == [1]
+    assert replace(state).remaining == (1, 2)
+    assert Counter(state.order) == Counter({0: 1, 1: 1, 2: 1})
+
+
+def test_explanations_by_bounds_have_counterfactuals() -> None:
+    found = []
+    for x in images():
+        explanation = explain(network(), x, epsilon=0.2, exactness="bounds")
+        assert_sound(explanation, network(), x)
+        assert explanation.statistics.solves == 0
+        found += explanation.counterfactuals
+    assert found
