@@ -16,8 +16,9 @@ setup: ## Create the virtual environment with everything that development needs
 demo: ## Explain an example image; writes explanation.json and explanation.png
 	$(BIN)/milp-verix explain examples/digits.onnx 'examples/digits.npz:images[0]' --epsilon 0.1 --json explanation.json --plot explanation.png
 
-test: ## Run the tests
-	$(BIN)/pytest
+test: ## Run the tests, first the fast ones
+	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -m slow
 
 lint: ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check
