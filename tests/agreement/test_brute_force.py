@@ -24,6 +24,7 @@ def solvers_of(seed: int) -> list[str]:
     return [n for n in SOLVERS if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -56,6 +57,7 @@ def assert_witness(
     assert_changes(network, problem.x, verdict.witness, verdict.prediction, problem.delta)
 
 
+@pytest.mark.slow
 def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(tmp_path: Path) -> None:
     verdicts = [
         check(problem.network(tmp_path), problem.x, free, bounds=problem.bounds, **problem.options)
@@ -91,6 +93,7 @@ def expected_order(problem: Case, name: str, network: OnnxNetwork) -> list[int]:
     return sorted(range(count), key=losses.__getitem__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORDERS)
 @pytest.mark.parametrize("part", range(4))
 def test_explanations(name: str, part: int, tmp_path: Path) -> None:
@@ -118,6 +121,7 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
         assert_sound(explanation, network, problem.x)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("matrix_storage")
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
@@ -139,6 +143,7 @@ def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_brute_force_is_above_every_sample_and_near_the_best(seed: int) -> None:
     brute = case(seed).brute

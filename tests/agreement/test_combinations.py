@@ -131,6 +131,7 @@ def assert_witness(
     assert_changes(network, x, verdict.witness, verdict.prediction, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_verdicts(kind: str, norm: str, tmp_path: Path) -> None:
@@ -179,6 +180,7 @@ def by_pyomo(encoding: Encoding) -> float:
     return float(pyo.value(model.worst))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_and_blocks_have_the_optimum(kind: str, norm: str, tmp_path: Path) -> None:

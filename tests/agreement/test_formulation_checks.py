@@ -53,6 +53,7 @@ def subsets_for_programs(problem: Case, network: OnnxNetwork) -> list[list[int]]
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "solver"), TAKEN)
 def test_checks_agree_with_brute_force(name: str, solver: str, tmp_path: Path) -> None:
     answers = set()
@@ -78,6 +79,7 @@ def test_checks_agree_with_brute_force(name: str, solver: str, tmp_path: Path) -
     assert answers == {Answer.HOLDS, Answer.VIOLATED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "solver"), TAKEN)
 def test_explanations_agree_with_brute_force(name: str, solver: str, tmp_path: Path) -> None:
     for seed in SEEDS[::6]:

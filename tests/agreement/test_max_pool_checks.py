@@ -20,6 +20,7 @@ def method(seed: int) -> BoundMethod:
     return interval_bounds if seed % 2 else crown_bounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     network, brute = pooled(seed, tmp_path)
@@ -34,6 +35,7 @@ def test_verdicts(seed: int, tmp_path: Path) -> None:
             assert verdict.bound >= np.max(brute.worst(free)) - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(0, 40, 2))
 def test_explanations(seed: int, tmp_path: Path) -> None:
     network, brute = pooled(seed, tmp_path)

@@ -39,6 +39,7 @@ def assert_witness(problem: Case, net: OnnxNetwork, free: list[int], norm: str, 
     assert_changes(net, problem.x, v.witness, v.prediction, problem.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts(seed: int, norm: str, tmp_path: Path) -> None:
@@ -69,6 +70,7 @@ def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(norm: str, tmp_path
     assert sum(verdict.holds and verdict.effort.solves > 0 for verdict in verdicts) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_agree(solver: str, norm: str, tmp_path: Path) -> None:

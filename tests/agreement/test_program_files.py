@@ -61,6 +61,7 @@ READERS = [
 ]
 
 
+@pytest.mark.slow
 @each_program
 @pytest.mark.parametrize("read", READERS)
 def test_readers_find_the_optimum(make: Any, read: Any, tmp_path: Path) -> None:
@@ -179,6 +180,7 @@ def pyomo_optimum(block: Any, expression: Any, sense: int) -> float:
     return float(pyo.value(model.goal))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["big_m", "partition"])
 def test_a_pyomo_block_is_the_program(name: str) -> None:
     pytest.importorskip("pyomo.environ")

@@ -14,6 +14,8 @@ from tests.support.installed_solvers import each_solver, why_not
 from tests.support.random_networks import convolutional, dense_network, random_layers, residual
 from verix_encodings import interval_bounds
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[[Path, int], OnnxNetwork]
 
 

@@ -15,6 +15,7 @@ ABSENT = "the published file models/none.onnx is not here"
 NO_BINARY = "GLPK_CMD: PuLP does not find it here; what it finds: HiGHS"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason", "workers", "ends"),
     [

@@ -195,6 +195,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "read"),
     [

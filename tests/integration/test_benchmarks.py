@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.repository import ROOT
 
@@ -37,6 +39,7 @@ def test_solvers_side_by_side() -> None:
     assert all(row[-1] == "0 fail" for row in rows)
 
 
+@pytest.mark.slow
 def test_warm_starts() -> None:
     options = ("--epsilon", 0.1, "--solvers", "highs,cbc,phase", "--checks", 4)
     head, *rows = lines("warm_starts.py", MODEL, f"{IMAGES}:images[15]", *options)
@@ -55,6 +58,7 @@ def test_contrastive() -> None:
     assert [row[:4] for row in rows] == [["15", "1", "1", "yes"], ["8", "robust", "–", "yes"]]
 
 
+@pytest.mark.slow
 def test_minimum() -> None:
     options = ("--indices", "15,0", "--epsilon", 0.1, "--orders", "influence")
     _, *rows = lines("minimum.py", MODEL, f"{IMAGES}:images", *options)
@@ -63,6 +67,7 @@ def test_minimum() -> None:
     assert all(int(row[6]) >= int(row[2]) for row in rows)
 
 
+@pytest.mark.slow
 def test_peers_go_on_where_they_stopped(tmp_path: Path) -> None:
     options = ("--epsilon", 0.1, "--count", 2, "--out", tmp_path / "runs.jsonl")
     first = lines("peers.py", MODEL, f"{IMAGES}:images", *options, "--methods", "default")
@@ -78,6 +83,7 @@ def test_peers_go_on_where_they_stopped(tmp_path: Path) -> None:
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 6
 
 
+@pytest.mark.slow
 def test_growth(tmp_path: Path) -> None:
     cases = [
         f"{name}={MODEL},{IMAGES}:images,{epsilon}" for name, epsilon in (("a", 0.1), ("b", 2))

@@ -23,6 +23,7 @@ from tests.support.random_networks import as_layers, dense_model
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 
 
+@pytest.mark.slow
 def test_an_explanation_leaves_a_result_and_a_picture(tmp_path: Path) -> None:
     out, picture = tmp_path / "out.json", tmp_path / "out.png"
     done = run("explain", MODEL, SEVEN, "--epsilon", 0.1, "--json", out, "--plot", picture)
@@ -174,6 +175,7 @@ def test_a_time_limit_leaves_a_sound_part_and_says_so(tmp_path: Path) -> None:
     assert "time limit" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "ignored"),
     # a job in the background of a shell has Ctrl-C ignored: it is cancelled by SIGTERM
@@ -274,6 +276,7 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
     ]
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path: Path) -> None:
     for number, (arguments, message) in enumerate(refused(tmp_path)):
         done = (run_here if number % 10 else run)(*arguments)

@@ -50,6 +50,7 @@ def after_the_last_block(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Non
     monkeypatch.setattr(crown, "_tightened", slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traversal", ["galloping", "sequential"])
 @pytest.mark.parametrize("order", ["influence", "sequential"])
 def test_what_is_proven_when_time_is_up_counts(
@@ -63,6 +64,7 @@ def test_what_is_proven_when_time_is_up_counts(
     assert found.order == "sequential" or order == "influence"
 
 
+@pytest.mark.slow
 def test_what_is_proven_when_time_is_up_counts_for_checks_and_searches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,6 +260,7 @@ def interrupted_command(
     return process.returncode, errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "number"),
     [
@@ -292,6 +295,7 @@ def test_a_command_interrupted_in_its_first_bounds_writes_what_json_promises(
     ] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_interrupted_as_it_reads_the_network_says_one_line(
     number: signal.Signals, tmp_path: Path

@@ -35,6 +35,7 @@ def three_inputs(folder: Path) -> OnnxNetwork:
     return dense_network(as_layers(hidden, scores), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("epsilon", RADII)
 @pytest.mark.parametrize("domain", DOMAINS)

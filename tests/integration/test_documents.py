@@ -65,6 +65,7 @@ def test_blocks_that_are_not_run_are_listed_with_the_reason() -> None:
     assert {block.language for block in every if not block.marked} <= {"python", "console"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_code_of_a_document_runs(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

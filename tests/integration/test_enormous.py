@@ -276,6 +276,7 @@ FULL: list[list[object]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", FULL, ids=lambda a: str(a[0]))
 def test_an_output_that_takes_nothing(arguments: list[object]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -294,6 +295,7 @@ def test_no_output_at_all() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_what_is_printed_to_nobody_is_written_and_drawn(tmp_path: Path) -> None:
     out, picture = tmp_path / "out.json", tmp_path / "out.png"
     with Path("/dev/full").open("w") as full:

@@ -35,6 +35,7 @@ def ctrl_c(seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
+@pytest.mark.slow
 @each_solver
 def test_ctrl_c_ends_a_solve_and_leaves_the_session_usable(solver: str) -> None:
     session = open_session(solver)
@@ -146,6 +147,7 @@ print(json.dumps([explanation.statistics.stopped, explanation.statistics.checks,
 """
 
 
+@pytest.mark.slow
 @each_solver
 def test_ctrl_c_during_a_check_gives_the_explanation_so_far(solver: str, tmp_path: Path) -> None:
     finished = subprocess.run(

@@ -110,6 +110,7 @@ def test_every_command_is_listed() -> None:
     assert files - shared == set(COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slow", ["typer", "onnxruntime"])
 @pytest.mark.parametrize(
     "program",

@@ -62,6 +62,7 @@ def test_the_explanation_of_a_zero() -> None:
     assert found.replay(network) == ()
 
 
+@pytest.mark.slow
 @needs("gurobi")
 def test_the_same_explanation_by_another_solver_from_nothing() -> None:
     network, x = mnist()
@@ -73,6 +74,7 @@ def test_the_same_explanation_by_another_solver_from_nothing() -> None:
     assert_sound(found, network, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver", [pytest.param(name, marks=needs(name)) for name in SOLVERS if name != "highs"]
 )
@@ -94,6 +96,7 @@ def test_other_solvers_confirm_steps_of_that_explanation(solver: str) -> None:
     assert solves > 10
 
 
+@pytest.mark.slow
 def test_a_traffic_sign_out_of_time() -> None:
     network = load_network(shared_file("models/gtsrb-10x2.onnx"))
     x = images(shared_file("data/gtsrb10.npz"), "test_images")[0]

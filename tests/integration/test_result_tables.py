@@ -75,6 +75,7 @@ def test_a_script_writes_its_table_and_how_it_was_measured(copied: Path) -> None
     assert text.rstrip().endswith(done.stdout.partition("\n\nproven")[0])
 
 
+@pytest.mark.slow
 def test_changed_code_is_told_of_and_a_table_is_replaced_whole(copied: Path) -> None:
     document = copied / "benchmarks" / "RESULTS.md"
     contrasts(copied, "contrastive-mnist-10x2")

@@ -36,6 +36,7 @@ def best(seed: int) -> list[float]:
     return [optimum(program(), cost)[0] for cost in costs(seed)]
 
 
+@pytest.mark.slow
 def test_solvers_run_in_several_processes_at_once() -> None:
     solvers = [name for name in ("highs", "cbc", "scip", "pulp") if why_not(name) is None]
     tasks = [(solver, seed) for seed in (0, 1) for solver in solvers]

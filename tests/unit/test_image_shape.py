@@ -51,6 +51,7 @@ def taking(shape: tuple[int, ...], folder: Path) -> OnnxNetwork:
     return loaded(build(nodes, inputs={"x": shape}, constants=constants, elem=FLOAT), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 20), (20,), (1, 20, 1), (1, 1, 1, 20)])
 @pytest.mark.parametrize("given", [(4, 5), (1, 4, 5), (4, 5, 1), (1, 1, 4, 5)])
 def test_a_grey_image_fits_a_flat_input(

@@ -25,6 +25,7 @@ FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
 KINDS = {Answer.HOLDS, Answer.VIOLATED}
 
 
+@pytest.mark.slow
 def test_all_solvers_and_formulations_give_the_explanation() -> None:
     installed = [name for name in SOLVERS if why_not(name) is None]
     found = compare(network(), X, epsilon=0.1, solvers=installed, formulations=FORMULATIONS)

@@ -51,6 +51,7 @@ def assert_reproduced(found: Comparison, folder: Path, x: Any, model: Any, **opt
         assert milp_verix.check(model, x, what.free, **options).violated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checks", [None, CHECKS])
 @pytest.mark.parametrize("solvers", [("liar", "highs"), ("highs", "liar")])
 def test_a_liar_is_found_out(

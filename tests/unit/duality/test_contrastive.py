@@ -54,6 +54,7 @@ def assert_real(found: ContrastiveExplanation, seed: int, tmp_path: Path) -> Non
     assert found.replay(net)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "seed"), CASES)
 def test_the_cheapest_contrast_is_that_of_brute_force(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (_, contrasts) = case(seed), truth(seed, norm)
@@ -102,6 +103,7 @@ def test_there_is_something_to_find() -> None:
     assert sum(size > 1 for size in sizes) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_agree(solver: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
@@ -115,6 +117,7 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
             assert found.size == min(map(len, contrasts), default=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_unknown_checks_leave_sound_answers(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -186,6 +189,7 @@ def test_a_margin_near_zero_is_in_doubt_beside_one_that_programs_rule_out(tmp_pa
     assert contrastive(network, np.full(2, 0.5), epsilon=0.24).robust
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.2])
 def test_digits(epsilon: float) -> None:
     for index in (0, 4, 8, 15):

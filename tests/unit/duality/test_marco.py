@@ -53,6 +53,7 @@ def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "seed"), CASES)
 def test_enumerations_are_those_of_brute_force(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (explanations, contrasts) = case(seed), truth(seed, norm)
@@ -71,6 +72,7 @@ def test_enumerations_are_those_of_brute_force(norm: str, seed: int, tmp_path: P
     assert set(found.necessary) == frozenset.intersection(*explanations)
 
 
+@pytest.mark.slow
 def test_there_is_something_to_find() -> None:
     families = [truth(seed) for seed in SEEDS]
     assert sum(len(explanations) > 1 for explanations, _ in families) > 20
@@ -92,6 +94,7 @@ def test_eight_features(seed: int, tmp_path: Path) -> None:
     assert (smallest.proven, smallest.size) == (True, min(map(len, explanations)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "seed"), CASES[::2])
 def test_hitting_sets_find_the_minimum(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (explanations, _) = case(seed), truth(seed, norm)
@@ -107,6 +110,7 @@ def test_hitting_sets_find_the_minimum(norm: str, seed: int, tmp_path: Path) -> 
     assert (other.proven, other.size) == (True, found.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_agree(solver: str, tmp_path: Path) -> None:
     if reason := SOLVERS[solver].unavailable():
@@ -120,6 +124,7 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
         assert as_sets(found.contrastive) == contrasts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_set_that_is_unknown_is_on_neither_side(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -185,6 +190,7 @@ def test_a_broken_solver_completes_nothing(
     assert len(solver.opened) == 2
 
 
+@pytest.mark.slow
 def test_limits_and_interrupts_leave_what_was_found() -> None:
     found = enumerate_explanations(network(), images()[15], epsilon=0.1, limit=25)
     assert len(found.abductive) + len(found.contrastive) == 25

@@ -129,6 +129,7 @@ def test_a_tree_ends_where_sets_are_neither_proven_nor_refuted() -> None:
     assert bounds == sorted(bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share_free", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("tightening", [True, False])
 def test_the_bound_is_the_least_cost_whatever_the_nodes(

@@ -58,6 +58,7 @@ def _proven(search: MinimumSearch, tree: BranchAndCut) -> float:
     return min(tree.bound, search.incumbent.cost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", _LIMITS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_bound_is_valid_after_every_step(seed: int, limits: str, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def _interrupted(search: MinimumSearch, tree: BranchAndCut) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", _LIMITS)
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_no_line_of_a_step_is_too_early_for_an_interrupt(
@@ -145,6 +147,7 @@ class Interrupting:
         return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["solve", "tighten", "hold", "restricted"])
 @pytest.mark.parametrize("after", [False, True])
 def test_an_interrupt_of_a_relaxation_leaves_a_valid_bound(

@@ -24,6 +24,7 @@ from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import SLOW
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("row_storage")
 @pytest.mark.parametrize("seed", range(80))
 def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:
@@ -37,12 +38,14 @@ def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:
     assert_sound(found, net, problem.x)
 
 
+@pytest.mark.slow
 def test_there_is_something_to_find(tmp_path: Path) -> None:
     sizes = [fewest(case(seed)) for seed in range(120)]
     assert sum(size > 1 for size in sizes) > 20
     assert len(set(sizes)) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("seed", range(0, 40, 2))
 def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
@@ -64,6 +67,7 @@ def test_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
     assert worst_margin(problem.brute, list(found.irrelevant), NORMS[norm], epsilon) < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", ["tree", "program"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_and_masters_agree(solver: str, master: str, tmp_path: Path) -> None:
@@ -98,6 +102,7 @@ def test_a_time_limit_leaves_an_explanation_and_a_bound() -> None:
     assert found.proven or found.statistics.stopped == "time limit"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [15, 17])
 def test_known_points_give_counterfactuals_where_no_time_is_left(
     index: int, monkeypatch: pytest.MonkeyPatch
@@ -140,6 +145,7 @@ def test_a_prediction_that_nothing_changes_has_an_empty_minimum() -> None:
     assert np.array_equal(found.irrelevant, np.arange(64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "master"),
     [

@@ -18,6 +18,7 @@ from tests.support.exhaustive_explanations import cheapest
 from tests.support.searches import begin_with_everything
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "way"),
     [
@@ -73,6 +74,7 @@ def test_the_cheapest_is_that_of_brute_force(
     )
 
 
+@pytest.mark.slow
 def test_wishes_come_both_ways() -> None:
     found = []
     for seed in range(120, 170):
@@ -84,6 +86,7 @@ def test_wishes_come_both_ways() -> None:
     assert any(least is not None and least > 1 for least in found)
 
 
+@pytest.mark.slow
 def test_a_free_feature_costs_nothing_to_explain() -> None:
     costs = np.ones(64)
     costs[::2] = 0.0
@@ -128,6 +131,7 @@ def test_bad_wishes(options: dict[str, Any], message: str) -> None:
         minimum(network(), images()[15], epsilon=0.1, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.05, 0.5])
 def test_a_gap_ends_the_search_early(gap: float) -> None:
     found = minimum(network(), images()[17], epsilon=0.2, gap=gap)

@@ -72,6 +72,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     return installed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver", [pytest.param(name, marks=needs(name)) for name in ("highs", "gurobi", "scip", "cbc")]
 )
@@ -103,6 +104,7 @@ def test_rounds_extend_one_program(solver: str, install: Install) -> None:
     assert found.lower_bound <= 24 <= found.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs", pytest.param("gurobi", marks=needs("gurobi"))])
 @pytest.mark.parametrize("seed", range(200, 240))
 def test_the_minimum_is_that_of_brute_force(seed: int, solver: str, tmp_path: Path) -> None:
@@ -129,6 +131,7 @@ def bounds_until(install: Install, rounds: int) -> float:
     return max(bounds[:rounds])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [LicenceLimitError, SolverError])
 def test_a_solver_that_gives_out_leaves_what_is_proven(
     error: type[Exception], install: Install

@@ -68,6 +68,7 @@ def test_a_set_that_survives_a_perturbation_by_little_is_not_cut_off(height: flo
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_no_bound_on_the_way_is_above_the_minimum(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -77,6 +78,7 @@ def test_no_bound_on_the_way_is_above_the_minimum(seed: int, tmp_path: Path) -> 
     assert all(state.lower_bound <= least <= state.size for state in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", ["tree", "program"])
 @pytest.mark.parametrize("seed", range(5))
 def test_max_pools(seed: int, master: str, tmp_path: Path) -> None:
@@ -94,6 +96,7 @@ def test_max_pools(seed: int, master: str, tmp_path: Path) -> None:
     assert found.size == least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_smooth_activations_have_a_sound_bound(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
@@ -120,6 +123,7 @@ def test_smooth_activations_have_a_sound_bound(seed: int, tmp_path: Path) -> Non
     assert found.size <= certain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_ten_features(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 10])

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from milp_verix.global_search.explainer import Explainer
 from tests.support.searches import digit, opened
 from verix_encodings.models.constraints import Cover, Scenario
 
 
+@pytest.mark.slow
 def test_a_search_begins_with_the_scenarios_of_a_local_minimum() -> None:
     begun = 0
     for index in range(8):

@@ -31,6 +31,7 @@ def test_limits_are_frozen() -> None:
         SearchLimits().most_free = 1  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_a_search_follows_its_limits() -> None:
     options = {"epsilon": 0.1}
     plain = minimum(network(), images()[15], **options)

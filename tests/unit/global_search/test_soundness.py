@@ -130,6 +130,7 @@ def _assert_least(asked: Asked, limits: SearchLimits, folder: Path) -> None:
     assert found.replay(net) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("norm", _SEEDS)
 def test_minima_are_those_of_brute_force(

@@ -142,6 +142,7 @@ def test_the_models_themselves_load(tmp_path: Path) -> None:
         assert survives(tmp_path / "model.onnx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_mutated_graphs(mutation: Mutation, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"

@@ -36,6 +36,7 @@ def small_box(rng: np.random.Generator, size: int, radius: float = 0.3) -> Inter
     return Interval(centre - radius, centre + radius)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
@@ -68,6 +69,7 @@ def small_box_of(ball: NormBall) -> Interval:
     return Interval(ball.centre - ball.radius, ball.centre + ball.radius)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_each_method_encloses_the_next(seed: int) -> None:
@@ -83,6 +85,7 @@ def test_each_method_encloses_the_next(seed: int) -> None:
             assert np.all(tight[value].upper <= wide[value].upper + slack)
 
 
+@pytest.mark.slow
 def test_each_method_is_tighter_on_the_whole() -> None:
     widths = []
     for seed in range(15):

@@ -70,6 +70,7 @@ def test_the_critical_radius_of_a_regression_is_bracketed(solver: str, tmp_path:
     assert verdict.prediction == pytest.approx((CRITICAL + CLOSE,), abs=1e-9)
 
 
+@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e6, 1e8, 1e10])
 def test_huge_weights_make_no_wrong_answer(solver: str, scale: float, tmp_path: Path) -> None:
@@ -93,6 +94,7 @@ def limit(solver: str) -> float:
     return 50 if solver in ("cbc", "pulp") else Tolerances().largest_big_m
 
 
+@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("scale", [1e4, 1e6, 1e8])
 def test_a_trickle_through_a_closed_relu_is_no_counterexample(
@@ -172,6 +174,7 @@ def test_no_time_at_all_is_unknown(solver: str, tmp_path: Path) -> None:
     assert verdict.reason == "time limit"
 
 
+@pytest.mark.slow
 @each_solver
 def test_a_check_out_of_time_is_unknown(solver: str, tmp_path: Path) -> None:
     verdict = check(

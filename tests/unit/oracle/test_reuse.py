@@ -44,6 +44,7 @@ def test_bounds_that_grow_with_the_ball_stay_above_brute_force(seed: int, tmp_pa
                 np.testing.assert_array_equal(point[fixed], problem.brute.x[fixed])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("order", ["sensitivity", "random"])
 def test_explanations_are_the_same_with_and_without(order: str, norm: str) -> None:

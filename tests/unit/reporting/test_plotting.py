@@ -83,6 +83,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_overlaps_and_nothing_is_cut_off(case: str) -> None:
     figure = plot_explanation(CASES[case])
@@ -291,6 +292,7 @@ def test_a_saved_picture_has_the_size_of_the_figure(tmp_path: Path) -> None:
         assert picture.size == pytest.approx(150 * figure.get_size_inches(), abs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_every_format_can_be_written(tmp_path: Path, suffix: str) -> None:
     start = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG", "webp": b"RIFF"}

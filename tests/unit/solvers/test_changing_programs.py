@@ -40,6 +40,7 @@ def network_program(seed: int) -> Program:
     return over(network_of(random_layers(np.random.default_rng(seed), (3, 6, 2))), cube(3)).program
 
 
+@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("make", [network_program, random_program])
 def test_changed_bounds_are_those_of_a_fresh_program(session: Session, make: object) -> None:
@@ -157,6 +158,7 @@ def planted_split() -> tuple[Program, NDArray[np.float64], NDArray[np.float64]]:
     return builder.build(), cost, np.concatenate([np.zeros(5), chosen])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", STARTING)
 def test_a_good_start_is_taken(session: Session) -> None:
     program, cost, solution = planted_split()
@@ -230,6 +232,7 @@ def _growth(solver: str) -> int:
     return grown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to look into")
 @pytest.mark.parametrize("solver", IN_PROCESS)
 def test_five_hundred_solves_need_no_more_memory(solver: str) -> None:

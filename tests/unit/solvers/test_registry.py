@@ -108,6 +108,7 @@ NATIVE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NATIVE)
 def test_optima_and_proofs(name: str) -> None:
     if reason := solver_named(name).unavailable():
@@ -156,6 +157,7 @@ def test_options_of_the_users_own_are_used_and_said(name: str) -> None:
     session.close()
 
 
+@pytest.mark.slow
 @needs("pyomo")
 def test_an_option_that_the_solver_refuses_is_an_error() -> None:
     name = "pyomo:gurobi_direct?NoSuchParameter=1"

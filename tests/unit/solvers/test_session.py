@@ -87,6 +87,7 @@ def test_programs_follow_each_other(session: Session) -> None:
 TARGETS = [(0.5, 0.6), (1e-3, 2e-3), (-0.6, -0.5), (-2e-3, -1e-3), (-0.1, 0.1), (-INF, -0.5)]
 
 
+@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize(("violated", "holds"), [*TARGETS, (0.5, INF), (-0.5, INF)])
 def test_targets_end_a_solve_soundly(session: Session, violated: float, holds: float) -> None:
@@ -146,6 +147,7 @@ def test_a_program_without_rows_is_a_box(session: Session) -> None:
     assert result.point == pytest.approx([-1, 5, 2])
 
 
+@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 0.3])
 def test_a_time_limit_leaves_a_sound_bound(session: Session, seconds: float) -> None:

@@ -10,6 +10,7 @@ from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, crown_bounds, encode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_each_solve_of_a_session_keeps_its_limit(solver: str) -> None:
     if reason := SOLVERS[solver].unavailable():

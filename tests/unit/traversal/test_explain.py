@@ -113,6 +113,7 @@ def test_progress_is_told_after_each_step_with_a_sound_snapshot() -> None:
         assert set(snapshot.counterfactuals) <= set(found.explanation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traversal", STRATEGIES)
 @pytest.mark.parametrize("seed", range(6))
 def test_ctrl_c_after_any_step_keeps_what_was_proven(
@@ -151,6 +152,7 @@ def test_no_time_leaves_everything_in_the_explanation() -> None:
     assert_sound(found, digits.network(), x)
 
 
+@pytest.mark.slow
 @each_solver
 def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)
@@ -174,6 +176,7 @@ def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> N
     assert_sound(found, network, HARD_X.astype(np.float32))
 
 
+@pytest.mark.slow
 @each_solver
 def test_a_time_limit_for_each_check_skips_what_is_hard(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)

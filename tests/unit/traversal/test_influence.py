@@ -53,6 +53,7 @@ def test_bound_sensitivity_on_a_linear_network_is_the_worst_margin(tmp_path: Pat
     np.testing.assert_allclose(bound_sensitivity(problem), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["influence", "adaptive", "bound"])
 @pytest.mark.parametrize("seed", range(40))
 def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: Path) -> None:
@@ -65,6 +66,7 @@ def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: 
     assert scores == sorted(scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_all_work_in_other_norms(norm: str) -> None:
     for order, index in product(["influence", "adaptive", "bound"], [15, 16]):
@@ -72,6 +74,7 @@ def test_all_work_in_other_norms(norm: str) -> None:
         assert found.replay(network()) == ()
 
 
+@pytest.mark.slow
 def test_influence_explains_most_digits_by_less() -> None:
     sizes = {
         order: sum(explain(network(), image, epsilon=0.1, order=order).size for image in images())

@@ -17,6 +17,7 @@ from tests.support.random_networks import convolutional
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traversal", STRATEGIES)
 @pytest.mark.parametrize("seed", range(0, 120, 2))
 def test_each_finds_what_brute_force_finds(seed: int, traversal: str, tmp_path: Path) -> None:
@@ -32,6 +33,7 @@ def test_each_finds_what_brute_force_finds(seed: int, traversal: str, tmp_path: 
         assert found.replay(net) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "epsilon"), [("linf", 0.1), ("l1", 0.8), ("l2", 0.35)])
 @pytest.mark.parametrize("index", [11, 16])
 def test_all_agree_on_images(index: int, norm: str, epsilon: float) -> None:
@@ -67,6 +69,7 @@ def test_a_robust_prediction_is_told_at_once(traversal: str) -> None:
         assert found.statistics.checks <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traversal", STRATEGIES)
 def test_checks_out_of_time_leave_a_sound_explanation(traversal: str, tmp_path: Path) -> None:
     net = hard_network(tmp_path)
@@ -94,6 +97,7 @@ def test_inexact_explanations_are_sound(
     assert exactness == "relaxation" or found.statistics.solves == 0
 
 
+@pytest.mark.slow
 def test_relaxations_decide_more_than_bounds_and_less_than_programs() -> None:
     undecided, nodes = {}, {}
     for exactness in ("bounds", "relaxation", "exact"):

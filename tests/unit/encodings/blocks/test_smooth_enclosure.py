@@ -34,6 +34,7 @@ def steep_layers(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Laye
     return tuple((3.0 * matrix, 3.0 * bias) for matrix, bias in random_layers(rng, sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("matrix_storage")
 @settings(max_examples=80, deadline=None)
 @given(seeds)
@@ -51,6 +52,7 @@ def test_sampled_values_lie_within_bounds(seed: int) -> None:
                 assert np.all(value <= interval.upper + slack)
 
 
+@pytest.mark.slow
 @functions
 def test_crown_is_tighter_than_intervals(name: str) -> None:
     ratios = []
@@ -90,6 +92,7 @@ def test_a_pinned_input_leaves_an_enclosure_of_the_output(name: str, segments: i
         assert low - 1e-7 <= network.evaluate(x)[0] <= high + 1e-7
 
 
+@pytest.mark.slow
 @functions
 def test_more_segments_enclose_more_tightly(name: str) -> None:
     rng = np.random.default_rng(8)
@@ -155,6 +158,7 @@ def attacked(network: OnnxNetwork, box: Interval, label: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["Tanh", "Softplus", "Gelu", "Elu", "Softsign"])
 @pytest.mark.parametrize("seed", range(4))
 def test_verdicts_are_never_contradicted(tmp_path: Path, operator: str, seed: int) -> None:
@@ -202,6 +206,7 @@ def test_a_known_critical_radius_is_bracketed(tmp_path: Path, operator: str, awa
     assert outside.answer is Answer.VIOLATED
 
 
+@pytest.mark.slow
 def test_an_enclosure_that_cannot_decide_says_so(tmp_path: Path) -> None:
     found = set()
     for seed in range(30):

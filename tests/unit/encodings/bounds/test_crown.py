@@ -33,6 +33,7 @@ from verix_encodings.bounds.crown import upper_bounds, upper_form
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
@@ -43,6 +44,7 @@ def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -
         assert_encloses(network, box, inside(box, rng), crown_bounds)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.floats(0.01, 0.5))
 def test_dense_networks_are_enclosed_in_exact_arithmetic(seed: int, radius: float) -> None:
@@ -138,6 +140,7 @@ def test_bounds_beyond_float64_are_an_overflow() -> None:
         crown_bounds(network, Interval(np.array([-1.0]), np.array([1.0])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [None, 1, 2])
 def test_sparse_coefficients_give_the_bounds_of_dense_ones(norm: int | None) -> None:
     compared = 0

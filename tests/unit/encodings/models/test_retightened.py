@@ -61,6 +61,7 @@ def drawn(seed: int) -> tuple[Network, list[Interval]]:
     return network, inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("method", [interval_bounds, crown_bounds])
 def test_optima_and_relaxations_are_those_of_its_own_program(
@@ -229,6 +230,7 @@ def dense(folder: Path, seed: int) -> OnnxNetwork:
     return dense_network(random_layers(np.random.default_rng(seed), (6, 8, 6, 5, 3)), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [dense, convolutional, residual])
 @pytest.mark.parametrize("delta", [None, 0.3])
 def test_claims_share_one_program_and_decide_as_programs_of_their_own(
@@ -282,6 +284,7 @@ def by_highs(index: int) -> tuple[int, ...]:
     return explain(digits.network(), image, solver="highs", **options).explanation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traversal", ["galloping", "sequential", "binary"])
 def test_a_traversal_loads_one_program(traversal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = 0

@@ -105,6 +105,7 @@ def test_the_curvature_changes_where_it_is_said_to(name: str) -> None:
         assert before * after < 0
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(names, seeds)
 def test_lines_enclose_the_function_in_high_precision(name: str, seed: int) -> None:

@@ -45,6 +45,7 @@ def exact_bound(program: Program, cost: NDArray[np.float64], y: NDArray[np.float
     return total
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(seeds)
 def test_any_multipliers_give_a_bound_below_the_exact_one(seed: int) -> None:

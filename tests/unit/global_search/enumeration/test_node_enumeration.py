@@ -18,6 +18,7 @@ from tests.support.searches import digit, opened_incumbent
 from verix_encodings.models.restricted import Restriction
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [15, 16, 17])
 def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: int) -> None:
     net, x = network(), images()[index]

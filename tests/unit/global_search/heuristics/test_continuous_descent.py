@@ -69,6 +69,7 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     assert costs @ selection == pytest.approx(exact.fun, abs=_NEAR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [1, 15, 16, 17])
 def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     objective = make_objective(64, None, must=[3], must_not=[])

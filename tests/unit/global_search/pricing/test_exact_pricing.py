@@ -73,6 +73,7 @@ def _adversary(p: PerturbationSet) -> Adversary:
     return Adversary(p, LIMITS, exact=ExactPricing(p, LIMITS, _session))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["linf", "l1"])
 @pytest.mark.parametrize("seed", range(40))
 def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
     assert search.worst(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
 
 
+@pytest.mark.slow
 def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path) -> None:
     missed = 0
     for seed in range(60):
@@ -112,6 +114,7 @@ def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path)
     assert missed
 
 
+@pytest.mark.slow
 def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
     survived = 0
     for seed in range(30):

@@ -55,6 +55,7 @@ def _width(constraints: list[Constraint]) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 31])
@@ -124,6 +125,7 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
             assert mine >= min(least, -1e-7) - near
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 33])
@@ -142,6 +144,7 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     relaxation.close()
 
 
+@pytest.mark.slow
 def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
     with_sets, moved = 0, 0
     for seed in range(40):
@@ -160,6 +163,7 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
     assert moved >= 8
 
 
+@pytest.mark.slow
 def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -> None:
     before, after = 0.0, 0.0
     for seed in range(30):

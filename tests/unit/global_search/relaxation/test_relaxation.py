@@ -117,6 +117,7 @@ def _assert_bounds(
             seen.sets, seen.close = seen.sets + 1, seen.close + (solution.bound > cost - 0.2)
 
 
+@pytest.mark.slow
 def test_no_set_of_a_node_is_below_its_bound_or_moves_a_fixed_feature(tmp_path: Path) -> None:
     whole, inner, innermost = Seen(), Seen(), Seen()
     for seed in range(20):
@@ -182,6 +183,7 @@ def test_selections_and_reduced_costs_are_those_of_all_features(tmp_path: Path) 
     assert compared >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", [True, False])
 def test_constraints_that_join_keep_every_set_of_interest(within: bool, tmp_path: Path) -> None:
     checked = 0

@@ -164,6 +164,7 @@ def test_the_mask_of_dropout() -> None:
     refused(model, UnsupportedOperatorError, message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "message"),
     [

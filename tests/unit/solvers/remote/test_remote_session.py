@@ -66,6 +66,7 @@ def test_it_is_the_session_of_the_process(odd: Callable[..., RemoteSession]) -> 
     assert result.bound == pytest.approx(optimum(small_program(), cost)[0], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("habit", "words"),
     [
@@ -92,6 +93,7 @@ def test_a_crash_costs_one_solve(
     assert session.minimise(cost, Targets()).bound == pytest.approx(optimum(task, cost)[0])
 
 
+@pytest.mark.slow
 def test_a_solver_that_hangs_is_killed_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +114,7 @@ def running() -> str:
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path
 ) -> None:
@@ -141,6 +144,7 @@ def test_nothing_opens_where_nothing_can(
     assert list(tmp_path.glob(OURS)) == []
 
 
+@pytest.mark.slow
 def test_processes_are_kept_for_the_next_session(odd: Callable[..., RemoteSession]) -> None:
     first = odd("slow")
     taken = first._process
@@ -181,6 +185,7 @@ if sys.argv[1] == "die":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["leave", "die"])
 def test_nothing_outlives_the_process_that_asked(end: str, tmp_path: Path) -> None:
     finished = subprocess.run(
@@ -232,6 +237,7 @@ def test_a_fork_has_processes_of_its_own(odd: Callable[..., RemoteSession]) -> N
     assert_works(session)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["crash", "exit", "raise", "licence lost", "short", "nan", "lie"])
 def test_an_explanation_goes_on(
     habit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
