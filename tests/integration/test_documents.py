@@ -118,7 +118,8 @@ def found_in(document: str, pattern: str) -> tuple[str, ...]:
         ),
         (
             r"traffic signs with 1024 .* the slowest in ([\d.]+) s",
-            r"\| gtsrb-10x2 \| 0.01 \| auto \| – \| 20 (?:\| [\d.]+ ){3}\| 20 \| [\d.]+ \| ([\d.]+) \|",
+            r"\| gtsrb-10x2 \| 0.01 \| auto \| – \| 20 (?:\| [\d.]+ ){3}"
+            r"\| 20 \| [\d.]+ \| ([\d.]+) \|",
         ),
         (r"`influence` (\d+) and `adaptive` \d+, which", r"\| 10 \| default \| (\d+) \|"),
         (r"`influence` \d+ and `adaptive` (\d+), which", r"\| 10 \| adaptive \| (\d+) \|"),

@@ -46,7 +46,7 @@ class BruteForce:
     delta: float | None = None
     _worst: dict[frozenset[int], Array] = field(default_factory=dict)
     over_norms: dict[tuple[frozenset[int], int, float], float] = field(default_factory=dict)
-    """What ``brute_force_norms.worst_margin`` found."""
+    """The result of ``brute_force_norms.worst_margin``."""
 
     def evaluate(self, x: Array) -> Array:
         """Return the outputs at ``x``."""
