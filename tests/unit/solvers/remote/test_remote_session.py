@@ -16,6 +16,8 @@ import pytest
 
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.verdict import Effort
 from milp_verix.solvers import SolveStatus, Targets
 from milp_verix.solvers.remote import process
 from milp_verix.solvers.remote import remote_session as remote
@@ -257,6 +259,8 @@ def test_an_explanation_goes_on(
         return sessions[-1]
 
     monkeypatch.setattr(sys.modules["milp_verix.oracle.reopening"], "open_session", opening)
+    # attacks need no solver, and would decide the features that the solver leaves open
+    monkeypatch.setattr(Oracle, "attacked", lambda *_: ({}, Effort()))
     found = explain(network, x, **options)
     for session in sessions:
         session._end()
