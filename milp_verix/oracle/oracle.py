@@ -1,7 +1,7 @@
 """The oracle: answers one check after the other, and remembers points and bounds.
 
 Each margin is decided by points known from earlier checks, by bounds, or by a mixed-integer program
-(:mod:`~milp_verix.oracle.margin_check`) or its linear relaxation, in this order.
+(:mod:`~milp_verix.oracle.engines.margin_check`) or its linear relaxation, in this order.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
-from milp_verix.oracle.margin_check import MarginCheck
+from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
-from milp_verix.oracle.reopening import ReopeningSession
+from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
@@ -48,7 +48,7 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 class Oracle:
     """Answers checks on one problem; keeps the solver's session, and the points and bounds found.
 
-    The session opens at once, see :class:`~milp_verix.oracle.reopening.ReopeningSession`. If it
+    The session opens at once, see :class:`~milp_verix.oracle.engines.reopening.ReopeningSession`. If it
     fails later, that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare`
     computes bounds over the whole ball, at the first check unless it was called before. ``checks``
     counts the checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
