@@ -24,6 +24,10 @@ class Deadline:
         """Return whether the deadline has passed."""
         return time.monotonic() >= self.at
 
+    def within(self, seconds: float) -> "Deadline":
+        """Return the sooner of this deadline and the one that is ``seconds`` from now."""
+        return Deadline(min(self.at, time.monotonic() + seconds))
+
     def check(self) -> None:
         """Raise ``OutOfTimeError`` once it has passed."""
         if self.passed():

@@ -15,17 +15,16 @@ from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.oracle.engines.choice import portfolio_for
+from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
-from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
-from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
@@ -46,11 +45,10 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 
 
 class Oracle:
-    """Answers checks on one problem; keeps the solver's session, and the points and bounds found.
+    """Answers checks on one problem; keeps the solvers' sessions, and the points and bounds found.
 
-    The session opens at once, see :class:`~milp_verix.oracle.engines.reopening.ReopeningSession`. If it
-    fails later, that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare`
-    computes bounds over the whole ball, at the first check unless it was called before. ``checks``
+    The first session opens at once (:mod:`~milp_verix.oracle.engines.choice`). If it fails later,
+    that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare` computes bounds over the whole ball, at the first check unless it was called before. ``checks``
     counts the checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
     :meth:`close`.
     """
@@ -78,17 +76,22 @@ class Oracle:
         self.bounds, self._bound_method = resolve_bounds(bounds)
         self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
-        self._quadratic = True
         self._reuse = reuse
         self.checks = 0
         self.effort = Effort()
         self._prepared = not reuse
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
-        self._solver = ReopeningSession(
-            solver, threads=threads, tolerances=self.tolerances, needed=self.formulation.needs
+        self._portfolio = portfolio_for(
+            problem,
+            solver,
+            formulation=self.formulation,
+            segments=self._segments,
+            threads=threads,
+            tolerances=self.tolerances,
+            lp_only=exactness == "relaxation",
+            keep_points=reuse,
         )
-        self.solver, self.solver_version = self._solver.name, self._solver.version
 
     def __enter__(self) -> "Oracle":
         return self
@@ -107,14 +110,29 @@ class Oracle:
         return self._known.proven
 
     @property
+    def solver(self) -> str:
+        """Name of the solver that has decided the most checks."""
+        return self._portfolio.engines[0].name
+
+    @property
+    def solver_version(self) -> str:
+        """Version of that solver."""
+        return self._portfolio.engines[0].version
+
+    @property
+    def solvers(self) -> tuple[SolverStatistics, ...]:
+        """The checks that each solver decided, and its seconds."""
+        return self._portfolio.solvers
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the result on how it came about."""
         margins = self._known.margins
-        return notes_on(margins, self.exactness, self._segments) + self._solver.notes
+        return notes_on(margins, self.exactness, self._segments) + self._portfolio.notes
 
     def close(self) -> None:
-        """Close the session."""
-        self._solver.close()
+        """Close the solvers' sessions."""
+        self._portfolio.close()
 
     def prepare(self, deadline: Deadline = NO_LIMIT) -> WholeBall | None:
         """Bound the margins over the whole ball, once, as tightly as there is time for.
@@ -124,12 +142,11 @@ class Oracle:
         """
         if self._prepared:
             return self.whole
-        session = self._solver.session
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(
-                self.problem, self.formulation, session, self.tolerances, deadline
-            )
+            self._known = prepared(self.problem, self.tolerances, deadline)
+            if self._known.left is not None and not deadline.passed():
+                self._portfolio.prepare(self._known.margins, self._known.left.bounds)
         self._prepared = True
         self.forget(deadline)
         return self.whole
@@ -289,9 +306,13 @@ class Oracle:
                 return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
             # solvers compute in float64, too: below this their bounds are noise
             needed = np.maximum(needed, evaluation_error(self._known.margins, bounds))
-            margin_check = self._margin_check(free, region, bounds, deadline)
-            order = open_[np.argsort(-upper[open_], kind="stable")]
-            verdict = self._decide(margin_check, order, needed, upper, points)
+            open_ = open_[np.argsort(-upper[open_], kind="stable")]
+            margins = self._known.margins
+            decision = self._portfolio.decide(
+                Claim(margins, free, region, bounds, open_, needed, upper, deadline)
+            )
+            verdict, upper = decision.verdict, decision.upper
+            points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
@@ -307,57 +328,3 @@ class Oracle:
         if crown and left is not None and left.finished and free.size == self.problem.x.size:
             return left.bounds
         return bounds_within(self._bound_method, self._known.margins, region, deadline)
-
-    def _margin_check(
-        self, free: IntArray, region: Interval | NormBall, bounds: Bounds, deadline: Deadline
-    ) -> MarginCheck:
-        session = self._solver.session
-        return MarginCheck(
-            self.problem,
-            self._known.margins,
-            session,
-            self.tolerances,
-            self.formulation,
-            self._segments,
-            free,
-            region,
-            bounds,
-            deadline.at,
-            native=self._quadratic and "quadratic" in session.capabilities,
-            retightened=self._known.retightened,
-            lp_only=self.exactness == "relaxation",
-        )
-
-    def _decide(
-        self,
-        margin_check: MarginCheck,
-        margins: IntArray,
-        needed: FloatArray,
-        upper: FloatArray,
-        points: dict[int, FloatArray],
-    ) -> Verdict:
-        """Decide ``margins`` one by one, until one is violated; tighten ``upper`` on the way."""
-        native, effort = margin_check.native, Effort()
-        unknown: Verdict | None = None
-        for index in margins:
-            verdict = margin_check.decide(int(index), float(needed[index]))
-            effort += verdict.effort
-            # a session that did not manage the quadratic row is not asked again
-            self._quadratic = self._quadratic and margin_check.native == native
-            if verdict.violated:
-                return replace(verdict, effort=effort)
-            if verdict.bound is None:
-                unknown = verdict if unknown is None else unknown
-                continue
-            upper[index] = min(upper[index], verdict.bound)
-            if (
-                self.memory is not None
-                and (worst := margin_check.worst.get(int(index))) is not None
-            ):
-                late = Deadline(margin_check.deadline).passed
-                points[int(index)] = climb(
-                    self._known.margins, margin_check.region, worst[1], int(index), late
-                )
-        if unknown is not None:
-            return replace(unknown, effort=effort)
-        return Verdict(Answer.HOLDS, effort=effort)

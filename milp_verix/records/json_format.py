@@ -24,7 +24,12 @@ from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Predic
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import SearchEffort, StageStatistics, Statistics
+from milp_verix.records.statistics import (
+    SearchEffort,
+    SolverStatistics,
+    StageStatistics,
+    Statistics,
+)
 from milp_verix.stored_numbers import json_in, parsed
 
 SCHEMA = 2
@@ -278,7 +283,9 @@ def _form_of(kind: type[Result]) -> _Form:
 
 def _statistics(data: dict[str, Any]) -> Statistics:
     stages = tuple(StageStatistics(**stage) for stage in data.get("stages", ()))
-    return Statistics(**{**data, "stages": stages, "search": _search(data.get("search"))})
+    solvers = tuple(SolverStatistics(**solver) for solver in data.get("solvers", ()))
+    search = _search(data.get("search"))
+    return Statistics(**{**data, "stages": stages, "solvers": solvers, "search": search})
 
 
 def _search(data: dict[str, Any] | None) -> SearchEffort | None:

@@ -16,6 +16,15 @@ class StageStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class SolverStatistics:
+    """The checks that a solver decided, and the seconds it had for these and for others."""
+
+    solver: str
+    checks: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchEffort:
     """The effort of the search for a minimum, beside the checks.
 
@@ -44,7 +53,8 @@ class Statistics:
     programs solved, ``bounded`` margins decided by bounds alone. ``nodes`` and ``iterations`` are
     the solver's own counts. ``seconds`` is the whole wall-clock time, ``check_seconds`` the part
     spent in checks. ``stopped`` names the reason of an early end, such as ``"interrupted"`` or
-    ``"time limit"``, or is None. ``stages`` split decisions and seconds of the checks by stage.
+    ``"time limit"``, or is None. ``stages`` split decisions and seconds of the checks by stage,
+    ``solvers`` those of the last stage by solver.
     ``search`` is the effort of a search for a minimum, beside its checks, or None.
     """
 
@@ -58,4 +68,5 @@ class Statistics:
     check_seconds: float = 0.0
     stopped: str | None = None
     stages: tuple[StageStatistics, ...] = ()
+    solvers: tuple[SolverStatistics, ...] = ()
     search: SearchEffort | None = None

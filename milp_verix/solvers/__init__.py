@@ -67,6 +67,7 @@ __all__ = [
     "Solver",
     "Targets",
     "extend",
+    "first_of_auto",
     "open_session",
     "resolve_solver",
     "solver_named",

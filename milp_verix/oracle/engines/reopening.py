@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from milp_verix.solvers import Session, open_session, why_auto
+from milp_verix.solvers import Session, Solver, open_session
 from milp_verix.tolerances import Tolerances
 
 
@@ -14,14 +14,14 @@ class ReopeningSession:
     """
 
     def __init__(
-        self, solver: str, *, threads: int, tolerances: Tolerances, needed: frozenset[str]
+        self, solver: str | Solver, *, threads: int, tolerances: Tolerances, needed: frozenset[str]
     ) -> None:
         self._open: Callable[[], Session] = lambda: open_session(
             solver, threads=threads, tolerances=tolerances, needed=needed
         )
         self._session: Session | None = self._open()
         self.name, self.version = self._session.name, self._session.version
-        self._earlier_notes = why_auto(self.name, needed) if solver == "auto" else ()
+        self._earlier_notes: tuple[str, ...] = ()
 
     @property
     def session(self) -> Session:
@@ -32,7 +32,7 @@ class ReopeningSession:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the choice of the solver, and those of all sessions so far."""
+        """Notes of all sessions so far."""
         return self._earlier_notes + (self._session.notes if self._session else ())
 
     def close(self) -> None:

@@ -1,0 +1,90 @@
+"""The claim that a check leaves to an engine, the engine's decision, and the protocol of engines.
+
+An engine decides margins that known points and bounds leave open. There is one for each solver of
+programs (:mod:`~milp_verix.oracle.engines.programs`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from milp_verix.clock import Deadline
+from milp_verix.records.verdict import Verdict
+from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """The claim that each margin ``j`` in ``open_`` stays below ``-needed[j]`` over ``region``.
+
+    The coordinates ``free`` move in it; ``bounds`` on all values of ``margins`` hold there, and
+    ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
+    bound is the highest. ``needed`` and ``upper`` have the shape (m,).
+    """
+
+    margins: Network
+    free: IntArray
+    region: Interval | NormBall
+    bounds: Bounds
+    open_: IntArray
+    needed: FloatArray
+    upper: FloatArray
+    deadline: Deadline
+
+    def after(self, decision: "Decision") -> "Claim":
+        """Return the claim about the margins that ``decision`` leaves open."""
+        upper = np.minimum(self.upper, decision.upper)
+        left = self.open_[~(upper[self.open_] < -self.needed[self.open_])]
+        return replace(self, open_=left, upper=upper)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """The ``verdict`` on a claim, and what an engine learnt on the way to it.
+
+    ``upper`` are bounds proven on the margins, shape (m,); ``points`` maps margins to inputs of the
+    region where they are high.
+    """
+
+    verdict: Verdict
+    upper: FloatArray
+    points: Mapping[int, FloatArray]
+
+
+class Engine(Protocol):
+    """A way to decide claims about one problem."""
+
+    @property
+    def name(self) -> str:
+        """Name of the solver."""
+
+    @property
+    def version(self) -> str:
+        """Version of the solver."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers of the result."""
+
+    def prepare(self, margins: Network, bounds: Bounds) -> None:
+        """Prepare for claims about ``margins``, whose ``bounds`` hold over the whole ball."""
+
+    def decide(self, claim: Claim) -> Decision:
+        """Decide ``claim`` by its deadline; UNKNOWN with ``TIME_LIMIT`` where that ended the work.
+
+        Raises ``SolverError`` where the solver fails in a way that leaves no result.
+        """
+
+    def close(self) -> None:
+        """Release what the engine holds; it can still decide claims afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An engine that may be opened: ``open()`` raises ``SolverUnavailableError`` if it can't be."""
+
+    name: str
+    open: Callable[[], Engine]

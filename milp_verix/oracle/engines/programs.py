@@ -1,0 +1,122 @@
+"""The engine of a solver of programs: a mixed-integer program, maximised for margin by margin."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.engines.margin_check import MarginCheck
+from milp_verix.oracle.engines.reopening import ReopeningSession
+from milp_verix.oracle.gradient_ascent import climb
+from milp_verix.problem.problem import Problem
+from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.solvers import Solver
+from milp_verix.tolerances import Tolerances
+from verix_encodings import Bounds, Formulation, Interval, Network
+from verix_encodings.arrays import FloatArray
+from verix_encodings.blocks.formulations import BIG_M
+from verix_encodings.models.retightened import (
+    RetightenedEncoding,
+    can_be_retightened,
+    retightened_encoding,
+)
+
+
+class Programs:
+    """Decides claims by the programs of :class:`~milp_verix.oracle.engines.margin_check`.
+
+    ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
+    worse input and returns it. The session opens at once, and anew after a failure.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solver: str | Solver,
+        *,
+        formulation: Formulation,
+        segments: int,
+        threads: int,
+        tolerances: Tolerances,
+        lp_only: bool,
+        keep_points: bool,
+    ) -> None:
+        self._problem = problem
+        self._formulation = formulation
+        self._segments = segments
+        self._tolerances = tolerances
+        self._lp_only = lp_only
+        self._keep_points = keep_points
+        self._quadratic = True
+        self._retightened: RetightenedEncoding | None = None
+        self._solver = ReopeningSession(
+            solver, threads=threads, tolerances=tolerances, needed=formulation.needs
+        )
+        self.name, self.version = self._solver.name, self._solver.version
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the sessions so far."""
+        return self._solver.notes
+
+    def close(self) -> None:
+        """Close the session; the next claim opens another."""
+        self._solver.close()
+
+    def prepare(self, margins: Network, bounds: Bounds) -> None:
+        """Encode the whole ball once, if that pays.
+
+        A check encodes its ball with the fixed inputs folded away, or restricts one encoding of the
+        full ball (``models.retightened``). The second has more columns, but is built once. It pays
+        if the session changes rows in place and keeps its basis: this saves a third to a half of
+        the simplex iterations (``docs/warm_starts.md``). A solver of mixed-integer programs begins
+        anew each time, and is slower.
+        """
+        box = self._problem.ball.region(np.arange(self._problem.x.size))
+        alike = isinstance(box, Interval) and self._formulation is BIG_M
+        pays = alike and "in_place_rows" in self._solver.session.capabilities
+        if pays and can_be_retightened(margins):
+            self._retightened = retightened_encoding(margins, bounds)
+
+    def decide(self, claim: Claim) -> Decision:
+        """Decide the margins one by one, until one is violated."""
+        check = self._margin_check(claim)
+        native, effort = check.native, Effort()
+        upper, points = claim.upper.copy(), dict[int, FloatArray]()
+        unknown: Verdict | None = None
+        for index in claim.open_.tolist():
+            verdict = check.decide(index, float(claim.needed[index]))
+            effort += verdict.effort
+            # a session that did not manage the quadratic row is not asked again
+            self._quadratic = self._quadratic and check.native == native
+            if verdict.violated:
+                unknown = verdict
+                break
+            if verdict.bound is None:
+                unknown = verdict if unknown is None else unknown
+                continue
+            upper[index] = min(upper[index], verdict.bound)
+            if self._keep_points and index in check.worst:
+                late = claim.deadline.passed
+                worst = check.worst[index][1]
+                points[index] = climb(claim.margins, claim.region, worst, index, late)
+        found = Verdict(Answer.HOLDS) if unknown is None else unknown
+        return Decision(replace(found, effort=effort), upper, points)
+
+    def _margin_check(self, claim: Claim) -> MarginCheck:
+        session = self._solver.session
+        return MarginCheck(
+            self._problem,
+            claim.margins,
+            session,
+            self._tolerances,
+            self._formulation,
+            self._segments,
+            claim.free,
+            claim.region,
+            claim.bounds,
+            claim.deadline.at,
+            native=self._quadratic and "quadratic" in session.capabilities,
+            retightened=self._retightened,
+            lp_only=self._lp_only,
+        )
