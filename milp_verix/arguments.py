@@ -20,6 +20,10 @@ def resolve_formulation(formulation: str | Formulation) -> Formulation:
         raise InputError(str(error)) from error
 
 
+LONGEST_CHECK = 300.0
+"""Seconds for one check where no limit is given at all."""
+
+
 def seconds_of(limit: float | None, name: str) -> float:
     """Return a time limit in seconds, infinite for None; ``InputError`` unless it is positive."""
     if limit is None:
@@ -31,6 +35,16 @@ def seconds_of(limit: float | None, name: str) -> float:
     if not seconds > 0:
         raise InputError(f"{name} must be positive, got {limit}")
     return seconds
+
+
+def check_seconds_of(check_time_limit: float | None, time_limit: float | None) -> float:
+    """Return the limit of one check in seconds; ``InputError`` unless it is positive.
+
+    Without one, a ``time_limit`` for all checks limits each; without either it is five minutes.
+    """
+    if check_time_limit is None and time_limit is None:
+        return LONGEST_CHECK
+    return seconds_of(check_time_limit, "check_time_limit")
 
 
 def integer_of(value: int, name: str, least: int = 1) -> int:

@@ -82,7 +82,7 @@ def compare(
     segments: Segments = DEFAULT_SEGMENTS,
     threads: Annotated[int, typer.Option(min=1, help="Threads that a solver may use.")] = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for each run. [none]")] = None,
-    check_time_limit: CheckTimeLimit = 300.0,
+    check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     csv_path: Annotated[
         Path | None, typer.Option("--csv", metavar="OUT", help="Write a line for each run here.")

@@ -40,7 +40,7 @@ def contrastive(
     solver: SolverName = "auto",
     threads: Threads = 1,
     time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = 300.0,
+    check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     reading: Reading,

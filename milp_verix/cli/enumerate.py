@@ -32,7 +32,7 @@ def enumerate_(
     solver: SolverName = "auto",
     threads: Threads = 1,
     time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = 300.0,
+    check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     reading: Reading,
     quiet: Quiet = False,

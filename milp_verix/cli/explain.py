@@ -75,7 +75,7 @@ def explain(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds for the explanation. [none]")
     ] = None,
-    check_time_limit: CheckTimeLimit = 300.0,
+    check_time_limit: CheckTimeLimit = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,

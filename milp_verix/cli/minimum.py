@@ -64,7 +64,7 @@ def minimum(
     ] = 0.0,
     threads: Threads = 1,
     time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = 300.0,
+    check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     reading: Reading,

@@ -131,7 +131,10 @@ SolverName: TypeAlias = Annotated[
 ]
 Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")]
 TimeLimit: TypeAlias = Annotated[float | None, typer.Option(help="Seconds for the search. [none]")]
-CheckTimeLimit: TypeAlias = Annotated[float, typer.Option(help="Seconds for each check.")]
+CheckTimeLimit: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="Seconds for each check. [the search's, or 300 if it has none]"),
+]
 Costs: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),

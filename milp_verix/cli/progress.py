@@ -11,11 +11,14 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 from milp_verix.atomic_write import replaceable
 from milp_verix.errors import InputError
@@ -25,6 +28,16 @@ _SECONDS_BETWEEN_SAVES = 2.0
 _LARGEST_SHARE = 0.05
 
 State = TypeVar("State")
+
+
+class _Activity(ProgressColumn):
+    """What goes on now, and for how many seconds, once it has taken one."""
+
+    def render(self, task: Task) -> Text:
+        """Return ``"checking 12 features for 3 s"``."""
+        seconds = int(time.monotonic() - task.fields["since"])
+        activity = task.fields["activity"]
+        return Text(f"{activity} for {seconds} s" if activity and seconds else "")
 
 
 @contextmanager
@@ -38,13 +51,21 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
         TimeElapsedColumn(),
         TextColumn("left:"),
         TimeRemainingColumn(),
+        _Activity(),
     )
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("features", total=None, size=0)
+        task = bar.add_task("features", total=None, size=0, activity="", since=0.0)
 
         def show(state: Progress) -> None:
             size = state.explanation_size
-            bar.update(task, completed=state.done, total=state.total, size=size)
+            bar.update(
+                task,
+                completed=state.done,
+                total=state.total,
+                size=size,
+                activity=state.activity,
+                since=time.monotonic(),
+            )
 
         yield show
 

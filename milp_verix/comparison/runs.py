@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from milp_verix.arguments import resolve_formulation, seconds_of
+from milp_verix.arguments import check_seconds_of, resolve_formulation, seconds_of
 from milp_verix.clock import Deadline
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
@@ -61,7 +61,7 @@ def answered(
     """
     chosen, clock = _timed(pair)
     whole = seconds_of(options.get("time_limit"), "time_limit")
-    each = seconds_of(options.get("check_time_limit", 300.0), "check_time_limit")
+    each = check_seconds_of(options.get("check_time_limit"), options.get("time_limit"))
     rest = {k: v for k, v in options.items() if k not in (*PROBLEM, *_LIMITS)}
     verdicts: list[Verdict] = []
     stopped: str | None = None
@@ -82,7 +82,7 @@ def answered(
         unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
         return Run(
             pair,
-            version=oracle.solver_version,
+            version=oracle.versions[oracle.solver],
             answers=(*(verdict.answer for verdict in verdicts), *unasked),
             checks=len(verdicts),
             solves=effort.solves,

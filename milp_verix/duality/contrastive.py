@@ -41,7 +41,7 @@ def contrastive(
     costs: ArrayLike | None = None,
     solver: str = "auto",
     time_limit: float | None = None,
-    check_time_limit: float | None = 300.0,
+    check_time_limit: float | None = None,
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[ContrastiveProgress], None] | None = None,
@@ -94,7 +94,7 @@ def contrastive(
                 cost = math.fsum(priced[list(contrast)])
                 lower_bound = cost if search.proven else min(lower_bound, cost)
             return ContrastiveExplanation(
-                **shared_fields(problem, oracle.solver, oracle.solver_version, oracle.notes),
+                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
                 contrast=contrast,
                 counterfactual=None if best is None else counterfactual_of(best),
                 robust=search.robust,
@@ -106,6 +106,7 @@ def contrastive(
                     subsets.checks,
                     request.elapsed,
                     search.stopped,
+                    oracle.solvers,
                 ),
             )
 

@@ -63,7 +63,7 @@ def enumerate_explanations(
     solver: str = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
-    check_time_limit: float | None = 300.0,
+    check_time_limit: float | None = None,
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[EnumerationProgress], None] | None = None,
@@ -109,7 +109,7 @@ def enumerate_explanations(
             """Return a function that makes a result of the explanations found by now."""
             abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
             statistics = statistics_of(
-                subsets.effort, subsets.checks, request.elapsed, search.stopped
+                subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
             )
             return partial(
                 _enumeration,
@@ -119,7 +119,7 @@ def enumerate_explanations(
                 lower_bound=min(search.lower_bound, problem.features.count),
                 unknown_reason=search.unknown_reason,
                 statistics=statistics,
-                **shared_fields(problem, oracle.solver, oracle.solver_version, oracle.notes),
+                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
             )
 
         def tell() -> None:

@@ -60,7 +60,7 @@ def minimum(
     method: str = "scenarios",
     master: str = "auto",
     time_limit: float | None = None,
-    check_time_limit: float | None = 300.0,
+    check_time_limit: float | None = None,
     threads: int = 1,
     tolerances: Tolerances | None = None,
     progress: Callable[[MinimumProgress], None] | None = None,

@@ -48,8 +48,9 @@ class Oracle:
     """Answers checks on one problem; keeps the solvers' sessions, and the points and bounds found.
 
     The first session opens at once (:mod:`~milp_verix.oracle.engines.choice`). If it fails later,
-    that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare` computes bounds over the whole ball, at the first check unless it was called before. ``checks``
-    counts the checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
+    that check is UNKNOWN and the next check opens a fresh session. :meth:`prepare` computes bounds
+    over the whole ball, at the first check unless it was called before. ``checks`` counts the
+    checks answered so far, ``effort`` sums their cost. Use as a context manager, or call
     :meth:`close`.
     """
 
@@ -115,9 +116,9 @@ class Oracle:
         return self._portfolio.engines[0].name
 
     @property
-    def solver_version(self) -> str:
-        """Version of that solver."""
-        return self._portfolio.engines[0].version
+    def versions(self) -> dict[str, str]:
+        """Versions of the solvers that were opened."""
+        return {engine.name: engine.version for engine in self._portfolio.engines}
 
     @property
     def solvers(self) -> tuple[SolverStatistics, ...]:

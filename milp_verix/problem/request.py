@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import seconds_of
+from milp_verix.arguments import check_seconds_of, seconds_of
 from milp_verix.clock import Deadline
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.problem import Problem, make_problem
@@ -62,7 +62,7 @@ def make_request(
     """
     started = time.monotonic()
     deadline = Deadline(started + seconds_of(time_limit, "time_limit"))
-    check_seconds = seconds_of(check_time_limit, "check_time_limit")
+    check_seconds = check_seconds_of(check_time_limit, time_limit)
     problem = make_problem(network, x, **question)
     tolerances = tolerances or Tolerances()
     return Request(problem, solver, threads, tolerances, started, deadline, check_seconds)

@@ -233,7 +233,11 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
             f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
             for stage in statistics.stages
         )
-        return [("effort", checks), *([("decided", decided)] if decided else [])]
+        return [
+            ("effort", checks),
+            *([("decided", decided)] if decided else []),
+            *_solvers(statistics),
+        ]
     known = "contrastive set" if search.master == "hitting sets" else "scenario"
     program = "linear program" if search.master == "tree" else "program"
     sought = (
@@ -242,7 +246,16 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         f"{counted(search.iterations, 'simplex iteration')}"
     )
     stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    return [("search", sought), ("checks", checks), ("stages", stages)]
+    return [("search", sought), ("checks", checks), ("stages", stages), *_solvers(statistics)]
+
+
+def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
+    """Return the share of each solver in the checks, if there were several."""
+    told = ", ".join(
+        f"{counted(solver.checks, 'check')} by {solver.solver} ({seconds_text(solver.seconds)})"
+        for solver in statistics.solvers
+    )
+    return [("solvers", told)] if len(statistics.solvers) > 1 else []
 
 
 def _time(explanation: Explanation) -> str:

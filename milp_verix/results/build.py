@@ -6,17 +6,18 @@ import numpy as np
 
 from milp_verix.problem.problem import Problem
 from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo
-from milp_verix.records.statistics import Statistics
+from milp_verix.records.statistics import SolverStatistics, Statistics
 from milp_verix.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
 
 
 def shared_fields(
-    problem: Problem, solver: str, version: str, notes: tuple[str, ...]
+    problem: Problem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return the fields of a :class:`~milp_verix.records.base.Result` but its statistics.
 
-    ``version`` is the solver's; ``notes`` come behind the notes of the network and the problem.
+    ``versions`` are those of the solvers; ``notes`` come behind those of the network and the
+    problem.
     """
     network, ball = problem.network, problem.ball
     return {
@@ -40,12 +41,18 @@ def shared_fields(
         "feature_names": problem.features.names,
         "image_shape": problem.image_shape,
         "solver": solver,
-        "versions": {solver: version},
+        "versions": versions,
         "notes": network.notes + problem.notes + notes,
     }
 
 
-def statistics_of(effort: Effort, checks: int, seconds: float, stopped: str | None) -> Statistics:
+def statistics_of(
+    effort: Effort,
+    checks: int,
+    seconds: float,
+    stopped: str | None,
+    solvers: tuple[SolverStatistics, ...],
+) -> Statistics:
     """Return the statistics of a search that took ``effort`` in its checks."""
     return Statistics(
         checks=checks,
@@ -57,6 +64,7 @@ def statistics_of(effort: Effort, checks: int, seconds: float, stopped: str | No
         seconds=seconds,
         check_seconds=effort.seconds,
         stopped=stopped,
+        solvers=solvers,
     )
 
 

@@ -31,6 +31,7 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 class Progress:
     """Progress of an explanation: features checked, features in all, features not freed.
 
+    ``activity`` is what goes on now, such as ``"checking 12 features"``, empty after a decision.
     ``snapshot()`` returns the sound explanation so far; it may be called at any time, in any
     thread.
     """
@@ -38,6 +39,7 @@ class Progress:
     done: int
     total: int
     explanation_size: int
+    activity: str
     snapshot: Callable[[], Explanation]
 
 
@@ -60,7 +62,7 @@ def explain(
     solver: str = "auto",
     exactness: str = "exact",
     time_limit: float | None = None,
-    check_time_limit: float | None = 300.0,
+    check_time_limit: float | None = None,
     seed: int = 0,
     threads: int = 1,
     bounds: BoundMethod | str = "crown",
@@ -105,8 +107,9 @@ def explain(
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
             that cannot be cut short, such as reading the network, may end a little later.
-        check_time_limit: the most seconds for each check; None for no limit. Under a ``time_limit``
-            a check gets a small share of it first, and more once the other features are decided.
+        check_time_limit: the most seconds for each check. By default ``time_limit`` is the only
+            limit, or 300 seconds where there is none; ``math.inf`` for no limit. Each check gets a
+            small slice of the time first, and more once the other features are decided.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
@@ -118,7 +121,7 @@ def explain(
         reuse: whether a check uses points and bounds of earlier checks; the explanation is the same
             without, and slower.
         tolerances: the distances that separate a proof from noise.
-        progress: called after each check.
+        progress: called before each check, and after each decision.
         snapshots: called with a function that returns the sound result so far: at the start, and
             whenever more is known. The function may be called at any time, in any thread.
 
@@ -167,11 +170,15 @@ def explain(
             return replace(found, traversal=traversal)
 
         def on_step(state: Traversal) -> None:
-            snapshot = partial(result, state.copy())
             if snapshots is not None:
-                snapshots(snapshot)
+                snapshots(partial(result, state.copy()))
+            on_activity(state)
+
+        def on_activity(state: Traversal) -> None:
             if progress is not None:
-                progress(Progress(state.done, len(state.order), state.explanation_size, snapshot))
+                snapshot = partial(result, state.copy())
+                size, whole = state.explanation_size, len(state.order)
+                progress(Progress(state.done, whole, size, state.activity, snapshot))
 
         try:
             if snapshots is not None:
@@ -183,7 +190,9 @@ def explain(
             if oracle.proven:
                 state.irrelevant.extend(state.order)
             return result(state)
-        traverse(Walk(oracle, state, deadline, request.check_seconds, on_step), strategy)
+        seconds = request.check_seconds
+        walk = Walk(oracle, state, deadline, seconds, on_step, on_activity=on_activity)
+        traverse(walk, strategy)
         return result(state)
 
 
@@ -194,9 +203,9 @@ def explanation_of(
     effort = traversal.effort
     never_checked = traversal.stopped or "not checked yet"
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
-    statistics = statistics_of(effort, traversal.checks, seconds, traversal.stopped)
+    statistics = statistics_of(effort, traversal.checks, seconds, traversal.stopped, oracle.solvers)
     notes = order.notes + oracle.notes
-    shared = shared_fields(problem, oracle.solver, oracle.solver_version, notes)
+    shared = shared_fields(problem, oracle.solver, oracle.versions, notes)
     return Explanation(
         **{**shared, "versions": {**_versions(), **shared["versions"]}},
         order=order.name,

@@ -10,7 +10,8 @@ and ``A`` is locally minimal. A traversal is a function that walks through the f
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -18,9 +19,10 @@ from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
+from milp_verix.reporting.wording import counted
 
 _FIRST_SLICE = 0.02
-_LEAST_SLICE = 0.1
+_SHORTEST_SLICE, _LONGEST_FIRST_SLICE = 0.1, 10.0
 _SLICES_FOR_ATTACKS = 4
 
 
@@ -30,7 +32,7 @@ class Traversal:
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
-    ``decided`` the features that each stage decided.
+    ``decided`` the features that each stage decided. ``activity`` is what goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -42,6 +44,7 @@ class Traversal:
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
     postponed: list[int] = field(default_factory=list)
+    activity: str = ""
 
     def copy(self) -> "Traversal":
         """Return a copy of the state that later steps do not change."""
@@ -75,7 +78,8 @@ class Traversal:
 class Walk:
     """The interface for strategies: it asks the oracle and records the decisions.
 
-    ``check_seconds`` is the limit of one check.
+    ``check_seconds`` is the limit of one check. ``on_step`` is called after each decision,
+    ``on_activity`` before each check.
     """
 
     oracle: Oracle
@@ -84,6 +88,7 @@ class Walk:
     check_seconds: float
     on_step: Callable[[Traversal], None]
     slice_seconds: float = math.inf
+    on_activity: Callable[[Traversal], None] = lambda _: None
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -101,7 +106,8 @@ class Walk:
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
         coordinates = self.oracle.problem.features.coordinates(features)
         limits = self.deadline.seconds, self.check_seconds, self.slice_seconds
-        verdict = ask(coordinates, min(limits))
+        with self._doing("bounding" if by_bounds else "checking", len(features)):
+            verdict = ask(coordinates, min(limits))
         self.state.effort += verdict.effort
         self.state.checks += 1
         return verdict
@@ -119,13 +125,22 @@ class Walk:
         if not features or self.deadline.passed():
             return
         seconds = min(self.deadline.seconds, _SLICES_FOR_ATTACKS * self.slice_seconds)
-        found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
+        with self._doing("attacking", len(features)):
+            found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
         self.state.effort += effort
         for feature, verdict in found.items():
             self.state.undecided.pop(feature, None)
             if feature in self.state.postponed:
                 self.state.postponed.remove(feature)
             self.settle([feature], verdict)
+
+    @contextmanager
+    def _doing(self, activity: str, count: int) -> Iterator[None]:
+        """Say what goes on, as ``"checking 12 features"``, for the time of the block."""
+        self.state.activity = f"{activity} {counted(count, 'feature')}"
+        self.on_activity(self.state)
+        yield
+        self.state.activity = ""
 
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
         """Record the ``verdict`` on freeing ``features`` too.
@@ -157,7 +172,8 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
     A check has a slice of the time. Features whose checks run out of it are postponed; they are
     attacked, and asked about again with a slice of twice the seconds.
     """
-    state, seconds = walk.state, max(_FIRST_SLICE * walk.deadline.seconds, _LEAST_SLICE)
+    state, seconds = walk.state, _FIRST_SLICE * walk.deadline.seconds
+    seconds = min(max(seconds, _SHORTEST_SLICE), _LONGEST_FIRST_SLICE)
     try:
         while True:
             strategy(replace(walk, slice_seconds=seconds))

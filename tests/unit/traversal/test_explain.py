@@ -86,7 +86,7 @@ def test_statistics_add_up() -> None:
     assert 0 < statistics.check_seconds <= statistics.seconds
 
 
-def test_progress_is_told_after_each_step_with_a_sound_snapshot() -> None:
+def test_progress_is_told_around_each_check_with_a_sound_snapshot() -> None:
     seen: list[Progress] = []
     snapshots: list[Explanation] = []
 
@@ -98,7 +98,10 @@ def test_progress_is_told_after_each_step_with_a_sound_snapshot() -> None:
     x = digits.images()[15]
     found = explain(digits.network(), x, epsilon=digits.EPSILON, progress=look)
     done = [progress.done for progress in seen]
-    assert done == sorted(set(done))
+    assert done == sorted(done)
+    # before each check, and after each decision
+    assert {progress.activity for progress in seen} >= {"", "bounding 64 features"}
+    assert any(p.activity.startswith("checking ") for p in seen)
     assert done[-1] == 64
     assert {progress.total for progress in seen} == {64}
     sizes = [progress.explanation_size for progress in seen]
