@@ -33,7 +33,7 @@ def checked(
     network: OnnxNetwork,
     epsilon: float,
     *,
-    solver: str = "auto",
+    solver: str = "phase",
     seconds: float = np.inf,
     tolerances: Tolerances | None = None,
     bounds: BoundMethod = interval_bounds,

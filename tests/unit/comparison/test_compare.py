@@ -143,7 +143,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
-    options["traversal"] = "sequential"
+    options |= {"traversal": "sequential", "check_time_limit": 5.0}
     found = compare(network(), X, solvers=["shy", "highs"], **options)
     shy, highs = found.runs
     assert shy.unknown == 1

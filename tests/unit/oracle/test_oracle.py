@@ -183,7 +183,7 @@ def test_a_crash_costs_one_check_and_its_session(
 
     solver = install(monkeypatch, crash_once)
     problem = make_problem(valley(tmp_path), X, epsilon=HOLDS)
-    with Oracle(problem, bounds=interval_bounds, reuse=False) as oracle:
+    with Oracle(problem, "highs", bounds=interval_bounds, reuse=False) as oracle:
         first = oracle.check(np.array([0]))
         assert first.answer is Answer.UNKNOWN
         assert first.reason == "fake failed: it broke"

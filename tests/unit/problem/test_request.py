@@ -21,8 +21,12 @@ def test_limits_count_from_the_call() -> None:
     assert 0 <= made.elapsed < 50.0 - made.deadline.seconds + 1.0
 
 
-def test_no_limit_never_passes() -> None:
-    assert request().deadline.seconds == request().check_seconds == float("inf")
+def test_a_check_has_five_minutes_unless_a_limit_is_given() -> None:
+    assert request().deadline.seconds == float("inf")
+    assert request().check_seconds == 300.0
+    assert request(time_limit=50.0).check_seconds == float("inf")
+    assert request(check_time_limit=float("inf")).check_seconds == float("inf")
+    assert request(check_time_limit=5.0, time_limit=50.0).check_seconds == 5.0
 
 
 @pytest.mark.parametrize("name", ["time_limit", "check_time_limit"])

@@ -27,7 +27,10 @@ def comparable(explanation: Explanation) -> tuple[Any, ...]:
         for feature, found in explanation.counterfactuals.items()
     }
     stages = tuple(replace(stage, seconds=0.0) for stage in explanation.statistics.stages)
-    timeless = replace(explanation.statistics, seconds=0.0, check_seconds=0.0, stages=stages)
+    solvers = tuple(replace(solver, seconds=0.0) for solver in explanation.statistics.solvers)
+    timeless = replace(
+        explanation.statistics, seconds=0.0, check_seconds=0.0, stages=stages, solvers=solvers
+    )
     return (
         explanation.explanation,
         explanation.irrelevant,
