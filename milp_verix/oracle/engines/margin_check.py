@@ -57,7 +57,7 @@ class MarginCheck:
     session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
     alone must prove the claim. ``segments`` is the final number of pieces around each smooth
     activation. ``retightened`` is restricted to ``bounds`` instead of encoding the network again,
-    see ``preparation.retightened_encoding_of``. ``worst`` holds, for each margin asked about, its
+    see ``programs.retightened_encoding_of``. ``worst`` holds, for each margin asked about, its
     highest value seen and the input there.
     """
 

@@ -10,7 +10,7 @@ from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.problem.problem import Problem
 from milp_verix.records.verdict import Answer, Effort, Verdict
-from milp_verix.solvers import Solver
+from milp_verix.solvers import Session, Solver
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Bounds, Formulation, Interval, Network
 from verix_encodings.arrays import FloatArray
@@ -64,19 +64,10 @@ class Programs:
         self._solver.close()
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
-        """Encode the whole ball once, if that pays.
-
-        A check encodes its ball with the fixed inputs folded away, or restricts one encoding of the
-        full ball (``models.retightened``). The second has more columns, but is built once. It pays
-        if the session changes rows in place and keeps its basis: this saves a third to a half of
-        the simplex iterations (``docs/warm_starts.md``). A solver of mixed-integer programs begins
-        anew each time, and is slower.
-        """
-        box = self._problem.ball.region(np.arange(self._problem.x.size))
-        alike = isinstance(box, Interval) and self._formulation is BIG_M
-        pays = alike and "in_place_rows" in self._solver.session.capabilities
-        if pays and can_be_retightened(margins):
-            self._retightened = retightened_encoding(margins, bounds)
+        """Encode the whole ball once, if that pays."""
+        self._retightened = retightened_encoding_of(
+            self._problem, margins, self._formulation, self._solver.session, bounds
+        )
 
     def decide(self, claim: Claim) -> Decision:
         """Decide the margins one by one, until one is violated."""
@@ -120,3 +111,21 @@ class Programs:
             retightened=self._retightened,
             lp_only=self._lp_only,
         )
+
+
+def retightened_encoding_of(
+    problem: Problem, margins: Network, formulation: Formulation, session: Session, bounds: Bounds
+) -> RetightenedEncoding | None:
+    """Return the encoding that the checks of a traversal share; None if sharing does not pay.
+
+    ``bounds`` must hold over the full ball, with every feature free. A check encodes its ball with
+    the fixed inputs folded away, or restricts this encoding (``models.retightened``), which has
+    more columns, but is built once. Sharing pays if the session changes rows in place and keeps its
+    basis: with the solver ``phase`` this saves a third to a half of the simplex iterations
+    (``docs/warm_starts.md``). A solver of mixed-integer programs begins anew each time, and is
+    slower.
+    """
+    box = problem.ball.region(np.arange(problem.x.size))
+    alike = isinstance(box, Interval) and formulation is BIG_M and can_be_retightened(margins)
+    pays = alike and "in_place_rows" in session.capabilities
+    return retightened_encoding(margins, bounds) if pays else None
