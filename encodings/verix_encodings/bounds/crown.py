@@ -49,15 +49,21 @@ from verix_encodings.bounds.interval import (
     forward_interval,
     never,
 )
+from verix_encodings.bounds.patches import (
+    Coefficients,
+    Patch,
+    Rows,
+    absolute,
+    product,
+    reached,
+    total,
+)
 from verix_encodings.bounds.strips import best_lines
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
 
-# above this share of entries that are not zero, a product with an ndarray is faster
-_SPARSE = 0.1
-
-# products of a block of rows with the matrices behind it: about a second's work
-_BLOCK = 10**9
+# products of a block of rows with the matrices behind it: less than a second, and in the cache
+_BLOCK = 5 * 10**8
 _LEAST_ROWS = 32
 
 
@@ -82,7 +88,7 @@ def crown_bounds(
         if value == last:
             rows = np.arange(network.sizes[value])
         else:
-            rows = undecided(readers.get(value, []), interval)
+            rows = _rows(network, readers, value, interval)
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
             bounds[value] = _tightened(network, region, bounds, value, rows, late=late)
@@ -112,6 +118,20 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
     return np.flatnonzero(open_)
 
 
+def _rows(
+    network: Network, readers: dict[int, list[Relu | Max | Smooth]], value: int, interval: Interval
+) -> IntArray:
+    """Return the neurons of ``value`` to tighten, those of ReLUs at the ReLU's source."""
+    if isinstance(network.nodes[value - 1], Relu):
+        return np.zeros(0, dtype=np.intp)
+    rows = undecided(readers.get(value, []), interval)
+    positive = Interval(np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0))
+    for later, node in enumerate(network.nodes[value:], start=value + 1):
+        if isinstance(node, Relu) and node.source == value:
+            rows = np.union1d(rows, undecided(readers.get(later, []), positive))
+    return rows
+
+
 def _tightened(
     network: Network,
     region: Region,
@@ -139,11 +159,30 @@ def _tightened(
 
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
-    """Return ``rows`` in blocks of a second or so each, by the most entries that they can meet."""
-    nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
-    entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
-    at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
+    """Return ``rows`` in blocks of less than a second each, by the most entries that they can meet.
+
+    Neurons of a convolution that read the same window are put together, few at once: so the columns
+    that a block reaches stay few.
+    """
+    places = _windows(network.nodes[value - 1])
+    if places is None:
+        nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
+        entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
+        at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
+    else:
+        rows, at_once = rows[np.argsort(places[rows], kind="stable")], _LEAST_ROWS
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
+
+
+def _windows(node: Node) -> IntArray | None:
+    """Return the first entry that each neuron of a sparse map or a maximum reads, else None."""
+    if isinstance(node, Max):
+        return np.asarray(node.indices[node.starts])
+    terms = node.terms if isinstance(node, Affine) else ()
+    for _, matrix in terms:
+        if not isinstance(matrix, np.ndarray):
+            return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
+    return None
 
 
 def _errors(network: Network, bounds: Bounds, value: int) -> dict[int, FloatArray]:
@@ -205,7 +244,7 @@ def upper_form(
     errors = _errors(network, bounds, value) if errors is None else errors
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
-    pending = {value: coefficients}
+    pending: dict[int, Coefficients] = {value: coefficients}
     for current in range(value, 0, -1):
         c = pending.pop(current, None)
         if c is None:
@@ -215,21 +254,22 @@ def upper_form(
         )
         constant += shift
         error += lost
-        for source, product in products:
-            known = pending.get(source)
-            pending[source] = product if known is None else known + product
-            if known is not None:
-                total = abs(known) + abs(product)
-                error += relative_error(1) * (total @ bounds[source].magnitude)
+        for source, more in products:
+            if source not in pending:
+                pending[source] = more
+                continue
+            known, magnitude = reached(pending[source]), bounds[source].magnitude
+            pending[source] = total(known, more)
+            error += relative_error(1) * (absolute(known) @ magnitude + absolute(more) @ magnitude)
     at_input = pending.get(0)
     if at_input is None:
-        at_input = sp.csr_array((rows, network.input_size))
-    return LinearForm(at_input, constant, error)
+        at_input = np.zeros((rows, network.input_size))
+    return LinearForm(dense(at_input), constant, error)
 
 
 def _replaced(
-    node: Node, bounds: Bounds, c: Matrix, off: FloatArray | None
-) -> tuple[FloatArray, FloatArray, list[tuple[int, Matrix]]]:
+    node: Node, bounds: Bounds, c: Coefficients, off: FloatArray | None
+) -> tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
     ``off`` are the rounding errors of an affine value. Returns the form's constant, its rounding
@@ -237,49 +277,45 @@ def _replaced(
     """
     if isinstance(node, Affine):
         assert off is not None
-        products = [(source, _filled(c @ matrix)) for source, matrix in node.terms]
-        return c @ node.bias, abs(c) @ off, products
-    interval = bounds[node.source]
+        products = [(source, product(c, matrix)) for source, matrix in node.terms]
+        c = reached(c)
+        return c @ node.bias, absolute(c) @ off, products
+    c, interval = reached(c), bounds[node.source]
     if isinstance(node, Max):
         above, ceiling, below = _max_relaxation(node, interval)
         positive, negative = _sides(c)
-        shift, product = positive @ ceiling, positive @ above + negative @ below
+        shift = positive @ ceiling
+        before = total(product(positive, above), product(negative, below))
         reach = np.abs(ceiling) + below @ interval.magnitude
     elif isinstance(node, Smooth):
         s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
         positive, negative = _sides(c)
-        shift, product = positive @ b_high + negative @ b_low, _by_sign(c, s_high, s_low)
+        shift, before = positive @ b_high + negative @ b_low, _by_sign(c, s_high, s_low)
         # a slope of σ is at most two
         reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
     else:
         slope, intercept, floor = _relaxation(interval)
-        shift, product = _sides(c)[0] @ intercept, _by_sign(c, slope, floor)
+        shift, before = _sides(c)[0] @ intercept, _by_sign(c, slope, floor)
         reach = intercept + interval.magnitude
-    return shift, relative_error(reach.size) * (abs(c) @ reach), [(node.source, product)]
+    return shift, relative_error(reach.size) * (absolute(c) @ reach), [(node.source, before)]
 
 
-def _filled(c: Matrix) -> Matrix:
-    """Return ``c`` as an ndarray once it has so many entries that sparse products cost more."""
-    rows, columns = c.shape
-    return dense(c) if isinstance(c, np.ndarray) or c.nnz > _SPARSE * rows * columns else c
-
-
-def _sides(c: Matrix) -> tuple[Matrix, Matrix]:
+def _sides(c: Rows) -> tuple[Rows, Rows]:
     """Return the positive and the negative part of ``c``."""
-    if isinstance(c, np.ndarray):
-        return np.maximum(c, 0.0), np.minimum(c, 0.0)
-    return c.maximum(0.0), c.minimum(0.0)
+    if isinstance(c, Patch):
+        return c.of(np.maximum(c.entries, 0.0)), c.of(np.minimum(c.entries, 0.0))
+    return np.maximum(c, 0.0), np.minimum(c, 0.0)
 
 
-def _by_sign(c: Matrix, above: FloatArray, below: FloatArray) -> Matrix:
+def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
     """Multiply each column of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere."""
-    if isinstance(c, np.ndarray):
-        return c * np.where(c > 0, above, below)
-    factor = np.where(c.data > 0, above[c.indices], below[c.indices])
-    # copies: to drop zeros changes these arrays in place, and c is read again
-    product = sp.csr_array((c.data * factor, c.indices.copy(), c.indptr.copy()), shape=c.shape)
-    product.eliminate_zeros()
-    return product
+    if isinstance(c, Patch):
+        # a neuron without slopes reaches nothing
+        alive = (above[c.columns] != 0) | (below[c.columns] != 0)
+        columns = c.columns[alive]
+        entries = _by_sign(c.entries[:, alive], above[columns], below[columns])
+        return Patch(dense(entries), columns, c.width)
+    return c * np.where(c > 0, above, below)
 
 
 def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]:
