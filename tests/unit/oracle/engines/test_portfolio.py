@@ -1,0 +1,224 @@
+"""The portfolio asks the engine that decides the most in a second, and loses little to find it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix.clock import Deadline
+from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.oracle.engines import portfolio as module
+from milp_verix.oracle.engines.claim import Candidate, Claim, Decision
+from milp_verix.oracle.engines.portfolio import Portfolio
+from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.records.verdict import Answer, Verdict
+
+LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
+
+
+@dataclass
+class Clock:
+    """A clock that stands still but for ``pass_``."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    stopped = Clock()
+    for where in ("milp_verix.oracle.engines.portfolio.time", "milp_verix.clock.time"):
+        monkeypatch.setattr(where, stopped)
+    return stopped
+
+
+@dataclass
+class Made:
+    """An engine that needs ``seconds`` for a claim, of which it proves the margins ``proves``."""
+
+    clock: Clock
+    name: str
+    seconds: float
+    answer: Answer = Answer.HOLDS
+    proves: tuple[int, ...] | None = None
+    reason: str | None = None
+    error: Exception | None = None
+    version: str = "1"
+    notes: tuple[str, ...] = ()
+    slices: list[float] = field(default_factory=list)
+    asked: list[list[int]] = field(default_factory=list)
+    prepared: int = 0
+    closed: int = 0
+
+    def prepare(self, *_: Any) -> None:
+        self.prepared += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def decide(self, claim: Claim) -> Decision:
+        self.slices.append(claim.deadline.at - self.clock.now)
+        self.asked.append(claim.open_.tolist())
+        if self.error is not None:
+            raise self.error
+        upper = claim.upper.copy()
+        if self.seconds > self.slices[-1]:
+            self.clock.now += self.slices[-1]
+            return Decision(LATE, upper, {})
+        self.clock.now += self.seconds
+        if self.reason is not None:
+            return Decision(Verdict(Answer.UNKNOWN, reason=self.reason), upper, {})
+        if self.answer is Answer.HOLDS:
+            proven = claim.open_ if self.proves is None else np.array(self.proves)
+            upper[proven] = -1.0
+            whole = set(claim.open_.tolist()) <= set(proven.tolist())
+            return Decision(Verdict(Answer.HOLDS) if whole else LATE, upper, {0: np.zeros(1)})
+        return Decision(Verdict(self.answer), upper, {})
+
+
+def claim(seconds: float = np.inf, margins: int = 2) -> Claim:
+    anything: Any = None
+    return Claim(
+        anything,
+        np.arange(1),
+        anything,
+        anything,
+        np.arange(margins),
+        np.full(margins, 1e-6),
+        np.ones(margins),
+        Deadline(seconds),
+    )
+
+
+def portfolio(*engines: Made) -> Portfolio:
+    first, *others = engines
+    return Portfolio(first, [Candidate(one.name, lambda one=one: one) for one in others])  # type: ignore[misc]
+
+
+def test_one_engine_has_all_the_time(clock: Clock) -> None:
+    only = Made(clock, "only", 70.0)
+    assert portfolio(only).decide(claim(100.0)).verdict.holds
+    assert only.slices == [100.0]
+
+
+def test_an_easy_claim_opens_no_other_engine(clock: Clock) -> None:
+    easy, other = Made(clock, "easy", 0.01), Made(clock, "other", 0.001)
+    asked = portfolio(easy, other)
+    for _ in range(5):
+        assert asked.decide(claim(1e9)).verdict.holds
+    assert not other.asked
+    assert [engine.name for engine in asked.engines] == ["easy"]
+    assert [(s.solver, s.checks) for s in asked.solvers] == [("easy", 5)]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_hard_claim_costs_a_few_times_the_best_engine_and_later_ones_little_more(
+    clock: Clock, place: int
+) -> None:
+    engines = [Made(clock, f"{i}", 1e9 if i != place else 7.0) for i in range(4)]
+    asked = portfolio(*engines)
+    assert asked.decide(claim(1e9)).verdict.holds
+    # slices of 1/4, 1/2, 1, 2, 4 and 8 seconds of each of four engines, the last one used in part
+    assert clock.now < 4 * 15.75 + 7.0
+    spent = []
+    for _ in range(20):
+        before = clock.now
+        assert asked.decide(claim(1e9)).verdict.holds
+        spent.append(clock.now - before)
+    assert min(spent) == spent[-1] == 7.0
+    assert sum(spent) < 1.5 * 20 * 7.0
+    assert asked.engines[0].name == f"{place}"
+
+
+def test_the_portfolio_follows_claims_that_change(clock: Clock) -> None:
+    first, second = Made(clock, "first", 0.1), Made(clock, "second", 1e9)
+    asked = portfolio(first, second)
+    for _ in range(10):
+        asked.decide(claim(1e9))
+    first.seconds, second.seconds = 1e9, 3.0
+    before = clock.now
+    for _ in range(10):
+        assert asked.decide(claim(1e9)).verdict.holds
+    assert clock.now - before < 2.0 * 10 * 3.0
+
+
+def test_margins_proven_by_one_engine_are_not_asked_again(clock: Clock) -> None:
+    first = Made(clock, "first", 0.2, proves=(1,))
+    second = Made(clock, "second", 0.2, proves=(0, 2))
+    found = portfolio(first, second).decide(claim(1e9, margins=3))
+    assert found.verdict.holds
+    assert second.asked == [[0, 2]]
+    assert (found.upper == -1.0).all()
+    assert set(found.points) == {0}
+
+
+def test_a_counterfactual_ends_it(clock: Clock) -> None:
+    first, second = Made(clock, "first", 1e9), Made(clock, "second", 0.1, Answer.VIOLATED)
+    assert portfolio(first, second).decide(claim(1e9)).verdict.violated
+
+
+def test_the_deadline_ends_it_and_a_cut_slice_is_no_failure(clock: Clock) -> None:
+    first, second = Made(clock, "first", 1e9), Made(clock, "second", 1e9)
+    asked = portfolio(first, second)
+    assert asked.decide(claim(0.9)).verdict.reason == TIME_LIMIT
+    assert clock.now == pytest.approx(0.9)
+
+
+def test_an_engine_that_cannot_decide_is_not_asked_again_with_more_time(clock: Clock) -> None:
+    first = Made(clock, "first", 0.1, reason="too wide")
+    second = Made(clock, "second", 3.0)
+    assert portfolio(first, second).decide(claim(1e9)).verdict.holds
+    assert len(first.asked) == 1
+    none = portfolio(first, Made(clock, "second", 0.1, reason="too deep"))
+    assert none.decide(claim(1e9)).verdict.reason == "too wide"
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [(SolverError("it broke"), 2), (LicenceLimitError("too large"), 1)],
+)
+def test_an_engine_that_fails_is_given_up(clock: Clock, error: Exception, times: int) -> None:
+    broken, sound = Made(clock, "broken", 1.0, error=error), Made(clock, "sound", 9.0)
+    asked = portfolio(broken, sound)
+    for _ in range(5):
+        assert asked.decide(claim(1e9)).verdict.holds
+    assert len(broken.asked) == broken.closed == times
+    assert asked.notes == (f"auto gave broken up: {error}",)
+    assert [(s.solver, s.checks) for s in asked.solvers] == [("sound", 5)]
+
+
+def test_if_all_fail_the_last_error_is_raised(clock: Clock) -> None:
+    engines = [Made(clock, name, 1.0, error=SolverError(name)) for name in ("a", "b")]
+    with pytest.raises(SolverError, match="b"):
+        portfolio(*engines).decide(claim(1e9))
+
+
+def test_an_engine_that_does_not_open_is_given_up(clock: Clock) -> None:
+    def refuse() -> Any:
+        raise SolverUnavailableError("no licence")
+
+    slow = Made(clock, "slow", 5.0)
+    asked = Portfolio(slow, [Candidate("gone", refuse)])
+    assert asked.decide(claim(1e9)).verdict.holds
+    assert asked.notes == ("auto gave gone up: no licence",)
+
+
+def test_engines_that_open_late_are_prepared(clock: Clock) -> None:
+    first, second = Made(clock, "first", 1e9), Made(clock, "second", 1.0)
+    asked = portfolio(first, second)
+    anything: Any = ()
+    asked.prepare(anything, anything)
+    assert (first.prepared, second.prepared) == (1, 0)
+    asked.decide(claim(1e9))
+    assert (first.prepared, second.prepared) == (1, 1)
+    asked.close()
+    assert (first.closed, second.closed) == (1, 1)
+
+
+def test_slices_double() -> None:
+    seconds: Callable[[int], float] = module._slice_seconds
+    assert [seconds(k) for k in range(4)] == [0.25, 0.5, 1.0, 2.0]
