@@ -2,7 +2,8 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 
 class OutOfTimeError(Exception):
@@ -32,6 +33,26 @@ class Deadline:
         """Raise ``OutOfTimeError`` once it has passed."""
         if self.passed():
             raise OutOfTimeError
+
+
+@dataclass(frozen=True, slots=True)
+class StoppableDeadline(Deadline):
+    """A deadline that another thread may bring about by ``stop()``."""
+
+    stopped: Event = field(default_factory=Event)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that are left; negative once it has passed, or was stopped."""
+        return -1.0 if self.stopped.is_set() else Deadline.seconds.__get__(self)
+
+    def passed(self) -> bool:
+        """Return whether the deadline has passed, or was stopped."""
+        return self.seconds <= 0
+
+    def stop(self) -> None:
+        """Let the deadline pass now."""
+        self.stopped.set()
 
 
 NO_LIMIT = Deadline()

@@ -4,9 +4,12 @@ A solver is a module with ``name``, ``licence``, ``capabilities``, ``unavailable
 see :class:`~milp_verix.solvers.session.Solver`.
 """
 
+from functools import partial
+
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.registry import SOLVERS, solver_named
+from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
 from milp_verix.tolerances import Tolerances
 
@@ -39,15 +42,20 @@ def open_session(
     threads: int = 1,
     tolerances: Tolerances | None = None,
     needed: frozenset[str] = frozenset(),
+    apart: bool = False,
 ) -> Session:
     """Open a session of the solver called ``name``; raises as :func:`resolve_solver` does.
 
-    A solver whose licence is limited in size hands larger programs to ``LICENCE_FALLBACK``.
+    If ``apart``, it has a process of its own. A solver whose licence is limited in size hands
+    larger programs to ``LICENCE_FALLBACK``.
     """
     tolerances = tolerances or Tolerances()
 
     def opened(solver: Solver) -> Session:
         session = solver.open(threads=threads, tolerances=tolerances)
+        if apart and not isinstance(session, RemoteSession):
+            session.close()
+            session = RemoteSession(partial(solver.open, threads=threads, tolerances=tolerances))
         if solver.name not in SIZE_LIMITED or solver is name:
             return session
         other = SOLVERS[LICENCE_FALLBACK]
@@ -61,6 +69,7 @@ def open_session(
 __all__ = [
     "AUTO_ORDER",
     "SOLVERS",
+    "RemoteSession",
     "Session",
     "SolveResult",
     "SolveStatus",

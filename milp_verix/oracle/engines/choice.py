@@ -10,36 +10,56 @@ from milp_verix.solvers import AUTO_ORDER, SOLVERS, Solver, first_of_auto, why_a
 from verix_encodings import Formulation
 
 _LAST_RESORT = "cbc"
+"""The slowest solver: it takes part only where no other takes the programs."""
 
 
 def portfolio_for(
-    problem: Problem, solver: str | Solver, *, formulation: Formulation, **options: Any
+    problem: Problem,
+    solver: str | Solver,
+    *,
+    formulation: Formulation,
+    threads: int,
+    lp_only: bool,
+    **options: Any,
 ) -> Portfolio:
     """Return the portfolio that decides the checks of ``problem`` by ``solver``.
 
-    ``options`` are those of :class:`~milp_verix.oracle.engines.programs.Programs`. For ``"auto"``,
-    the first solver that takes the programs opens at once; the others are opened once it does not
-    decide a check in a short time. Raises as :func:`~milp_verix.solvers.open_session` does.
+    The options are those of :class:`~milp_verix.oracle.engines.programs.Programs`. For ``"auto"``,
+    the first solver that takes the programs opens at once; the others open once it does not decide
+    a check in a short time. Two of them share ``threads`` if there is more than one. Linear
+    relaxations are left to the first: their optimum is the same, whoever finds it. Raises as
+    :func:`~milp_verix.solvers.open_session` does.
     """
 
-    def programs(chosen: str | Solver) -> Engine:
-        return Programs(problem, chosen, formulation=formulation, **options)
+    def candidate(name: str, chosen: str | Solver) -> Candidate:
+        def opened(apart: bool) -> Engine:
+            return Programs(
+                problem,
+                chosen,
+                formulation=formulation,
+                threads=max(1, threads // 2) if apart else threads,
+                lp_only=lp_only,
+                apart=apart,
+                **options,
+            )
 
-    def candidate(name: str) -> Candidate:
-        # the solver itself: beyond its licence others take over, not its stand-in
-        return Candidate(name, lambda: programs(SOLVERS[name]))
+        return Candidate(name, opened)
 
-    if solver != "auto":
-        return Portfolio(programs(solver))
     needed = formulation.needs
-    first = first_of_auto(needed, lambda found: programs(found.name))
-    # a linear relaxation has one optimum, whoever finds it; CBC is the slowest of all
-    names = () if options["lp_only"] else AUTO_ORDER
-    others = [
-        candidate(name)
-        for name in names
-        if name not in (first.name, _LAST_RESORT)
-        and needed <= SOLVERS[name].capabilities
-        and SOLVERS[name].unavailable() is None
-    ]
-    return Portfolio(first, others, why_auto(first.name, needed))
+
+    def portfolio(first: Solver) -> Portfolio:
+        others = [
+            # the solver itself: beyond its licence others take over, not its stand-in
+            candidate(name, SOLVERS[name])
+            for name in AUTO_ORDER
+            if name not in (first.name, _LAST_RESORT)
+            and not lp_only
+            and needed <= SOLVERS[name].capabilities
+            and SOLVERS[name].unavailable() is None
+        ]
+        why = why_auto(first.name, needed)
+        return Portfolio(candidate(first.name, first.name), others, why, side_by_side=threads > 1)
+
+    if solver == "auto":
+        return first_of_auto(needed, portfolio)
+    return Portfolio(candidate(solver if isinstance(solver, str) else solver.name, solver))

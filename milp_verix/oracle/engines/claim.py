@@ -78,13 +78,20 @@ class Engine(Protocol):
         Raises ``SolverError`` where the solver fails in a way that leaves no result.
         """
 
+    def interrupt(self) -> None:
+        """Stop the work on a claim in another thread; the claim's deadline was stopped before."""
+
     def close(self) -> None:
         """Release what the engine holds; it can still decide claims afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An engine that may be opened: ``open()`` raises ``SolverUnavailableError`` if it can't be."""
+    """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
+
+    If ``apart``, the engine can decide a claim in a thread other than the main one, where
+    ``interrupt`` stops it.
+    """
 
     name: str
-    open: Callable[[], Engine]
+    open: Callable[[bool], Engine]

@@ -6,11 +6,11 @@ Smooth activations are enclosed by few segments first, and by as many as asked f
 suffice.
 """
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
@@ -53,7 +53,7 @@ class _Margin:
 class MarginCheck:
     """A check that ``margins`` stay below zero over ``region``, where coordinates ``free`` move.
 
-    ``bounds`` hold there; ``deadline`` is a time of ``time.monotonic()``. ``native`` says that the
+    ``bounds`` hold there. ``native`` says that the
     session takes the quadratic row of an L2 ball as it is, ``lp_only`` that the linear relaxation
     alone must prove the claim. ``segments`` is the final number of pieces around each smooth
     activation. ``retightened`` is restricted to ``bounds`` instead of encoding the network again,
@@ -70,7 +70,7 @@ class MarginCheck:
     free: IntArray
     region: Interval | NormBall
     bounds: Bounds
-    deadline: float
+    deadline: Deadline
     native: bool = False
     retightened: RetightenedEncoding | None = None
     lp_only: bool = False
@@ -104,8 +104,7 @@ class MarginCheck:
                 continue
             if verdict.answer is Answer.UNKNOWN and point is not None and self._refine(point):
                 continue
-            late = time.monotonic() >= self.deadline
-            if verdict.answer is not Answer.UNKNOWN or late or not finer:
+            if verdict.answer is not Answer.UNKNOWN or self.deadline.passed() or not finer:
                 return replace(verdict, effort=effort)
             self._enclose(finer.pop(0))
 
@@ -145,7 +144,7 @@ class MarginCheck:
         # a coarse enclosure need not be solved to its optimum: a finer one follows
         last = self._current == self.segments
         for targets in (goal, Targets()) if last else (goal,):
-            seconds = self.deadline - time.monotonic()
+            seconds = self.deadline.seconds
             if seconds <= 0:
                 break
             result = self.session.minimise(-margin.row, replace(targets, seconds=seconds))

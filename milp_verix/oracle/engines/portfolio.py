@@ -21,6 +21,7 @@ import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine
+from milp_verix.oracle.engines.side_by_side import side_by_side
 from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Network
@@ -33,10 +34,13 @@ _MOST_FAILURES = 2
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """A candidate, its engine once it is open, and its record: counts for each slice ``k``."""
+    """A candidate, its engines once they are open, and its record: counts for each slice ``k``.
+
+    ``engines`` are keyed by whether they work apart.
+    """
 
     candidate: Candidate
-    engine: Engine | None = None
+    engines: dict[bool, Engine] = field(default_factory=dict)
     tried: Counter[int] = field(default_factory=Counter)
     decided: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -51,26 +55,41 @@ class _Member:
         """Return the slice of the highest value among those from ``least`` on."""
         return max(range(least, max(least, *self.decided, 0) + 1), key=self.value)
 
+    def record(self, seconds: float, k: int, *, decided: bool) -> None:
+        """Count a slice ``k`` that took ``seconds``; one that decided counts as the shortest."""
+        self.seconds += seconds
+        if decided:
+            k = max(int(np.ceil(np.log2(max(seconds, 1e-9) / _FIRST_SLICE))), 0)
+            self.decided[k] += 1
+        self.tried[k] += 1
+
 
 class Portfolio:
-    """Decides claims by ``first``, which is open, and by ``others``, opened when they are needed.
+    """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed.
 
-    With no others it does what ``first`` does, without slices. ``notes`` are for readers.
+    With no others it does what ``first`` does, without slices. ``notes`` are for readers. With
+    ``side_by_side``, slices beyond the shortest run in pairs.
     """
 
     def __init__(
-        self, first: Engine, others: Sequence[Candidate] = (), notes: tuple[str, ...] = ()
+        self,
+        first: Candidate,
+        others: Sequence[Candidate] = (),
+        notes: tuple[str, ...] = (),
+        *,
+        side_by_side: bool = False,
     ) -> None:
-        self._members = [_Member(Candidate(first.name, lambda: first), first)]
-        self._members += [_Member(candidate) for candidate in others]
+        self._members = [_Member(candidate) for candidate in (first, *others)]
+        self._at_once = 2 if side_by_side else 1
         self._prepared: tuple[Network, Bounds] | None = None
         self._notes = notes
+        self._opened(self._members[0])
 
     @property
     def engines(self) -> list[Engine]:
-        """The engines that are open; the one that has decided the most claims comes first."""
+        """The engines that are open; those that have decided the most claims come first."""
         ranked = sorted(self._members, key=lambda member: -member.decided.total())
-        return [member.engine for member in ranked if member.engine is not None]
+        return [engine for member in ranked for engine in member.engines.values()]
 
     @property
     def solvers(self) -> tuple[SolverStatistics, ...]:
@@ -103,64 +122,79 @@ class Portfolio:
         undecided: dict[_Member, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
-        while least:
-            member = max(least, key=lambda m: m.value(m.best(least[m])))
-            k, alone = member.best(least[member]), len(least) == 1
+        while least and not (undecided and claim.deadline.passed()):
+            ranked = sorted(least, key=lambda m: -m.value(m.best(least[m])))
+            k, alone = ranked[0].best(least[ranked[0]]), len(ranked) == 1
             until = claim.deadline if alone else claim.deadline.within(_slice_seconds(k))
-            decision = self._asked(member, k, replace(claim, deadline=until), alone=alone)
-            if decision is None:
-                del least[member]
-                continue
-            verdict, claim = decision.verdict, claim.after(decision)
-            effort += verdict.effort
-            points |= decision.points
-            if verdict.answer is not Answer.UNKNOWN or not claim.open_.size:
-                found = verdict if verdict.violated else Verdict(Answer.HOLDS)
-                return Decision(replace(found, effort=effort), claim.upper, points)
-            undecided[member] = verdict
-            if claim.deadline.passed():
-                break
-            if verdict.reason == TIME_LIMIT and until.passed():
-                least[member] = k + 1
-            else:
-                # it would end in the same way again
-                del least[member]
+            asked = ranked[: self._at_once if k else 1]
+            for member, outcome in self._asked(asked, k, replace(claim, deadline=until)):
+                if isinstance(outcome, SolverError):
+                    if alone:
+                        raise outcome
+                    del least[member]
+                    continue
+                verdict, claim = outcome.verdict, claim.after(outcome)
+                effort += verdict.effort
+                points |= outcome.points
+                if verdict.violated or not claim.open_.size:
+                    found = verdict if verdict.violated else Verdict(Answer.HOLDS)
+                    return Decision(replace(found, effort=effort), claim.upper, points)
+                undecided[member] = verdict
+                if verdict.reason == TIME_LIMIT and until.passed():
+                    least[member] = k + 1
+                else:
+                    # it would end in the same way again
+                    del least[member]
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
         verdict = [*late, *undecided.values()][0]
         return Decision(replace(verdict, effort=effort), claim.upper, points)
 
-    def _asked(self, member: _Member, k: int, claim: Claim, *, alone: bool) -> Decision | None:
-        """Return the decision of ``member`` in a slice ``k``; None where it fails, unless alone."""
-        try:
-            engine = self._opened(member)
-            started = time.monotonic()
-            decision = engine.decide(claim)
-        except SolverError as error:
-            if member.engine is not None:
-                member.engine.close()
-            if alone:
-                raise
-            member.failures += 1
-            lasting = isinstance(error, LicenceLimitError | SolverUnavailableError)
-            if lasting or member.failures == _MOST_FAILURES:
-                member.given_up = True
-                self._notes += (f"auto gave {member.candidate.name} up: {error}",)
-            return None
-        seconds = time.monotonic() - started
-        member.seconds += seconds
-        if decision.verdict.violated or not claim.after(decision).open_.size:
-            k = max(int(np.ceil(np.log2(max(seconds, 1e-9) / _FIRST_SLICE))), 0)
-            member.decided[k] += 1
-        member.tried[k] += 1
-        return decision
+    def _asked(
+        self, members: list[_Member], k: int, claim: Claim
+    ) -> list[tuple[_Member, Decision | SolverError]]:
+        """Return the decisions of ``members`` in a slice ``k``, or their errors.
 
-    def _opened(self, member: _Member) -> Engine:
-        if member.engine is None:
-            engine = member.candidate.open()
+        Of two, one that decides comes first, and the other is stopped and left out.
+        """
+
+        def decides(decision: Decision) -> bool:
+            return decision.verdict.violated or not claim.after(decision).open_.size
+
+        outcomes: list[tuple[_Member, Decision | SolverError | None]] = []
+        ready: dict[_Member, Engine] = {}
+        for member in members:
+            try:
+                ready[member] = self._opened(member, apart=len(members) > 1)
+            except SolverError as error:
+                outcomes.append((member, error))
+        started = time.monotonic()
+        found = side_by_side([*ready.values()], claim, decides)
+        seconds = time.monotonic() - started
+        for member, outcome in zip(ready, found, strict=True):
+            decided = isinstance(outcome, Decision) and decides(outcome)
+            member.record(seconds, k, decided=decided)
+            outcomes.insert(0 if decided else len(outcomes), (member, outcome))
+        for member, outcome in outcomes:
+            if isinstance(outcome, SolverError):
+                self._failed(member, outcome)
+        return [(member, outcome) for member, outcome in outcomes if outcome is not None]
+
+    def _failed(self, member: _Member, error: SolverError) -> None:
+        for engine in member.engines.values():
+            engine.close()
+        member.failures += 1
+        lasting = isinstance(error, LicenceLimitError | SolverUnavailableError)
+        if len(self._members) > 1 and (lasting or member.failures == _MOST_FAILURES):
+            member.given_up = True
+            self._notes += (f"auto gave {member.candidate.name} up: {error}",)
+
+    def _opened(self, member: _Member, *, apart: bool = False) -> Engine:
+        if apart not in member.engines:
+            engine = member.candidate.open(apart)
             if self._prepared is not None:
                 engine.prepare(*self._prepared)
-            member.engine = engine
-        return member.engine
+            member.engines[apart] = engine
+        return member.engines[apart]
 
 
 def _slice_seconds(k: int) -> float:

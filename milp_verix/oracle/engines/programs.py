@@ -26,7 +26,8 @@ class Programs:
     """Decides claims by the programs of :class:`~milp_verix.oracle.engines.margin_check`.
 
     ``lp_only`` asks for linear relaxations alone; ``keep_points`` climbs from each optimum to a
-    worse input and returns it. The session opens at once, and anew after a failure.
+    worse input and returns it. If ``apart``, the solver has a process of its own. The session opens
+    at once, and anew after a failure.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Programs:
         tolerances: Tolerances,
         lp_only: bool,
         keep_points: bool,
+        apart: bool = False,
     ) -> None:
         self._problem = problem
         self._formulation = formulation
@@ -50,7 +52,11 @@ class Programs:
         self._quadratic = True
         self._retightened: RetightenedEncoding | None = None
         self._solver = ReopeningSession(
-            solver, threads=threads, tolerances=tolerances, needed=formulation.needs
+            solver,
+            threads=threads,
+            tolerances=tolerances,
+            needed=formulation.needs,
+            apart=apart,
         )
         self.name, self.version = self._solver.name, self._solver.version
 
@@ -58,6 +64,10 @@ class Programs:
     def notes(self) -> tuple[str, ...]:
         """Notes of the sessions so far."""
         return self._solver.notes
+
+    def interrupt(self) -> None:
+        """Stop the work on a claim in another thread, if the solver has a process of its own."""
+        self._solver.interrupt()
 
     def close(self) -> None:
         """Close the session; the next claim opens another."""
@@ -106,7 +116,7 @@ class Programs:
             claim.free,
             claim.region,
             claim.bounds,
-            claim.deadline.at,
+            claim.deadline,
             native=self._quadratic and "quadratic" in session.capabilities,
             retightened=self._retightened,
             lp_only=self._lp_only,

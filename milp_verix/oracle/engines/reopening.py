@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from milp_verix.solvers import Session, Solver, open_session
+from milp_verix.solvers import RemoteSession, Session, Solver, open_session
 from milp_verix.tolerances import Tolerances
 
 
@@ -14,10 +14,16 @@ class ReopeningSession:
     """
 
     def __init__(
-        self, solver: str | Solver, *, threads: int, tolerances: Tolerances, needed: frozenset[str]
+        self,
+        solver: str | Solver,
+        *,
+        threads: int,
+        tolerances: Tolerances,
+        needed: frozenset[str],
+        apart: bool = False,
     ) -> None:
         self._open: Callable[[], Session] = lambda: open_session(
-            solver, threads=threads, tolerances=tolerances, needed=needed
+            solver, threads=threads, tolerances=tolerances, needed=needed, apart=apart
         )
         self._session: Session | None = self._open()
         self.name, self.version = self._session.name, self._session.version
@@ -34,6 +40,11 @@ class ReopeningSession:
     def notes(self) -> tuple[str, ...]:
         """Notes of all sessions so far."""
         return self._earlier_notes + (self._session.notes if self._session else ())
+
+    def interrupt(self) -> None:
+        """Stop a solve that goes on in another thread, if the session is in a process."""
+        if isinstance(self._session, RemoteSession):
+            self._session.interrupt()
 
     def close(self) -> None:
         """Close the session, if one is open."""

@@ -1,6 +1,5 @@
 """One encoding restricted to smaller balls is as exact and as tight as one made for each."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import explain
+from milp_verix.clock import deadline_in
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.programs import retightened_encoding_of
@@ -216,7 +216,7 @@ def answers(
             free,
             region,
             bounds,
-            time.monotonic() + 60,
+            deadline_in(60.0),
             retightened=shared,
         )
         said = {claim.decide(k, 1e-6).answer for k in range(margins.output_size)}

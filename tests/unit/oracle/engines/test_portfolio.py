@@ -57,6 +57,9 @@ class Made:
     def prepare(self, *_: Any) -> None:
         self.prepared += 1
 
+    def interrupt(self) -> None:
+        raise AssertionError("there is no other thread")
+
     def close(self) -> None:
         self.closed += 1
 
@@ -94,9 +97,13 @@ def claim(seconds: float = np.inf, margins: int = 2) -> Claim:
     )
 
 
+def candidate(engine: Made) -> Candidate:
+    return Candidate(engine.name, lambda _apart: engine)
+
+
 def portfolio(*engines: Made) -> Portfolio:
-    first, *others = engines
-    return Portfolio(first, [Candidate(one.name, lambda one=one: one) for one in others])  # type: ignore[misc]
+    first, *others = [candidate(engine) for engine in engines]
+    return Portfolio(first, others)
 
 
 def test_one_engine_has_all_the_time(clock: Clock) -> None:
@@ -198,11 +205,11 @@ def test_if_all_fail_the_last_error_is_raised(clock: Clock) -> None:
 
 
 def test_an_engine_that_does_not_open_is_given_up(clock: Clock) -> None:
-    def refuse() -> Any:
+    def refuse(_apart: bool) -> Any:
         raise SolverUnavailableError("no licence")
 
     slow = Made(clock, "slow", 5.0)
-    asked = Portfolio(slow, [Candidate("gone", refuse)])
+    asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
     assert asked.decide(claim(1e9)).verdict.holds
     assert asked.notes == ("auto gave gone up: no licence",)
 
