@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from milp_verix.errors import SolverError
-from milp_verix.solvers.parameters import Engine
+from milp_verix.solvers.parameters import SolverParameters
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
@@ -47,7 +47,7 @@ Solve = Callable[[float, float], Attempt]
 
 
 def minimise_by_cutoff(
-    program: Program, cost: FloatArray, targets: Targets, engine: Engine, solve: Solve
+    program: Program, cost: FloatArray, targets: Targets, parameters: SolverParameters, solve: Solve
 ) -> SolveResult:
     """Minimise ``cost·v`` over ``program`` by ``solve``, with a bound proven by cutoffs.
 
@@ -59,10 +59,10 @@ def minimise_by_cutoff(
     """
     if not program.columns:
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
-    floor = _floor(program, cost, engine)
-    lost = _lost(program, cost, engine)
+    floor = _floor(program, cost, parameters)
+    lost = _lost(program, cost, parameters)
     deadline = time.monotonic() + targets.seconds
-    cap, proves = _target(targets, engine, lost)
+    cap, proves = _target(targets, parameters, lost)
     best: FloatArray | None = None
     value = np.inf
     for _ in range(_MOST_ROUNDS):
@@ -79,17 +79,17 @@ def minimise_by_cutoff(
         if value < targets.violated_below:
             return SolveResult(SolveStatus.TARGET, point=best, detail=attempt.detail)
         gap = _WHOLE_GAP if targets.whole else _GAP * max(1.0, abs(value))
-        cap, proves = value - gap, value - gap - _slack(engine, value, lost)
+        cap, proves = value - gap, value - gap - _slack(parameters, value, lost)
         if cap < floor:
             return SolveResult(SolveStatus.OPTIMAL, floor, best, detail=attempt.detail)
     return SolveResult(SolveStatus.FAILED, point=best, detail="ever better points, and no end")
 
 
-def _floor(program: Program, cost: FloatArray, engine: Engine) -> float:
+def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
     """Return the bound that the columns' bounds prove; check the coefficients first."""
     largest = max(float(np.max(np.abs(n), initial=0.0)) for n in (program.matrix.data, cost))
-    if largest > engine.largest_coefficient:
-        raise SolverError(f"{engine.name} is not trusted with a coefficient of {largest:.3g}")
+    if largest > parameters.largest_coefficient:
+        raise SolverError(f"{parameters.name} is not trusted with a coefficient of {largest:.3g}")
     used = np.flatnonzero(cost)
     ends = np.stack([program.column_lower[used], program.column_upper[used]]) * cost[used]
     floor = float(np.sum(np.min(ends, axis=0)))
@@ -98,24 +98,24 @@ def _floor(program: Program, cost: FloatArray, engine: Engine) -> float:
     return floor - 1e-12 * float(np.sum(np.abs(ends)))
 
 
-def _lost(program: Program, cost: FloatArray, engine: Engine) -> float:
+def _lost(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
     """Return the most that entries of the cutoff can contribute which the solver may drop."""
-    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= engine.dropped))
+    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
     low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
     return float(np.abs(cost[tiny]) @ np.maximum(low, high))
 
 
-def _slack(engine: Engine, value: float, lost: float) -> float:
-    return engine.slack * max(1.0, abs(value)) + lost
+def _slack(parameters: SolverParameters, value: float, lost: float) -> float:
+    return parameters.slack * max(1.0, abs(value)) + lost
 
 
-def _target(targets: Targets, engine: Engine, lost: float) -> tuple[float, float]:
+def _target(targets: Targets, parameters: SolverParameters, lost: float) -> tuple[float, float]:
     """Return the first cutoff and the bound that it proves."""
     above = targets.holds_above
     if not np.isfinite(above):
         return np.inf, np.inf
     # a little more is asked for, so that what is proven is all that is needed
-    return above + _slack(engine, above, lost), above
+    return above + _slack(parameters, above, lost), above
 
 
 def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:

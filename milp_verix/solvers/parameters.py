@@ -15,7 +15,7 @@ Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class SolverParameters:
     """A solver's parameters, and the limits within which its answers are trusted.
 
     ``options`` maps threads and tolerances to its parameters. Its proofs are trusted up to big-Ms
@@ -118,10 +118,10 @@ def cbc_options(threads: int, tolerances: Tolerances) -> Options:
     }
 
 
-HIGHS = Engine("highs", "MIT", highs_options, dropped=HIGHS_DROPS)
-GUROBI = Engine("gurobi", "proprietary", gurobi_options, dropped=1e-13)
-SCIP = Engine("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
-CBC = Engine(
+HIGHS = SolverParameters("highs", "MIT", highs_options, dropped=HIGHS_DROPS)
+GUROBI = SolverParameters("gurobi", "proprietary", gurobi_options, dropped=1e-13)
+SCIP = SolverParameters("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
+CBC = SolverParameters(
     "cbc",
     "EPL-2.0",
     cbc_options,
@@ -131,7 +131,7 @@ CBC = Engine(
     # on the degenerate rows of the partition formulation it prunes optima
     capabilities=frozenset(),
 )
-UNKNOWN = Engine(
+UNKNOWN = SolverParameters(
     "unknown",
     "its own",
     lambda _threads, _tolerances: {},
@@ -143,12 +143,12 @@ UNKNOWN = Engine(
 )
 
 
-def engine_of(name: str) -> Engine:
+def parameters_of(name: str) -> SolverParameters:
     """Return the parameters of the solver that PuLP or Pyomo calls ``name``."""
     lowered = name.lower().replace("coin", "cbc")
-    for engine in (HIGHS, GUROBI, SCIP, CBC):
-        if engine.name in lowered and "fscip" not in lowered:
-            return engine
+    for parameters in (HIGHS, GUROBI, SCIP, CBC):
+        if parameters.name in lowered and "fscip" not in lowered:
+            return parameters
     return UNKNOWN
 
 

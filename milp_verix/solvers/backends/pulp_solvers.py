@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
-from milp_verix.solvers.parameters import Engine, engine_of, notes_on
+from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
@@ -36,12 +36,12 @@ class PulpSolver:
     @property
     def licence(self) -> str:
         """The licences of PuLP and of the solver."""
-        return f"PuLP MIT, {engine_of(self.native).licence}"
+        return f"PuLP MIT, {parameters_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
         """Capabilities of the solver that PuLP can express."""
-        return engine_of(self.native).capabilities
+        return parameters_of(self.native).capabilities
 
     def unavailable(self) -> str | None:
         """Return why PuLP or the solver behind it cannot be used, or None."""
@@ -76,14 +76,14 @@ class PulpSession:
         warnings.simplefilter("ignore")
         self._pulp: Any = pulp
         self._solver = solver
-        self._engine = engine_of(solver.native)
+        self._parameters = parameters_of(solver.native)
         self.name = solver.name
         self.version = str(pulp.__version__)
         self.capabilities = solver.capabilities
-        self.largest_big_m = self._engine.largest_big_m
+        self.largest_big_m = self._parameters.largest_big_m
         self.notes = notes_on(solver.name, solver.options)
         self._arguments = {
-            **_arguments(pulp, solver.native, self._engine, threads, tolerances),
+            **_arguments(pulp, solver.native, self._parameters, threads, tolerances),
             **solver.options,
         }
         self._program: Program | None = None
@@ -99,7 +99,7 @@ class PulpSession:
 
     def _build(self) -> None:
         assert self._program is not None
-        pulp, program = self._pulp, self._program.without_tiny(self._engine.dropped)
+        pulp, program = self._pulp, self._program.without_tiny(self._parameters.dropped)
         self._kept = program
         columns = zip(
             program.column_lower.tolist(),
@@ -141,7 +141,7 @@ class PulpSession:
             raise SolverError("load a program before minimising")
         used = np.flatnonzero(cost)
         attempt = partial(self._attempt, self._sum(cost[used], used))
-        return minimise_by_cutoff(self._kept, cost, targets, self._engine, attempt)
+        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, attempt)
 
     def _attempt(self, cost: Any, cap: float, seconds: float) -> Attempt:
         pulp = self._pulp
@@ -174,10 +174,10 @@ class PulpSession:
 
 
 def _arguments(
-    pulp: Any, native: str, engine: Engine, threads: int, tolerances: Tolerances
+    pulp: Any, native: str, parameters: SolverParameters, threads: int, tolerances: Tolerances
 ) -> dict[str, Any]:
     """Return the settings that PuLP's class for a solver takes."""
-    settings = engine.options(threads, tolerances)
+    settings = parameters.options(threads, tolerances)
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):
         listed = [f"{option} {value}" for option, value in settings.items() if option != "threads"]

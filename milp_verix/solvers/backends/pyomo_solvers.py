@@ -15,7 +15,7 @@ import numpy as np
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.backends.pyomo_model import program_block
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
-from milp_verix.solvers.parameters import engine_of, notes_on
+from milp_verix.solvers.parameters import notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
 from milp_verix.tolerances import Tolerances
@@ -40,13 +40,13 @@ class PyomoSolver:
     @property
     def licence(self) -> str:
         """The licences of Pyomo and of the solver."""
-        return f"Pyomo BSD-3-Clause, {engine_of(self.native).licence}"
+        return f"Pyomo BSD-3-Clause, {parameters_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
         """Capabilities of the solver that Pyomo passes on."""
         in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
-        return engine_of(self.native).capabilities | in_place
+        return parameters_of(self.native).capabilities | in_place
 
     def unavailable(self) -> str | None:
         """Return why Pyomo or the solver behind it cannot be used, or None."""
@@ -85,12 +85,12 @@ class PyomoSession:
         logging.getLogger("pyomo").setLevel(logging.CRITICAL)
         self._pyo: Any = pyo
         # options reach the solver after the model, too late for what it then dropped
-        engine = engine_of(solver.native)
-        self._engine = replace(engine, dropped=max(engine.dropped, 1e-9))
+        parameters = parameters_of(solver.native)
+        self._parameters = replace(parameters, dropped=max(parameters.dropped, 1e-9))
         self._native = solver.native
-        self._options = {**self._engine.options(threads, tolerances), **solver.options}
+        self._options = {**self._parameters.options(threads, tolerances), **solver.options}
         self.name, self.capabilities = solver.name, solver.capabilities
-        self.largest_big_m = self._engine.largest_big_m
+        self.largest_big_m = self._parameters.largest_big_m
         self.version = str(version)
         self.notes = notes_on(solver.name, solver.options)
         self._solver: Any = None
@@ -107,7 +107,7 @@ class PyomoSession:
 
     def _build(self) -> None:
         assert self._program is not None
-        pyo, program = self._pyo, self._program.without_tiny(self._engine.dropped)
+        pyo, program = self._pyo, self._program.without_tiny(self._parameters.dropped)
         self._kept = program
         model = self._model = pyo.ConcreteModel()
         block, self._variables = program_block(pyo, program)
@@ -140,7 +140,7 @@ class PyomoSession:
             raise SolverError("load a program before minimising")
         for j, value in enumerate(cost.tolist()):
             self._model.cost[j] = value
-        return minimise_by_cutoff(self._kept, cost, targets, self._engine, self._attempt)
+        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._attempt)
 
     def _attempt(self, cap: float, seconds: float) -> Attempt:
         model, solver = self._model, self._solver

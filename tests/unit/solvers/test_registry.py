@@ -23,7 +23,7 @@ from milp_verix.cli.app import app
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, engine_of
+from milp_verix.solvers.parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, parameters_of
 from milp_verix.solvers.registry import FAMILIES, SOLVERS
 from tests.support.installed_solvers import needs
 from tests.support.random_networks import cube, network_of, random_layers
@@ -97,8 +97,8 @@ def test_what_is_known_of_the_solvers_behind_names() -> None:
         CBC: ("PULP_CBC_CMD", "COIN_CMD", "cbc", "appsi_cbc"),
         UNKNOWN: ("GLPK_CMD", "cplex_direct", "FSCIP_CMD", "glpk"),
     }
-    for engine, names in of.items():
-        assert {engine_of(name) for name in names} == {engine}
+    for parameters, names in of.items():
+        assert {parameters_of(name) for name in names} == {parameters}
 
 
 NATIVE = [
