@@ -294,7 +294,7 @@ def _replaced(
         # a slope of σ is at most two
         reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
     else:
-        slope, intercept, floor = _relaxation(interval)
+        slope, intercept, floor = relu_lines(interval.lower, interval.upper)
         shift, before = _sides(c)[0] @ intercept, _by_sign(c, slope, floor)
         reach = intercept + interval.magnitude
     return shift, relative_error(reach.size) * (absolute(c) @ reach), [(node.source, before)]
@@ -318,9 +318,8 @@ def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
     return c * np.where(c > 0, above, below)
 
 
-def _relaxation(interval: Interval) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` on the interval, for each neuron."""
-    l, u = interval.lower, interval.upper
+def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` for ``z ∈ [l, u]``, elementwise."""
     unstable = (l < 0) & (u > 0)
     width = np.where(unstable, u - l, 1.0)
     slope = np.where(unstable, u / width, (l >= 0).astype(np.float64))

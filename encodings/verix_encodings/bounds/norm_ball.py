@@ -77,11 +77,7 @@ class NormBall:
         ways = np.atleast_2d(way.T)
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
         weight, room = np.abs(ways), np.where(ways > 0, up, down)
-        if self.norm == 1:
-            moves = filled_up(weight, room, self.radius)
-        else:
-            unit, share = _scaled(room, self.radius)
-            moves = unit * _filled_l2(weight, share)
+        moves = largest_move(weight, room, np.full(weight.shape[0], self.radius), self.norm)
         moved = self.centre + np.sign(ways) * moves
         return np.clip(moved, self.box.lower, self.box.upper).T.reshape(way.shape)
 
@@ -92,15 +88,35 @@ class NormBall:
         free = self.box.lower < self.box.upper
         weight = np.abs(rows[:, free])
         room = np.where(rows[:, free] > 0, up[free], down[free])
-        if self.norm == 1:
-            value = _l1(weight, room, self.radius)
-        else:
-            unit, share = _scaled(room, self.radius)
-            value = unit * _l2(weight, share)
-        return value * (1.0 + relative_error(weight.shape[1]))
+        return reach_in_box(weight, room, np.full(rows.shape[0], self.radius), self.norm)
 
 
-def _l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
+def reach_in_box(
+    weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int
+) -> FloatArray:
+    """Bound ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius`` from above; shape (N,).
+
+    ``weight`` and ``room`` have the shape (N, d), ``radius`` (N,); none is negative.
+    """
+    if norm == 1:
+        value = _l1(weight, room, radius)
+    else:
+        unit, share = _scaled(room, radius)
+        value = unit * _l2(weight, share)
+    return np.asarray(value * (1.0 + relative_error(weight.shape[1])))
+
+
+def largest_move(
+    weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int
+) -> FloatArray:
+    """Return the ``t`` at which :func:`reach_in_box` has its maximum, up to rounding; (N, d)."""
+    if norm == 1:
+        return filled_up(weight, room, radius[:, None])
+    unit, share = _scaled(room, radius)
+    return np.asarray(unit[:, None] * _filled_l2(weight, share))
+
+
+def _l1(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
     """Return the maximum for ``p = 1`` and ε = ``radius``, for each row of ``weight``, shape (N,).
 
     Coordinates with the largest weights are filled up; λ is the weight at which ε is used up.
@@ -108,24 +124,24 @@ def _l1(weight: FloatArray, room: FloatArray, radius: float) -> FloatArray:
     order = np.argsort(-weight, axis=1, kind="stable")
     sorted_weight = np.take_along_axis(weight, order, axis=1)
     filled = np.cumsum(np.take_along_axis(room, order, axis=1), axis=1)
-    last = np.sum(filled < radius, axis=1)
+    last = np.sum(filled < radius[:, None], axis=1)
     padded = np.concatenate([sorted_weight, np.zeros((weight.shape[0], 1))], axis=1)
     multiplier = np.take_along_axis(padded, last[:, None], axis=1)
     spared: FloatArray = np.sum(np.maximum(weight - multiplier, 0.0) * room, axis=1)
     return multiplier[:, 0] * radius + spared
 
 
-def _scaled(room: FloatArray, radius: float) -> tuple[float, FloatArray]:
-    """Return a unit of length, and ``room`` in it, for which the radius is 1.
+def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a unit of length for each row, (N,), and ``room`` in it, for which the radius is 1.
 
     Squares of ε may be too large or too small for float64, squares of fractions of ε are not. Room
     beyond the radius cannot be used, nor can a radius beyond all room.
     """
-    size = room.shape[-1]
-    unit = min(radius, math.sqrt(size) * float(np.max(room, initial=0.0)) * (1 + 1e-12))
-    if not unit:
-        return 0.0, np.zeros_like(room)
-    return unit, np.nextafter(np.minimum(room, unit) / unit, np.inf)
+    size = room.shape[1]
+    unit = np.minimum(radius, math.sqrt(size) * np.max(room, axis=1, initial=0.0) * (1 + 1e-12))
+    some = np.where(unit > 0, unit, 1.0)[:, None]
+    share = np.nextafter(np.minimum(room, unit[:, None]) / some, np.inf)
+    return unit, np.where(unit[:, None] > 0, share, 0.0)
 
 
 def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
@@ -153,11 +169,11 @@ def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
     return total
 
 
-def filled_up(weight: FloatArray, room: FloatArray, total: float) -> FloatArray:
+def filled_up(weight: FloatArray, room: FloatArray, total: float | FloatArray) -> FloatArray:
     """Distribute ``total`` over the entries of each row, the largest ``weight`` first.
 
     Returns ``t`` with the largest ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``Σ t_i ≤ total``; all
-    have the same shape, (d,) or (N, d).
+    have the same shape, (d,) or (N, d). Rows with totals of their own give these as (N, 1).
     """
     order = np.argsort(-weight, axis=-1, kind="stable")
     ordered = np.take_along_axis(room, order, axis=-1)

@@ -1,0 +1,330 @@
+"""Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
+
+The mathematics is that of :mod:`~verix_encodings.bounds.crown`. ``N`` boxes lie inside one *root*:
+a box, or a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of
+v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each
+other, and ``owner`` tells the box of each row. An affine node is then one matrix product for all
+rows, and only neurons that a box leaves undecided need rows.
+
+Rounding errors are bounded once for the root: with ``m_k ≥ |v_k|`` there, a row ``c`` at ``v_k``
+loses at most ``|c|·e_k`` on its way to the sources of ``v_k``,
+
+    v = Σ_j M_j v_j + b     e = γ (|b| + Σ_j |M_j| m_j) + the node's own deviation
+    v = max(z, 0)           e = γ · 3 m_z                   |β| ≤ m_z, slopes in [0, 1]
+    v = max_j z_j           e = γ · 2 max_j m_z,j
+    v = σ(z)                e = γ · (3 + 12 m_z)            |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
+
+each with ``γ`` of all terms summed there, and ``γ m_k`` for rows that meet at ``v_k``. Values and
+lines of a box lie inside those of the root, so ``e_k`` is valid for every box.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, relative_error
+from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.crown import readers_of, relu_lines
+from verix_encodings.bounds.interval import Bounds
+from verix_encodings.bounds.strips import best_lines, value_range
+from verix_encodings.network.network import Network
+from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
+
+# entries of the rows that go through the network together: these stay in the cache
+_ROWS_AT_ONCE = 2**17
+
+Range: TypeAlias = tuple[FloatArray, FloatArray]
+"""Bounds of one value over N boxes: (lower, upper), each of shape (N, size)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forms:
+    """Linear forms ``A x + b`` above margins: ``coefficients`` (R, d); ``upper`` bounds, (R,)."""
+
+    coefficients: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """Lines around an activation on each box: ``below z + floor ≤ σ(z) ≤ above z + ceiling``."""
+
+    above: FloatArray
+    ceiling: FloatArray
+    below: FloatArray
+    floor: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Winners:
+    """The relaxation of maxima: the entry ``best`` of each group, and whether it always wins."""
+
+    best: IntArray
+    decided: FloatArray
+    ceiling: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchCrown:
+    """Bounds of ``network`` on boxes inside a root, where ``root`` are valid bounds."""
+
+    network: Network
+    root: Bounds
+    _errors: tuple[FloatArray, ...] = field(init=False)
+    _readers: dict[int, list[Relu | Max | Smooth]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        errors = tuple(self._error(value) for value in range(len(self.network.nodes) + 1))
+        object.__setattr__(self, "_errors", errors)
+        object.__setattr__(self, "_readers", readers_of(self.network))
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The numbers of the values that activations read."""
+        return tuple(sorted(self._readers))
+
+    def bounds(
+        self, boxes: Boxes, known: dict[int, Range] | None = None, *, backward: bool = True
+    ) -> list[Range]:
+        """Bound every value but the last over each of ``boxes``.
+
+        ``known`` are bounds proven already for some values. Interval arithmetic alone, unless
+        ``backward`` tightens the neurons that it leaves undecided.
+        """
+        known = known or {}
+        found: list[Range] = [(boxes.lower, boxes.upper)]
+        lines: dict[int, _Lines | _Winners] = {}
+        for value in range(1, len(self.network.nodes)):
+            node = self.network.nodes[value - 1]
+            lower, upper = self._forward(value, found)
+            if value in known:
+                lower = np.maximum(lower, known[value][0])
+                upper = np.minimum(upper, known[value][1])
+            found.append((lower, upper))
+            beyond_input = boxes.ball is not None or any(s != 0 for s in node.sources)
+            if backward and value in self._readers and beyond_input:
+                self._tighten(boxes, found, lines, value)
+        return found
+
+    def margins(
+        self, boxes: Boxes, found: Sequence[Range], owner: IntArray, margin: IntArray
+    ) -> Forms:
+        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``."""
+        return self._upper(boxes, found, {}, len(self.network.nodes), owner, margin, None)
+
+    def _error(self, value: int) -> FloatArray:
+        reach = self.root[value].magnitude
+        meeting = relative_error(1) * reach
+        if value == 0:
+            return meeting
+        node, steps = self.network.nodes[value - 1], len(self.network.nodes)
+        gamma = relative_error(self.network.sizes[value] + steps)
+        if isinstance(node, Affine):
+            total = np.abs(node.bias)
+            for source, matrix in node.terms:
+                total = total + abs(matrix) @ self.root[source].magnitude
+            deviation = node.deviation(lambda source: self.root[source].magnitude)
+            return np.asarray(gamma * total + deviation + meeting)
+        z = self.root[node.source].magnitude
+        if isinstance(node, Max):
+            return np.asarray(gamma * 2.0 * node.reduce(z[node.indices]) + meeting)
+        lost = 3.0 + 12.0 * z if isinstance(node, Smooth) else 3.0 * z
+        return np.asarray(gamma * lost + meeting)
+
+    def _forward(self, value: int, found: Sequence[Range]) -> Range:
+        """Bound a value by interval arithmetic, rounded outward."""
+        node = self.network.nodes[value - 1]
+        if isinstance(node, Affine):
+            count = found[0][0].shape[0]
+            middle = np.tile(node.bias, (count, 1))
+            radius = np.tile(self._forward_error(node), (count, 1))
+            for source, matrix in node.terms:
+                lower, upper = found[source]
+                middle += _times_transposed(lower / 2 + upper / 2, matrix)
+                radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
+            return middle - radius, middle + radius
+        lower, upper = found[node.source]
+        if isinstance(node, Max):
+            entries = lower.T[node.indices], upper.T[node.indices]
+            return node.reduce(entries[0]).T, node.reduce(entries[1]).T
+        if isinstance(node, Smooth):
+            return value_range(node.function, lower, upper)
+        return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+
+    def _forward_error(self, node: Affine) -> FloatArray:
+        """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
+        total, terms = np.abs(node.bias), 2
+        for source, matrix in node.terms:
+            total = total + abs(matrix) @ self.root[source].magnitude
+            terms += matrix.shape[1]
+        deviation = node.deviation(lambda source: self.root[source].magnitude)
+        return np.asarray(2.0 * relative_error(terms) * total + deviation)
+
+    def _tighten(
+        self,
+        boxes: Boxes,
+        found: list[Range],
+        lines: dict[int, "_Lines | _Winners"],
+        value: int,
+    ) -> None:
+        lower, upper = found[value]
+        owner, neuron = np.nonzero(self._undecided(value, lower, upper))
+        if not owner.size:
+            return
+        sign = np.repeat([1.0, -1.0], owner.size)
+        owners, neurons = np.tile(owner, 2), np.tile(neuron, 2)
+        extremes = self._upper(boxes, found, lines, value, owners, neurons, sign).upper
+        lower, upper = lower.copy(), upper.copy()
+        # a NaN, from coefficients that overflowed, is no bound: the known one stays
+        upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
+        lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
+        found[value] = lower, upper
+
+    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
+        open_ = np.zeros(lower.shape, dtype=bool)
+        for reader in self._readers[value]:
+            if isinstance(reader, Max):
+                low, high = lower[:, reader.indices], upper[:, reader.indices]
+                greatest = node_max(reader, low)
+                candidate = high > greatest[:, reader.groups]
+                contested = node_max(reader, candidate.astype(np.float64)) > 0
+                some = (candidate | (low == greatest[:, reader.groups])) & contested[
+                    :, reader.groups
+                ]
+                at = np.nonzero(some)
+                open_[at[0], reader.indices[at[1]]] = True
+            elif isinstance(reader, Smooth):
+                open_ |= lower < upper
+            else:
+                open_ |= (lower < 0) & (upper > 0)
+        return open_
+
+    def _upper(
+        self,
+        boxes: Boxes,
+        found: Sequence[Range],
+        lines: dict[int, "_Lines | _Winners"],
+        value: int,
+        owner: IntArray,
+        neuron: IntArray,
+        sign: FloatArray | None,
+    ) -> Forms:
+        """Bound ``sign · v`` of each ``neuron`` of a value over its ``owner`` from above."""
+        coefficients = np.empty((owner.size, self.network.input_size))
+        upper = np.empty(owner.size)
+        at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)
+        for first in range(0, owner.size, at_once):
+            some = slice(first, first + at_once)
+            c = np.zeros((owner[some].size, self.network.sizes[value]))
+            c[np.arange(c.shape[0]), neuron[some]] = 1.0 if sign is None else sign[some]
+            coefficients[some], constant = self._replaced(found, lines, value, c, owner[some])
+            greatest = boxes.greatest(coefficients[some], owner[some])
+            total = constant + greatest
+            upper[some] = total + relative_error(1) * (np.abs(constant) + np.abs(greatest))
+        return Forms(coefficients, upper)
+
+    def _replaced(
+        self,
+        found: Sequence[Range],
+        lines: dict[int, "_Lines | _Winners"],
+        value: int,
+        c: FloatArray,
+        owner: IntArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
+        constant = np.zeros(owner.size)
+        pending = {value: c}
+        for current in range(value, 0, -1):
+            row = pending.pop(current, None)
+            if row is None:
+                continue
+            node = self.network.nodes[current - 1]
+            constant += np.abs(row) @ self._errors[current]
+            if isinstance(node, Affine):
+                constant += row @ node.bias
+                for source, matrix in node.terms:
+                    _add(pending, source, _times(row, matrix))
+                continue
+            if current not in lines:
+                lines[current] = _lines_of(node, *found[node.source])
+            relaxed = lines[current]
+            if isinstance(relaxed, _Winners):
+                assert isinstance(node, Max)
+                shift, product = _by_winner(row, relaxed, owner, self.network.sizes[node.source])
+            else:
+                shift, product = _by_lines(row, relaxed, owner)
+            constant += shift
+            _add(pending, node.source, product)
+        at_input = pending.get(0)
+        if at_input is None:
+            at_input = np.zeros((owner.size, self.network.input_size))
+        constant += np.abs(at_input) @ self._errors[0]
+        return at_input, constant
+
+
+def node_max(node: Max, entries: FloatArray) -> FloatArray:
+    """Return the greatest entry of each group; ``entries`` (N, indices) give (N, groups)."""
+    return node.reduce(np.ascontiguousarray(entries.T)).T
+
+
+def _lines_of(
+    node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray
+) -> _Lines | _Winners:
+    if isinstance(node, Relu):
+        above, ceiling, below = relu_lines(lower, upper)
+        return _Lines(above, ceiling, below)
+    if isinstance(node, Smooth):
+        below, floor, above, ceiling = best_lines(node.function, lower, upper)
+        return _Lines(above, ceiling, below, floor)
+    low, high = lower[:, node.indices], upper[:, node.indices]
+    greatest = node_max(node, low)
+    position = np.arange(node.indices.size)
+    attains = np.where(low == greatest[:, node.groups], -position, -node.indices.size)
+    first = -node_max(node, attains)
+    candidate = high > greatest[:, node.groups]
+    np.put_along_axis(candidate, first, values=False, axis=1)
+    decided = (~(node_max(node, candidate.astype(np.float64)) > 0)).astype(np.float64)
+    ceiling = np.where(decided == 1.0, 0.0, node_max(node, high))
+    return _Winners(node.indices[first], decided, ceiling)
+
+
+def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArray, FloatArray]:
+    positive = np.maximum(row, 0.0)
+    shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
+    # from here on the negative part
+    row = row - positive
+    if lines.floor is not None:
+        shift += np.einsum("rn,rn->r", row, lines.floor[owner])
+    positive *= lines.above[owner]
+    row *= lines.below[owner]
+    return shift, positive + row
+
+
+def _by_winner(
+    row: FloatArray, winners: _Winners, owner: IntArray, size: int
+) -> tuple[FloatArray, FloatArray]:
+    positive = np.maximum(row, 0.0)
+    shift = np.einsum("rn,rn->r", positive, winners.ceiling[owner])
+    weight = row - positive + positive * winners.decided[owner]
+    # groups may share an entry
+    place = np.arange(row.shape[0])[:, None] * size + winners.best[owner]
+    total = np.bincount(place.ravel(), weight.ravel(), minlength=row.shape[0] * size)
+    return shift, total.reshape(row.shape[0], size)
+
+
+def _add(pending: dict[int, FloatArray], source: int, product: FloatArray) -> None:
+    known = pending.get(source)
+    pending[source] = product if known is None else known + product
+
+
+def _times(rows: FloatArray, matrix: Matrix) -> FloatArray:
+    """Return ``rows @ M`` as an ndarray."""
+    return rows @ matrix if isinstance(matrix, np.ndarray) else np.asarray((matrix.T @ rows.T).T)
+
+
+def _times_transposed(rows: FloatArray, matrix: Matrix) -> FloatArray:
+    """Return ``rows @ Mᵀ`` as an ndarray."""
+    return rows @ matrix.T if isinstance(matrix, np.ndarray) else np.asarray((matrix @ rows.T).T)

@@ -1,0 +1,99 @@
+"""Many boxes of inputs inside one root, and the largest value of a linear form over each.
+
+Over a box, ``max c·x = c·m + |c|·r`` with the middle ``m`` and the half widths ``r``. If the root
+is a norm ball ``‖x − x₀‖_p ≤ ε``, the set is its intersection with the box ``[l, u]``. Let ``a`` be
+the point of the box next to ``x₀``, coordinate by coordinate, and ``d = a − x₀``. A move ``t`` from
+``a`` inside the box leads away from ``x₀`` wherever ``d ≠ 0``, so ``d_i t_i ≥ 0`` and
+
+    p = 1:  ‖d + t‖₁ = ‖d‖₁ + ‖t‖₁         p = 2:  ‖d + t‖₂² ≥ ‖d‖₂² + ‖t‖₂²
+
+The intersection thus lies in the box and in the ball around ``a`` with the radius ``ε − ‖d‖₁`` or
+``√(ε² − ‖d‖₂²)``. It is empty if this is proven negative. Over the ball around ``a``, which lies
+in the box, the largest ``c·x`` is that of :mod:`~verix_encodings.bounds.norm_ball`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.norm_ball import NormBall, largest_move, reach_in_box
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """Boxes ``lower ≤ x ≤ upper``, both of shape (N, d), or their intersections with ``ball``."""
+
+    lower: FloatArray
+    upper: FloatArray
+    ball: NormBall | None = None
+
+    def __len__(self) -> int:
+        return self.lower.shape[0]
+
+    def __getitem__(self, chosen: "IntArray | BoolArray | slice") -> "Boxes":
+        return Boxes(self.lower[chosen], self.upper[chosen], self.ball)
+
+    @property
+    def middle(self) -> FloatArray:
+        """The middle of each box, shape (N, d), up to rounding."""
+        return self.lower / 2 + self.upper / 2
+
+    def greatest(self, coefficients: FloatArray, owner: IntArray) -> FloatArray:
+        """Bound ``c·x`` from above for each row ``c``, (R, d), over its box ``owner[r]``; (R,)."""
+        lower, upper = self.lower[owner], self.upper[owner]
+        weight = np.abs(coefficients)
+        error = relative_error(lower.shape[1])
+        if self.ball is None:
+            middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+            total = np.einsum("rd,rd->r", coefficients, middle)
+            total += np.einsum("rd,rd->r", weight, half)
+            return total + error * np.einsum("rd,rd->r", weight, np.abs(middle) + half)
+        near, radius = self._around(lower, upper)
+        room = np.where(coefficients > 0, upper - near, near - lower)
+        reach = reach_in_box(weight, room, np.maximum(radius, 0.0), self.ball.norm)
+        total = np.einsum("rd,rd->r", coefficients, near) + reach
+        return total + error * (np.einsum("rd,rd->r", weight, np.abs(near)) + np.abs(reach))
+
+    def farthest(self, ways: FloatArray) -> FloatArray:
+        """Return a point of each set where ``way·x`` is largest, or close to it; both (N, d)."""
+        if self.ball is None:
+            return np.where(ways > 0, self.upper, self.lower)
+        near, radius = self._around(self.lower, self.upper)
+        room = np.where(ways > 0, self.upper - near, near - self.lower)
+        moves = largest_move(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
+        return np.clip(near + np.sign(ways) * moves, self.lower, self.upper)
+
+    def inside(self) -> "tuple[Boxes, BoolArray]":
+        """Cut the boxes at the ball; return those that may meet it, and which these are, (N,)."""
+        if self.ball is None:
+            return self, np.ones(len(self), dtype=bool)
+        near, radius = self._around(self.lower, self.upper)
+        left = radius >= 0
+        # rounded outward: the radius is, and one step covers each difference
+        low = np.nextafter(near - radius[:, None], -np.inf)
+        high = np.nextafter(near + radius[:, None], np.inf)
+        cut = Boxes(np.maximum(self.lower, low), np.minimum(self.upper, high), self.ball)
+        return cut[left], left
+
+    def _around(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``a``, (R, d), and the radius around it, (R,), rounded up."""
+        assert self.ball is not None
+        near = np.clip(self.ball.centre, lower, upper)
+        moved, epsilon = np.abs(near - self.ball.centre), self.ball.radius
+        shrink = 1.0 - relative_error(moved.shape[1])
+        if self.ball.norm == 1:
+            return near, (epsilon - shrink * moved.sum(axis=1)) * (1 + 1e-15) + 1e-16 * epsilon
+        # in units of the radius: squares of a tiny one may vanish
+        unit = epsilon or 1.0
+        left = (epsilon / unit) ** 2 - shrink * np.sum((moved / unit) ** 2, axis=1)
+        left += relative_error(2)
+        return near, np.where(left >= 0, unit * np.sqrt(np.maximum(left, 0.0)) * (1 + 1e-15), -1.0)
+
+
+def root_boxes(region: Interval | NormBall) -> Boxes:
+    """Return the ``region`` as one box, with its ball if it has one."""
+    box = region.box
+    ball = region if isinstance(region, NormBall) else None
+    return Boxes(box.lower[None], box.upper[None], ball)
