@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.crown import readers_of, relu_lines
 from verix_encodings.bounds.interval import Bounds
@@ -182,20 +182,17 @@ class BatchCrown:
         lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
         found[value] = lower, upper
 
-    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> BoolArray:
         """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
         open_ = np.zeros(lower.shape, dtype=bool)
         for reader in self._readers[value]:
             if isinstance(reader, Max):
-                low, high = lower[:, reader.indices], upper[:, reader.indices]
-                greatest = node_max(reader, low)
-                candidate = high > greatest[:, reader.groups]
-                contested = node_max(reader, candidate.astype(np.float64)) > 0
-                some = (candidate | (low == greatest[:, reader.groups])) & contested[
-                    :, reader.groups
-                ]
-                at = np.nonzero(some)
-                open_[at[0], reader.indices[at[1]]] = True
+                best, candidate = contest(reader, lower, upper)
+                contested = by_group(reader, candidate)
+                box, position = np.nonzero(candidate)
+                open_[box, reader.indices[position]] = True
+                box, group = np.nonzero(contested)
+                open_[box, reader.indices[best[box, group]]] = True
             elif isinstance(reader, Smooth):
                 open_ |= lower < upper
             else:
@@ -265,30 +262,44 @@ class BatchCrown:
         return at_input, constant
 
 
-def node_max(node: Max, entries: FloatArray) -> FloatArray:
+def by_group(node: Max, marked: BoolArray) -> BoolArray:
+    """Return whether any entry of each group is ``marked``; (N, indices) give (N, groups)."""
+    return _greatest(node, marked.astype(np.float64)) > 0
+
+
+def contest(node: Max, lower: FloatArray, upper: FloatArray) -> tuple[IntArray, BoolArray]:
+    """Return the winner of each group by its lower bound, and who else can win.
+
+    Winners are positions in ``node.indices``, shape (N, groups), the first of several; the others
+    are marked in (N, indices). See :mod:`~verix_encodings.bounds.dominance`.
+    """
+    low = lower[:, node.indices]
+    greatest = _greatest(node, low)[:, node.groups]
+    position = np.arange(node.indices.size)
+    # the first is the greatest of the negative positions
+    first = -_greatest(node, np.where(low == greatest, -position, -position.size))
+    best = first.astype(np.intp)
+    candidate = upper[:, node.indices] > greatest
+    np.put_along_axis(candidate, best, values=False, axis=1)
+    return best, candidate
+
+
+def _greatest(node: Max, entries: FloatArray) -> FloatArray:
     """Return the greatest entry of each group; ``entries`` (N, indices) give (N, groups)."""
     return node.reduce(np.ascontiguousarray(entries.T)).T
 
 
-def _lines_of(
-    node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray
-) -> _Lines | _Winners:
+def _lines_of(node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines | _Winners:
     if isinstance(node, Relu):
         above, ceiling, below = relu_lines(lower, upper)
         return _Lines(above, ceiling, below)
     if isinstance(node, Smooth):
         below, floor, above, ceiling = best_lines(node.function, lower, upper)
         return _Lines(above, ceiling, below, floor)
-    low, high = lower[:, node.indices], upper[:, node.indices]
-    greatest = node_max(node, low)
-    position = np.arange(node.indices.size)
-    attains = np.where(low == greatest[:, node.groups], -position, -node.indices.size)
-    first = -node_max(node, attains)
-    candidate = high > greatest[:, node.groups]
-    np.put_along_axis(candidate, first, values=False, axis=1)
-    decided = (~(node_max(node, candidate.astype(np.float64)) > 0)).astype(np.float64)
-    ceiling = np.where(decided == 1.0, 0.0, node_max(node, high))
-    return _Winners(node.indices[first], decided, ceiling)
+    best, candidate = contest(node, lower, upper)
+    decided = ~by_group(node, candidate)
+    ceiling = np.where(decided, 0.0, _greatest(node, upper[:, node.indices]))
+    return _Winners(node.indices[best], decided.astype(np.float64), ceiling)
 
 
 def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArray, FloatArray]:
