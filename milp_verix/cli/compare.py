@@ -35,7 +35,7 @@ from milp_verix.records.comparison import Pair
 from milp_verix.reporting.comparison_table import remarks
 from milp_verix.reporting.figures.writing import plot_format
 from milp_verix.results.public import Comparison
-from milp_verix.solvers import SOLVERS
+from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
@@ -54,7 +54,9 @@ def compare(
     subject: Subject,
     solvers: Annotated[
         str | None,
-        typer.Option(metavar=",".join(SOLVERS), help="With commas between. [all installed]"),
+        typer.Option(
+            metavar=",".join([*SOLVERS, *CHECKERS]), help="With commas between. [all installed]"
+        ),
     ] = None,
     formulations: Annotated[
         str,

@@ -9,7 +9,7 @@ import typer
 
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
-from milp_verix.solvers import SOLVERS
+from milp_verix.solvers import CHECKERS, SOLVERS
 from verix_encodings import FORMULATIONS
 
 _RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
@@ -125,7 +125,7 @@ OutputName: TypeAlias = Annotated[
 SolverName: TypeAlias = Annotated[
     str,
     typer.Option(
-        metavar="|".join(["auto", *SOLVERS]),
+        metavar="|".join(["auto", *SOLVERS, *CHECKERS]),
         help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
     ),
 ]

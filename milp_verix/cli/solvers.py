@@ -18,7 +18,7 @@ from milp_verix.atomic_write import write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
 from milp_verix.comparison.self_test import SolverReport, report_on
-from milp_verix.solvers import SOLVERS
+from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 
 _SHORT = {name: name for name in PROGRAM_NEEDS}
@@ -41,7 +41,7 @@ def solvers(
     with refusals():
         if json_path is not None:
             check_folder(json_path)
-        reports = [report_on(name) for name in names or SOLVERS]
+        reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS]]
         if json_path is not None:
             write_atomically(json_path, _json(reports))
     Console(highlight=False).print(_table(reports))

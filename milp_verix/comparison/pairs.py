@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from milp_verix.arguments import resolve_formulation
 from milp_verix.errors import InputError, SolverUnavailableError
 from milp_verix.records.comparison import Pair, Skipped
-from milp_verix.solvers import SOLVERS, open_session, resolve_solver
+from milp_verix.solvers import CHECKERS, SOLVERS, open_session, resolve_solver
 from verix_encodings import Formulation
 
 
@@ -17,7 +17,8 @@ def fitting_pairs(
     Raises ``InputError`` for a name that is not known or stands twice, and for an empty list.
     """
     if solvers is None:
-        solvers = [name for name, solver in SOLVERS.items() if solver.unavailable() is None]
+        known = {**SOLVERS, **CHECKERS}
+        solvers = [name for name, solver in known.items() if solver.unavailable() is None]
     _check_names("solvers", solvers)
     _check_names("formulations", formulations)
     if "auto" in solvers:

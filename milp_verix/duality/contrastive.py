@@ -54,10 +54,10 @@ def contrastive(
     that no change of any features does it, which is a proof as well.
 
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
-    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"`` or
-    ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one positive number for each
-    feature, ask for the cheapest set instead of the smallest. ``progress`` is called after each
-    program, ``snapshots`` as by :func:`milp_verix.explain`.
+    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
+    ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one positive number
+    for each feature, ask for the cheapest set instead of the smallest. ``progress`` is called after
+    each program, ``snapshots`` as by :func:`milp_verix.explain`.
     """
     request = make_request(
         network,

@@ -83,7 +83,7 @@ def minimum(
         must_not: features that it must not contain; ``InputError`` if these alone can change the
             prediction.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``.
+            ``"split"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
             slower on networks with more than a dozen features.

@@ -38,9 +38,9 @@ class Request:
     def open_session(self, checker: str) -> Session:
         """Open a session for programs that are no checks, of the solver that answers the checks.
 
-        HiGHS takes the place of ``phase``, which solves checks alone.
+        HiGHS takes the place of ``phase`` and ``split``, which solve checks alone.
         """
-        name = "highs" if checker == "phase" else checker
+        name = "highs" if checker in ("phase", "split") else checker
         return open_session(name, threads=self.threads, tolerances=self.tolerances)
 
 

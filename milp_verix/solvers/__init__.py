@@ -8,7 +8,7 @@ from functools import partial
 
 from milp_verix.solvers.auto import AUTO_ORDER, available, first_of_auto, lacking, why_auto
 from milp_verix.solvers.licence_fallback import LicenceFallback
-from milp_verix.solvers.registry import SOLVERS, solver_named
+from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
 from milp_verix.tolerances import Tolerances
@@ -68,6 +68,7 @@ def open_session(
 
 __all__ = [
     "AUTO_ORDER",
+    "CHECKERS",
     "SOLVERS",
     "RemoteSession",
     "Session",

@@ -8,7 +8,7 @@ from typing import cast
 from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
-from milp_verix.solvers.backends import cbc, gurobi, highs, scip
+from milp_verix.solvers.backends import cbc, gurobi, highs, scip, split
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
 from milp_verix.solvers.phase import branch_and_bound as phase
@@ -18,7 +18,10 @@ SOLVERS: dict[str, Solver] = {
     solver.name: cast("Solver", solver)
     for solver in (highs, phase, cbc, gurobi, scip, PulpSolver(), PyomoSolver())
 }
-"""The solvers that have a name of their own."""
+"""The solvers of programs that have a name of their own."""
+
+CHECKERS: dict[str, Solver] = {split.name: cast("Solver", split)}
+"""Names of engines that decide checks without programs; another solver solves programs for them."""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
     "pulp": PulpSolver,
@@ -29,12 +32,12 @@ FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
 
 def solver_named(name: str) -> Solver:
     """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
-    if name in SOLVERS:
-        return SOLVERS[name]
+    if name in SOLVERS or name in CHECKERS:
+        return {**SOLVERS, **CHECKERS}[name]
     path, _, query = name.partition("?")
     base, _, native = path.partition(":")
     if base not in FAMILIES:
-        known = ", ".join(["auto", *SOLVERS, *(f"{family}:NAME" for family in FAMILIES)])
+        known = ", ".join(["auto", *SOLVERS, *CHECKERS, *(f"{family}:NAME" for family in FAMILIES)])
         raise InputError(f"unknown solver {name!r}; choose one of {known}")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))

@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import OnnxNetwork, Verdict, check, explain
 from milp_verix.problem.problem import make_problem
-from milp_verix.solvers import SOLVERS, Targets, open_session
+from milp_verix.solvers import CHECKERS, SOLVERS, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball, assert_sound, run
@@ -21,7 +21,8 @@ SEEDS = range(200)
 
 def solvers_of(seed: int) -> list[str]:
     """Return the solvers installed; those that take longer than these problems rarely."""
-    return [n for n in SOLVERS if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
+    names = [*SOLVERS, *CHECKERS]
+    return [n for n in names if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
 
 
 @pytest.mark.slow

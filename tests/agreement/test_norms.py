@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Answer, OnnxNetwork, Verdict, check, explain
-from milp_verix.solvers import SOLVERS
+from milp_verix.solvers import CHECKERS, SOLVERS, solver_named
 from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius, worst_margin
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
@@ -72,9 +72,9 @@ def test_verdicts_come_out_both_ways_and_not_by_bounds_alone(norm: str, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [*SOLVERS, *CHECKERS])
 def test_solvers_agree(solver: str, norm: str, tmp_path: Path) -> None:
-    if reason := SOLVERS[solver].unavailable():
+    if reason := solver_named(solver).unavailable():
         pytest.skip(reason)
     for seed in SEEDS[: 4 if solver in SLOW else 12]:
         problem = case(seed)

@@ -14,11 +14,11 @@ loses at most ``|c|·e_k`` on its way to the sources of ``v_k``,
     v = max_j z_j           e = γ · 2 max_j m_z,j
     v = σ(z)                e = γ · (3 + 12 m_z)            |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
-each with ``γ`` of all terms summed there, and ``γ m_k`` for rows that meet at ``v_k``. Values and
-lines of a box lie inside those of the root, so ``e_k`` is valid for every box.
+each with ``γ`` of all terms summed there. Rows that meet at ``v_k`` lose ``γ |c|·m_k`` more. Bounds
+over a box are cut at those of the root, so these errors are valid for every box.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,7 +27,7 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.crown import readers_of, relu_lines
-from verix_encodings.bounds.interval import Bounds
+from verix_encodings.bounds.interval import Bounds, Late, never
 from verix_encodings.bounds.strips import best_lines, value_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
@@ -67,16 +67,32 @@ class _Winners:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Boxes, bounds of their values so far, and relaxations of activations made from these."""
+
+    boxes: Boxes
+    found: Sequence[Range]
+    relaxed: dict[int, _Lines | _Winners] = field(default_factory=dict)
+
+    def relaxation(self, value: int, node: Relu | Max | Smooth) -> _Lines | _Winners:
+        """Return the relaxation of ``node``, which computes ``value``."""
+        if value not in self.relaxed:
+            self.relaxed[value] = _relaxed(node, *self.found[node.source])
+        return self.relaxed[value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BatchCrown:
     """Bounds of ``network`` on boxes inside a root, where ``root`` are valid bounds."""
 
     network: Network
     root: Bounds
-    _errors: tuple[FloatArray, ...] = field(init=False)
+    _errors: dict[int, FloatArray] = field(init=False)
     _readers: dict[int, list[Relu | Max | Smooth]] = field(init=False)
 
     def __post_init__(self) -> None:
-        errors = tuple(self._error(value) for value in range(len(self.network.nodes) + 1))
+        values = range(1, len(self.network.nodes) + 1)
+        errors = {value: self._error(value) for value in values}
         object.__setattr__(self, "_errors", errors)
         object.__setattr__(self, "_readers", readers_of(self.network))
 
@@ -86,52 +102,51 @@ class BatchCrown:
         return tuple(sorted(self._readers))
 
     def bounds(
-        self, boxes: Boxes, known: dict[int, Range] | None = None, *, backward: bool = True
+        self, boxes: Boxes, known: Mapping[int, Range], late: Late | None = never
     ) -> list[Range]:
         """Bound every value but the last over each of ``boxes``.
 
-        ``known`` are bounds proven already for some values. Interval arithmetic alone, unless
-        ``backward`` tightens the neurons that it leaves undecided.
+        ``known`` are bounds proven already for some values. Neurons that interval arithmetic
+        leaves undecided get backward bounds until ``late()``; none do if it is None.
         """
-        known = known or {}
         found: list[Range] = [(boxes.lower, boxes.upper)]
-        lines: dict[int, _Lines | _Winners] = {}
+        batch = _Batch(boxes, found)
         for value in range(1, len(self.network.nodes)):
             node = self.network.nodes[value - 1]
             lower, upper = self._forward(value, found)
+            lower = np.maximum(lower, self.root[value].lower)
+            upper = np.minimum(upper, self.root[value].upper)
             if value in known:
                 lower = np.maximum(lower, known[value][0])
                 upper = np.minimum(upper, known[value][1])
             found.append((lower, upper))
             beyond_input = boxes.ball is not None or any(s != 0 for s in node.sources)
-            if backward and value in self._readers and beyond_input:
-                self._tighten(boxes, found, lines, value)
+            if value in self._readers and beyond_input and late is not None and not late():
+                found[value] = self._tightened(batch, value)
         return found
 
     def margins(
         self, boxes: Boxes, found: Sequence[Range], owner: IntArray, margin: IntArray
     ) -> Forms:
         """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``."""
-        return self._upper(boxes, found, {}, len(self.network.nodes), owner, margin, None)
+        ones = np.ones(owner.size)
+        return self._upper(_Batch(boxes, found), len(self.network.nodes), (owner, margin, ones))
 
     def _error(self, value: int) -> FloatArray:
-        reach = self.root[value].magnitude
-        meeting = relative_error(1) * reach
-        if value == 0:
-            return meeting
-        node, steps = self.network.nodes[value - 1], len(self.network.nodes)
-        gamma = relative_error(self.network.sizes[value] + steps)
+        node, count = self.network.nodes[value - 1], len(self.network.nodes)
+        gamma = relative_error(self.network.sizes[value] + count)
         if isinstance(node, Affine):
             total = np.abs(node.bias)
             for source, matrix in node.terms:
                 total = total + abs(matrix) @ self.root[source].magnitude
-            deviation = node.deviation(lambda source: self.root[source].magnitude)
-            return np.asarray(gamma * total + deviation + meeting)
-        z = self.root[node.source].magnitude
+            return np.asarray(gamma * total + node.deviation(self._magnitude))
+        z = self._magnitude(node.source)
         if isinstance(node, Max):
-            return np.asarray(gamma * 2.0 * node.reduce(z[node.indices]) + meeting)
-        lost = 3.0 + 12.0 * z if isinstance(node, Smooth) else 3.0 * z
-        return np.asarray(gamma * lost + meeting)
+            return np.asarray(gamma * 2.0 * node.reduce(z[node.indices]))
+        return np.asarray(gamma * (3.0 + 12.0 * z if isinstance(node, Smooth) else 3.0 * z))
+
+    def _magnitude(self, value: int) -> FloatArray:
+        return self.root[value].magnitude
 
     def _forward(self, value: int, found: Sequence[Range]) -> Range:
         """Bound a value by interval arithmetic, rounded outward."""
@@ -159,28 +174,21 @@ class BatchCrown:
         for source, matrix in node.terms:
             total = total + abs(matrix) @ self.root[source].magnitude
             terms += matrix.shape[1]
-        deviation = node.deviation(lambda source: self.root[source].magnitude)
-        return np.asarray(2.0 * relative_error(terms) * total + deviation)
+        return np.asarray(2.0 * relative_error(terms) * total + node.deviation(self._magnitude))
 
-    def _tighten(
-        self,
-        boxes: Boxes,
-        found: list[Range],
-        lines: dict[int, "_Lines | _Winners"],
-        value: int,
-    ) -> None:
-        lower, upper = found[value]
+    def _tightened(self, batch: _Batch, value: int) -> Range:
+        lower, upper = batch.found[value]
         owner, neuron = np.nonzero(self._undecided(value, lower, upper))
         if not owner.size:
-            return
+            return lower, upper
         sign = np.repeat([1.0, -1.0], owner.size)
-        owners, neurons = np.tile(owner, 2), np.tile(neuron, 2)
-        extremes = self._upper(boxes, found, lines, value, owners, neurons, sign).upper
+        rows = np.tile(owner, 2), np.tile(neuron, 2), sign
+        extremes = self._upper(batch, value, rows).upper
         lower, upper = lower.copy(), upper.copy()
         # a NaN, from coefficients that overflowed, is no bound: the known one stays
         upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
         lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
-        found[value] = lower, upper
+        return lower, upper
 
     def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> BoolArray:
         """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
@@ -200,40 +208,36 @@ class BatchCrown:
         return open_
 
     def _upper(
-        self,
-        boxes: Boxes,
-        found: Sequence[Range],
-        lines: dict[int, "_Lines | _Winners"],
-        value: int,
-        owner: IntArray,
-        neuron: IntArray,
-        sign: FloatArray | None,
+        self, batch: _Batch, value: int, rows: tuple[IntArray, IntArray, FloatArray]
     ) -> Forms:
-        """Bound ``sign · v`` of each ``neuron`` of a value over its ``owner`` from above."""
+        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign."""
+        owner, neuron, sign = rows
         coefficients = np.empty((owner.size, self.network.input_size))
         upper = np.empty(owner.size)
         at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)
         for first in range(0, owner.size, at_once):
             some = slice(first, first + at_once)
             c = np.zeros((owner[some].size, self.network.sizes[value]))
-            c[np.arange(c.shape[0]), neuron[some]] = 1.0 if sign is None else sign[some]
-            coefficients[some], constant = self._replaced(found, lines, value, c, owner[some])
-            greatest = boxes.greatest(coefficients[some], owner[some])
+            c[np.arange(c.shape[0]), neuron[some]] = sign[some]
+            coefficients[some], constant = self._replaced(batch, value, c, owner[some])
+            greatest = batch.boxes.greatest(coefficients[some], owner[some])
             total = constant + greatest
             upper[some] = total + relative_error(1) * (np.abs(constant) + np.abs(greatest))
         return Forms(coefficients, upper)
 
     def _replaced(
-        self,
-        found: Sequence[Range],
-        lines: dict[int, "_Lines | _Winners"],
-        value: int,
-        c: FloatArray,
-        owner: IntArray,
+        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
         constant = np.zeros(owner.size)
         pending = {value: c}
+
+        def add(source: int, product: FloatArray) -> None:
+            if source in pending:
+                product = pending[source] + product
+                constant[:] += np.abs(product) @ (relative_error(1) * self._magnitude(source))
+            pending[source] = product
+
         for current in range(value, 0, -1):
             row = pending.pop(current, None)
             if row is None:
@@ -243,23 +247,19 @@ class BatchCrown:
             if isinstance(node, Affine):
                 constant += row @ node.bias
                 for source, matrix in node.terms:
-                    _add(pending, source, _times(row, matrix))
+                    add(source, _times(row, matrix))
                 continue
-            if current not in lines:
-                lines[current] = _lines_of(node, *found[node.source])
-            relaxed = lines[current]
+            relaxed = batch.relaxation(current, node)
             if isinstance(relaxed, _Winners):
                 assert isinstance(node, Max)
                 shift, product = _by_winner(row, relaxed, owner, self.network.sizes[node.source])
             else:
                 shift, product = _by_lines(row, relaxed, owner)
             constant += shift
-            _add(pending, node.source, product)
-        at_input = pending.get(0)
-        if at_input is None:
-            at_input = np.zeros((owner.size, self.network.input_size))
-        constant += np.abs(at_input) @ self._errors[0]
-        return at_input, constant
+            add(node.source, product)
+        if 0 not in pending:
+            pending[0] = np.zeros((owner.size, self.network.input_size))
+        return pending[0], constant
 
 
 def by_group(node: Max, marked: BoolArray) -> BoolArray:
@@ -289,7 +289,7 @@ def _greatest(node: Max, entries: FloatArray) -> FloatArray:
     return node.reduce(np.ascontiguousarray(entries.T)).T
 
 
-def _lines_of(node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines | _Winners:
+def _relaxed(node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines | _Winners:
     if isinstance(node, Relu):
         above, ceiling, below = relu_lines(lower, upper)
         return _Lines(above, ceiling, below)
@@ -323,12 +323,7 @@ def _by_winner(
     # groups may share an entry
     place = np.arange(row.shape[0])[:, None] * size + winners.best[owner]
     total = np.bincount(place.ravel(), weight.ravel(), minlength=row.shape[0] * size)
-    return shift, total.reshape(row.shape[0], size)
-
-
-def _add(pending: dict[int, FloatArray], source: int, product: FloatArray) -> None:
-    known = pending.get(source)
-    pending[source] = product if known is None else known + product
+    return shift, np.asarray(total.reshape(row.shape[0], size))
 
 
 def _times(rows: FloatArray, matrix: Matrix) -> FloatArray:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, IntArray, Matrix
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.batch_crown import Range, by_group, contest
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network

@@ -30,7 +30,7 @@ class Boxes:
     ball: NormBall | None = None
 
     def __len__(self) -> int:
-        return self.lower.shape[0]
+        return int(self.lower.shape[0])
 
     def __getitem__(self, chosen: "IntArray | BoolArray | slice") -> "Boxes":
         return Boxes(self.lower[chosen], self.upper[chosen], self.ball)
@@ -49,12 +49,14 @@ class Boxes:
             middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
             total = np.einsum("rd,rd->r", coefficients, middle)
             total += np.einsum("rd,rd->r", weight, half)
-            return total + error * np.einsum("rd,rd->r", weight, np.abs(middle) + half)
+            reach = np.einsum("rd,rd->r", weight, np.abs(middle) + half)
+            return np.asarray(total + error * reach)
         near, radius = self._around(lower, upper)
         room = np.where(coefficients > 0, upper - near, near - lower)
         reach = reach_in_box(weight, room, np.maximum(radius, 0.0), self.ball.norm)
         total = np.einsum("rd,rd->r", coefficients, near) + reach
-        return total + error * (np.einsum("rd,rd->r", weight, np.abs(near)) + np.abs(reach))
+        size = np.einsum("rd,rd->r", weight, np.abs(near)) + reach
+        return np.asarray(total + error * size)
 
     def farthest(self, ways: FloatArray) -> FloatArray:
         """Return a point of each set where ``way·x`` is largest, or close to it; both (N, d)."""
@@ -65,17 +67,32 @@ class Boxes:
         moves = largest_move(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
         return np.clip(near + np.sign(ways) * moves, self.lower, self.upper)
 
-    def inside(self) -> "tuple[Boxes, BoolArray]":
-        """Cut the boxes at the ball; return those that may meet it, and which these are, (N,)."""
-        if self.ball is None:
-            return self, np.ones(len(self), dtype=bool)
-        near, radius = self._around(self.lower, self.upper)
-        left = radius >= 0
-        # rounded outward: the radius is, and one step covers each difference
-        low = np.nextafter(near - radius[:, None], -np.inf)
-        high = np.nextafter(near + radius[:, None], np.inf)
-        cut = Boxes(np.maximum(self.lower, low), np.minimum(self.upper, high), self.ball)
-        return cut[left], left
+    def cut(self, integral: BoolArray | None = None) -> "tuple[Boxes, BoolArray]":
+        """Cut the boxes at the ball and at integers; return those not proven empty, and which.
+
+        ``integral`` marks inputs that are integers, (d,); the marks of boxes have the shape (N,).
+        """
+        lower, upper = self.lower, self.upper
+        left = np.ones(len(self), dtype=bool)
+        if self.ball is not None:
+            near, radius = self._around(lower, upper)
+            left = radius >= 0
+            # the radius is rounded up, and one step covers the rounding of each difference
+            lower = np.maximum(lower, np.nextafter(near - radius[:, None], -np.inf))
+            upper = np.minimum(upper, np.nextafter(near + radius[:, None], np.inf))
+        if integral is not None:
+            lower = np.where(integral, np.ceil(lower), lower)
+            upper = np.where(integral, np.floor(upper), upper)
+        left &= (lower <= upper).all(axis=1)
+        return Boxes(lower[left], upper[left], self.ball), left
+
+    def widths(self, integral: BoolArray | None = None) -> FloatArray:
+        """Return the widths of the boxes, (N, d), zero where no number is left in between."""
+        middle = self.middle
+        between = (self.lower < middle) & (middle < self.upper)
+        if integral is not None:
+            between = np.where(integral, self.lower < self.upper, between)
+        return np.where(between, self.upper - self.lower, 0.0)
 
     def _around(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``a``, (R, d), and the radius around it, (R,), rounded up."""

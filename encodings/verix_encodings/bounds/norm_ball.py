@@ -91,9 +91,7 @@ class NormBall:
         return reach_in_box(weight, room, np.full(rows.shape[0], self.radius), self.norm)
 
 
-def reach_in_box(
-    weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int
-) -> FloatArray:
+def reach_in_box(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
     """Bound ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius`` from above; shape (N,).
 
     ``weight`` and ``room`` have the shape (N, d), ``radius`` (N,); none is negative.
@@ -106,9 +104,7 @@ def reach_in_box(
     return np.asarray(value * (1.0 + relative_error(weight.shape[1])))
 
 
-def largest_move(
-    weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int
-) -> FloatArray:
+def largest_move(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
     """Return the ``t`` at which :func:`reach_in_box` has its maximum, up to rounding; (N, d)."""
     if norm == 1:
         return filled_up(weight, room, radius[:, None])

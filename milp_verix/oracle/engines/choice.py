@@ -1,13 +1,26 @@
 """The engines for a solver's name: one, or for ``"auto"`` a portfolio of the solvers installed."""
 
+from collections.abc import Callable
 from typing import Any
 
 from milp_verix.oracle.engines.claim import Candidate, Engine
+from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import Problem
-from milp_verix.solvers import AUTO_ORDER, SOLVERS, Solver, first_of_auto, why_auto
+from milp_verix.solvers import (
+    AUTO_ORDER,
+    CHECKERS,
+    SOLVERS,
+    Solver,
+    first_of_auto,
+    resolve_solver,
+    why_auto,
+)
 from verix_encodings import Formulation
+
+CHECKING: dict[str, Callable[[Problem], Engine]] = {InputSplit.name: InputSplit}
+"""The engines of the solvers that solve no programs, ``CHECKERS``."""
 
 _LAST_RESORT = "cbc"
 """The slowest solver: it takes part only where no other takes the programs."""
@@ -33,6 +46,9 @@ def portfolio_for(
 
     def candidate(name: str, chosen: str | Solver) -> Candidate:
         def opened(apart: bool) -> Engine:
+            if name in CHECKERS:
+                resolve_solver(chosen, formulation.needs)
+                return CHECKING[name](problem)
             return Programs(
                 problem,
                 chosen,

@@ -1,181 +1,106 @@
-"""Branching on inputs: boxes of inputs, bounded in batches, split until each is decided.
+"""The engine ``split``: claims about few inputs with wide ranges, decided by branching on these."""
 
-Few inputs with wide ranges favour this over branching on phases: half a range tightens every
-neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM
-2021; the input split of α,β-CROWN). A batch of open boxes goes through these steps:
-
-1. Each is halved at its input with the largest ``|a_i| · width_i``, where ``a`` are the
-   coefficients of the linear form above its worst margin. An integral input is split into ``≤ k``
-   and ``≥ k + 1``.
-2. Halves outside of the norm ball, by proof, are discarded.
-3. Interval arithmetic inside the parent's bounds, and one backward pass for the open margins. A
-   half is closed once each margin is proven below ``-needed``.
-4. Halves that stay open get backward bounds of the neurons that they leave undecided, and another
-   pass for the margins.
-5. The maximiser of the worst margin's linear form and the middle of each open half are evaluated.
-   The worst of these points run in onnxruntime if a margin is above zero there.
-
-Open boxes with the worst bounds come first. The worst bound of all closed and open boxes is proven
-for the whole region at any moment.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 
-from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
-from verix_encodings import Bounds, Interval, Network, NormBall
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.batch_crown import BatchCrown, Range
-from verix_encodings.bounds.batch_slopes import slope_ranges
-from verix_encodings.bounds.boxes import Boxes, root_boxes
-from verix_encodings.bounds.interval import Late
-from verix_encodings.network.batch import batch_values
+from milp_verix.oracle.engines.box_search import BoxSearch
+from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.oracle.witness import replayed
+from milp_verix.problem.problem import Problem
+from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.records.verdict import Answer, Effort, Verdict
+from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
+from verix_encodings.arrays import FloatArray
 
-_BOXES_AT_ONCE = 512
-_REPLAYS = 3
+_MOST_VALUES = 20_000
 
 
-@dataclass(slots=True, eq=False)
 class InputSplit:
-    """A search on ``network`` over ``region``, whose bounds ``root`` are known.
+    """Decides claims by a :class:`~milp_verix.oracle.engines.box_search.BoxSearch`.
 
-    A margin holds once it is proven below ``-needed``, shape (m,). ``replays`` runs an input and
-    returns whether the prediction changes there. ``integral`` marks inputs that are integers.
-
-    ``upper`` are proven bounds on the margins over the region by now, shape (m,); ``worst`` is the
-    worst input seen for each margin, (m, d), with the value ``reached``, (m,). ``boxes`` counts the
-    boxes bounded so far; ``stuck`` those as small as float64 or integrality permits, yet open.
+    It solves no programs, so formulations, segments and threads do not concern it. Networks of more
+    than 20,000 values are UNKNOWN at once: rows of their backward bounds are held as dense arrays.
     """
 
-    network: Network
-    region: Interval | NormBall
-    root: Bounds
-    needed: FloatArray
-    replays: Callable[[FloatArray], bool]
-    integral: BoolArray | None = None
-    batch: int = _BOXES_AT_ONCE
-    boxes: int = 0
-    stuck: int = 0
-    worst: FloatArray = field(init=False)
-    reached: FloatArray = field(init=False)
-    found: FloatArray | None = None
-    _crown: BatchCrown = field(init=False)
-    _closed: FloatArray = field(init=False)
-    _open: OpenBoxes = field(init=False)
+    name = "split"
 
-    def __post_init__(self) -> None:
-        self._crown = BatchCrown(self.network, self.root)
-        size = self.needed.size
-        self.worst = np.zeros((size, self.network.input_size))
-        self.reached = np.full(size, -np.inf)
-        self._closed = np.full(size, -np.inf)
-        self._open = OpenBoxes(self.needed)
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.version = version("milp-verix")
 
     @property
-    def upper(self) -> FloatArray:
-        return np.maximum(self._closed, self._open.upper())
+    def notes(self) -> tuple[str, ...]:
+        """No notes."""
+        return ()
 
-    def search(self, late: Late) -> bool:
-        """Split until every box is closed (return True), an input replays, or ``late()``."""
-        start = self._rounded(root_boxes(self.region))
-        self._bound(start, self.root[-1].upper[None], {})
-        while self._open and self.found is None and not late():
-            parents = self._open.pop(self.batch // 2)
-            self._bound(*self._halves(parents))
-        return self.found is None and not self._open and not self.stuck
+    def prepare(self, margins: Network, bounds: Bounds) -> None:
+        """Prepare nothing: each claim folds its own fixed inputs away."""
 
-    def _rounded(self, boxes: Boxes) -> Boxes:
-        """Round integral inputs inward."""
-        if self.integral is None:
-            return boxes
-        lower = np.where(self.integral, np.ceil(boxes.lower), boxes.lower)
-        upper = np.where(self.integral, np.floor(boxes.upper), boxes.upper)
-        return Boxes(lower, upper, boxes.ball)[(lower <= upper).all(axis=1)]
+    def interrupt(self) -> None:
+        """Do nothing: the deadline is looked at between batches."""
 
-    def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
-        """Halve each box at its axis; children keep the bounds of their parents."""
-        rows, axis = np.arange(len(parents)), parents.axis
-        low, high = parents.boxes.lower[rows, axis], parents.boxes.upper[rows, axis]
-        end = start = low / 2 + high / 2
-        if self.integral is not None:
-            whole = self.integral[axis]
-            end = np.where(whole, np.floor(end), end)
-            start = np.where(whole, end + 1.0, start)
-        twice = np.tile(rows, 2)
-        lower, upper = parents.boxes.lower[twice], parents.boxes.upper[twice]
-        upper[rows, axis] = end
-        lower[rows + rows.size, axis] = start
-        both, left = Boxes(lower, upper, parents.boxes.ball).inside()
-        both = self._rounded(both)
-        kept = twice[left]
-        known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
-        return both, parents.upper[kept], known
+    def close(self) -> None:
+        """Release nothing."""
 
-    def _bound(self, boxes: Boxes, upper: FloatArray, known: dict[int, Range]) -> None:
-        """Bound ``boxes``, try points of those that stay open, and queue these."""
-        self.boxes += len(boxes)
-        coefficients = np.zeros((len(boxes), boxes.lower.shape[1]))
-        for backward in (False, True):
-            found = self._crown.bounds(boxes, known, backward=backward)
-            upper, coefficients = self._margins(boxes, found, upper, coefficients)
-            left = ~(upper < -self.needed).all(axis=1)
-            closed = upper[~left]
-            self._closed = np.maximum(self._closed, closed.max(axis=0, initial=-np.inf))
-            boxes, upper, coefficients = boxes[left], upper[left], coefficients[left]
-            found = [(low[left], high[left]) for low, high in found]
-            known = {value: found[value] for value in self._crown.hidden if value}
-            if not len(boxes):
-                return
-        self._try(boxes, coefficients)
-        worst = np.argmax(upper + self.needed, axis=1)
-        _, bend = slope_ranges(self.network, found, worst)
-        width = self._widths(boxes)
-        # where no input matters to the form, the widest is split
-        axis = np.argmax((np.abs(coefficients) + bend + 1e-12) * width, axis=1)
-        splittable = width[np.arange(len(boxes)), axis] > 0
-        self._closed = np.maximum(self._closed, upper[~splittable].max(axis=0, initial=-np.inf))
-        self.stuck += int((~splittable).sum())
-        self._open.push(Scored(boxes, upper, axis, known)[splittable])
+    def decide(self, claim: Claim) -> Decision:
+        """Decide ``claim`` by its deadline, which is looked at between batches."""
+        values = sum(claim.margins.sizes)
+        if values > _MOST_VALUES:
+            reason = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
+            return Decision(Verdict(Answer.UNKNOWN, reason=reason), claim.upper, {})
+        witnesses: list[Verdict] = []
 
-    def _margins(
-        self, boxes: Boxes, found: list[Range], upper: FloatArray, coefficients: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Bound the margins that are open; return bounds, and the form of each box's worst."""
-        owner, margin = np.nonzero(~(upper < -self.needed))
-        forms = self._crown.margins(boxes, found, owner, margin)
-        upper = upper.copy()
-        upper[owner, margin] = np.fmin(upper[owner, margin], forms.upper)
-        # the last row written for a box is its worst
-        order = np.argsort(forms.upper + self.needed[margin], kind="stable")
-        coefficients = coefficients.copy()
-        coefficients[owner[order]] = forms.coefficients[order]
-        return upper, coefficients
+        def replays(moved: FloatArray) -> bool:
+            found = replayed(self._problem, self._whole(claim, moved), claim.free)
+            witnesses.extend([] if found is None else [found])
+            return found is not None
 
-    def _widths(self, boxes: Boxes) -> FloatArray:
-        """Return the widths of inputs that can be split; zero where there is no number between."""
-        middle = boxes.middle
-        between = (boxes.lower < middle) & (middle < boxes.upper)
-        if self.integral is not None:
-            between |= self.integral & (boxes.lower < boxes.upper)
-        return np.where(between, boxes.upper - boxes.lower, 0.0)
+        network, region, root = _folded(self._problem, claim)
+        search = BoxSearch(network, region, root, claim.upper, claim.needed, replays)
+        with np.errstate(over="ignore", invalid="ignore"):
+            holds = search.run(claim.deadline.passed)
+        upper = np.minimum(claim.upper, search.upper)
+        if witnesses:
+            verdict = witnesses[0]
+        elif holds:
+            verdict = Verdict(Answer.HOLDS)
+        else:
+            verdict = Verdict(Answer.UNKNOWN, reason=_reason(claim, search))
+        points = {
+            int(margin): self._whole(claim, search.worst[margin])
+            for margin in claim.open_
+            if np.isfinite(search.reached[margin])
+        }
+        verdict = replace(verdict, effort=Effort(solves=1, nodes=search.boxes))
+        return Decision(verdict, upper, points)
 
-    def _try(self, boxes: Boxes, coefficients: FloatArray) -> None:
-        """Evaluate two points of each box; keep the worst, and replay those above zero."""
-        middle = boxes.middle
-        if self.integral is not None:
-            middle = np.where(self.integral, np.round(middle), middle)
-        points = np.concatenate([boxes.farthest(coefficients), middle])
-        values = batch_values(self.network, points.T)[-1]
-        best = np.argmax(values, axis=1)
-        best_values = values[np.arange(best.size), best]
-        better = best_values > self.reached
-        self.worst[better], self.reached[better] = points[best[better]], best_values[better]
-        highest = values.max(axis=0)
-        for place in np.argsort(-highest, kind="stable")[:_REPLAYS]:
-            if not highest[place] > 0:
-                break
-            if self.replays(points[place]):
-                self.found = points[place]
-                break
+    def _whole(self, claim: Claim, moved: FloatArray) -> FloatArray:
+        """Return the input whose free coordinates are ``moved``, shape (d,)."""
+        point = self._problem.x.astype(np.float64)
+        point[claim.free] = moved
+        return point
+
+
+def _folded(problem: Problem, claim: Claim) -> tuple[Network, Interval | NormBall, Bounds]:
+    """Return the margins in the free coordinates alone, their region, and bounds over it."""
+    rest = problem.x.astype(np.float64)
+    rest[claim.free] = 0.0
+    network = claim.margins.among(claim.free, rest)
+    box = Interval(claim.region.box.lower[claim.free], claim.region.box.upper[claim.free])
+    region: Interval | NormBall = box
+    if isinstance(claim.region, NormBall):
+        ball = claim.region
+        region = NormBall(box, ball.centre[claim.free], ball.radius, ball.norm)
+    if claim.margins.affine_first:
+        return network, region, (box, *claim.bounds[1:])
+    # with one more value than the claim's network
+    return network, region, crown_bounds(network, region, late=claim.deadline.passed)
+
+
+def _reason(claim: Claim, search: BoxSearch) -> str:
+    if not search.stuck or claim.deadline.passed():
+        return TIME_LIMIT
+    worst = float(search.reached.max())
+    return f"the worst margin, {worst:.2e}, is so close to zero that no split proves it"

@@ -78,7 +78,11 @@ class OpenBoxes:
     def upper(self) -> FloatArray:
         """Return the worst bound of each margin over all open boxes, shape (m,)."""
         uppers = [scored.upper.max(axis=0) for _, _, scored in self._heap]
-        return np.max(uppers, axis=0, initial=-np.inf) if uppers else -np.inf * np.ones_like(self.needed)
+        return (
+            np.max(uppers, axis=0, initial=-np.inf)
+            if uppers
+            else -np.inf * np.ones_like(self.needed)
+        )
 
     def _put(self, scored: Scored, worst: float) -> None:
         self._count += 1

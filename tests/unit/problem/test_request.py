@@ -40,7 +40,9 @@ def test_tolerances_are_the_usual_ones_unless_given() -> None:
     assert (request().tolerances, request(tolerances=tight).tolerances) == (Tolerances(), tight)
 
 
-@pytest.mark.parametrize(("checker", "opened"), [("phase", "highs"), ("cbc", "cbc")])
+@pytest.mark.parametrize(
+    ("checker", "opened"), [("phase", "highs"), ("split", "highs"), ("cbc", "cbc")]
+)
 def test_phase_hands_other_programs_to_highs(checker: str, opened: str) -> None:
     session = request().open_session(checker)
     assert session.name == opened

@@ -24,7 +24,7 @@ from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solve
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
 from milp_verix.solvers.parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, parameters_of
-from milp_verix.solvers.registry import FAMILIES, SOLVERS
+from milp_verix.solvers.registry import CHECKERS, FAMILIES, SOLVERS
 from tests.support.installed_solvers import needs
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
@@ -52,13 +52,13 @@ def test_a_docstring_names_every_solver(function: Any) -> None:
     assert found is not None
     named = re.findall(r'``"([^"]+)"``', found.group())
     families = [f"{family}:NAME" for family in FAMILIES]
-    assert sorted(named) == sorted({*SOLVERS, *families, first})
+    assert sorted(named) == sorted({*SOLVERS, *CHECKERS, *families, first})
 
 
 @pytest.mark.parametrize("command", ["explain", "minimum", "contrastive", "enumerate"])
 def test_the_help_names_every_solver(command: str) -> None:
     text = CliRunner().invoke(app, [command, "--help"]).output
-    for name in ["auto", *SOLVERS, *(f"{family}:NAME" for family in FAMILIES)]:
+    for name in ["auto", *SOLVERS, *CHECKERS, *(f"{family}:NAME" for family in FAMILIES)]:
         assert name in text
 
 

@@ -1,0 +1,166 @@
+"""Branching on inputs: boxes of inputs, bounded in batches, split until each is decided.
+
+Few inputs with wide ranges favour this over branching on phases: half a range tightens every
+neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018; nnenum: Bak, NFM
+2021; the input split of α,β-CROWN). A batch of open boxes goes through these steps:
+
+1. Each is halved at its input with the largest ``(|a_i| + r_i) · width_i``: ``a`` are the
+   coefficients of the linear form above its worst margin, and ``r`` half the ranges of that
+   margin's slopes over the box. An integral input is split into ``≤ k`` and ``≥ k + 1``.
+2. Halves outside of the norm ball, by proof, are discarded.
+3. Interval arithmetic inside the parent's bounds, and one backward pass for the open margins. A
+   half is closed once each margin is proven below ``-needed``.
+4. Halves that stay open get backward bounds of the neurons that they leave undecided, and another
+   pass for the margins.
+5. The maximiser of the worst margin's linear form and the middle of each open half are evaluated.
+   The worst of these points run in onnxruntime if a margin is above zero there.
+
+Open boxes with the worst bounds come first. The worst bound of all closed and open boxes is proven
+for the whole region at any moment.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
+from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.bounds.batch_crown import BatchCrown, Range
+from verix_encodings.bounds.batch_slopes import slope_ranges
+from verix_encodings.bounds.boxes import Boxes, root_boxes
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.network.batch import batch_values
+
+# the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
+_MOST_BOXES = 512
+_MOST_VALUES = 2**21
+_REPLAYS = 3
+
+
+@dataclass(slots=True, eq=False)
+class BoxSearch:
+    """A search over ``region`` for a point where a margin of ``network`` is above zero.
+
+    ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
+    margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
+    whether the prediction changes there. ``integral`` marks inputs that are integers, (d,).
+
+    ``worst`` is the worst input seen for each margin, (m, d), with the value ``reached``, (m,);
+    ``boxes`` counts the boxes bounded so far. Boxes are ``stuck`` if they are too small to be
+    split, or a point of theirs is so close to the bound that splitting cannot prove the margin.
+    """
+
+    network: Network
+    region: Interval | NormBall
+    root: Bounds
+    bounds: FloatArray
+    needed: FloatArray
+    replays: Callable[[FloatArray], bool]
+    integral: BoolArray | None = None
+    worst: FloatArray = field(init=False)
+    reached: FloatArray = field(init=False)
+    boxes: int = 0
+    stuck: int = 0
+    found: bool = False
+    _crown: BatchCrown = field(init=False)
+    _closed: FloatArray = field(init=False)
+    _open: OpenBoxes = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = self.needed.size
+        self._crown = BatchCrown(self.network, self.root)
+        self.worst = np.zeros((size, self.network.input_size))
+        self.reached = np.full(size, -np.inf)
+        self._closed = np.full(size, -np.inf)
+        self._open = OpenBoxes(self.needed)
+
+    @property
+    def upper(self) -> FloatArray:
+        """The bounds proven on the margins over the region, shape (m,)."""
+        return np.maximum(self._closed, self._open.upper())
+
+    def run(self, late: Late = never) -> bool:
+        """Search until an input replays, no box is open, or ``late()``; return whether all hold."""
+        at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
+        start = root_boxes(self.region).cut(self.integral)[0]
+        self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
+        while self._open and not self.found and not late():
+            self._bound(*self._halves(self._open.pop(at_once // 2)), late)
+        return not (self.found or self._open or self.stuck)
+
+    def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
+        """Halve each box at its axis; children keep the bounds of their parents."""
+        rows, axis = np.arange(len(parents)), parents.axis
+        end = start = parents.boxes.middle[rows, axis]
+        if self.integral is not None:
+            whole = self.integral[axis]
+            end = np.where(whole, np.floor(end), end)
+            start = np.where(whole, end + 1.0, start)
+        twice = np.tile(rows, 2)
+        lower, upper = parents.boxes.lower[twice], parents.boxes.upper[twice]
+        upper[rows, axis] = end
+        lower[rows + rows.size, axis] = start
+        halves, meets = Boxes(lower, upper, parents.boxes.ball).cut(self.integral)
+        kept = twice[meets]
+        known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
+        return halves, parents.upper[kept], known
+
+    def _bound(self, boxes: Boxes, upper: FloatArray, known: dict[int, Range], late: Late) -> None:
+        """Bound ``boxes``, try points of those that stay open, and queue these."""
+        self.boxes += len(boxes)
+        ways = np.zeros(boxes.lower.shape)
+        for backward in (False, True):
+            found = self._crown.bounds(boxes, known, late=late if backward else None)
+            upper, ways = self._margins(boxes, found, upper, ways)
+            open_ = np.any(~(upper < -self.needed), axis=1)
+            self._close(upper[~open_])
+            boxes, upper, ways = boxes[open_], upper[open_], ways[open_]
+            found = [(below[open_], above[open_]) for below, above in found]
+            known = {value: found[value] for value in self._crown.hidden if value}
+            if not len(boxes):
+                return
+        rows, worst = np.arange(len(boxes)), np.argmax(upper + self.needed, axis=1)
+        seen = self._tried(boxes, ways)[rows, worst]
+        width = boxes.widths(self.integral)
+        bend = slope_ranges(self.network, found, worst)[1]
+        # where no input matters to the form, the widest is split
+        axis = np.argmax((np.abs(ways) + bend + 1e-12) * width, axis=1)
+        stuck = upper[rows, worst] - seen <= self.needed[worst]
+        stuck |= width[rows, axis] <= 0
+        self._close(upper[stuck])
+        self.stuck += int(stuck.sum())
+        self._open.push(Scored(boxes, upper, axis, known)[~stuck])
+
+    def _close(self, upper: FloatArray) -> None:
+        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))
+
+    def _margins(
+        self, boxes: Boxes, found: list[Range], upper: FloatArray, ways: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound the margins that are open; return bounds, and the form of each box's worst."""
+        owner, margin = np.nonzero(~(upper < -self.needed))
+        forms = self._crown.margins(boxes, found, owner, margin)
+        upper, ways = upper.copy(), ways.copy()
+        upper[owner, margin] = np.fmin(upper[owner, margin], forms.upper)
+        # the last row written for a box is its worst
+        order = np.argsort(forms.upper + self.needed[margin], kind="stable")
+        ways[owner[order]] = np.nan_to_num(forms.coefficients[order])
+        return upper, ways
+
+    def _tried(self, boxes: Boxes, ways: FloatArray) -> FloatArray:
+        """Evaluate two points of each box, replay the worst; return the higher values, (N, m)."""
+        points = np.concatenate([boxes.farthest(ways), boxes.middle])
+        if self.integral is not None:
+            points = np.where(self.integral, np.floor(points), points)
+        values = batch_values(self.network, points.T)[-1]
+        best = np.argmax(values, axis=1)
+        reached = values[np.arange(best.size), best]
+        better = reached > self.reached
+        self.worst[better], self.reached[better] = points[best[better]], reached[better]
+        highest = (values + self.needed[:, None]).max(axis=0)
+        for place in np.argsort(-highest, kind="stable")[:_REPLAYS]:
+            if highest[place] >= 0 and not self.found:
+                self.found = self.replays(points[place])
+        return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
