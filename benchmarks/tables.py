@@ -72,16 +72,17 @@ def measured_now(versions: Iterable[str] = ()) -> Measurement:
     )
 
 
-def commit() -> str:
-    """Return the commit that is checked out, and whether code differs from it."""
+def commit(root: Path = ROOT) -> str:
+    """Return the commit that is checked out in ``root``, and whether code differs from it."""
     code = ["*.py", "pyproject.toml"]
-    name = _git("rev-parse", "--short", "HEAD")
-    return f"`{name}`" + (" with changes" if _git("status", "--porcelain", "--", *code) else "")
+    name = _git(root, "rev-parse", "--short", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--", *code)
+    return f"`{name}`" + (" with changes" if changed else "")
 
 
-def _git(*arguments: str) -> str:
+def _git(root: Path, *arguments: str) -> str:
     done = subprocess.run(
-        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 

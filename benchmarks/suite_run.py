@@ -1,0 +1,62 @@
+"""One run of the suite, in a process of its own: explain a request, write the outcome as JSON.
+
+    python benchmarks/suite_run.py REQUEST.json OUTCOME.json
+
+It imports nothing of the suite, so that ``PYTHONPATH`` decides whose ``milp_verix`` is measured.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import milp_verix
+from milp_verix.errors import MilpVerixError, SolverUnavailableError
+
+
+def outcome(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcome of one explanation, or the error that ended it.
+
+    ``undecided`` counts features that are explained without a counterfactual which onnxruntime
+    confirms. ``aside`` is processor time of this process for anything but the explanation.
+    """
+    explain = milp_verix.explain  # a lazy import is no part of the measurement
+    arrays = {
+        "x": np.array(arguments["x"], np.float32),
+        "domain": tuple(np.array(end) for end in arguments["domain"]),
+    }
+    if "features" in arguments:
+        arrays["features"] = np.array(arguments["features"])
+    aside, started = time.process_time(), time.monotonic()
+    try:
+        found = explain(**(arguments | arrays))
+    except MilpVerixError as error:
+        unknown = isinstance(error, SolverUnavailableError) or "unknown solver" in str(error)
+        told = {"unavailable" if unknown else "error": f"{type(error).__name__}: {error}"}
+        return {**told, "seconds": time.monotonic() - started, "aside": aside}
+    seconds = time.monotonic() - started
+    explained = time.process_time()
+    failing = found.replay(milp_verix.load_network(arguments["network"]))
+    data = json.loads(found.to_json())
+    statistics = data["statistics"]
+    return {
+        "size": found.size,
+        "undecided": len(found.unknown) + len(failing),
+        "counterfactuals": len(found.counterfactuals) - len(failing),
+        "failing": len(failing),
+        "seconds": seconds,
+        "stopped": statistics["stopped"],
+        "stages": statistics["stages"],
+        "solvers": statistics.get("solvers", []),
+        "versions": data["versions"],
+        "aside": aside + time.process_time() - explained,
+    }
+
+
+if __name__ == "__main__":
+    request, written = map(Path, sys.argv[1:])
+    told = json.dumps(outcome(json.loads(request.read_text())))
+    written.write_text(told)
