@@ -112,14 +112,14 @@ def report(arguments: argparse.Namespace) -> None:
             versions |= record.get("versions", {})
         versions.pop("python", None)
         measured = tables.Measurement(
-            commit=tables.commit(),
+            commit=", ".join(dict.fromkeys(record["commit"] for record in records)),
             date=max(record["date"] for record in records),
             machine=tables.machine(),
             versions=", ".join(f"{name} {version}" for name, version in versions.items()),
             command=tables.command(sys.argv),
         )
-        about = f"Limit {arguments.limit:g} s. {FORMULA} Commits are {sources(columns)}"
-        tables.put(arguments.write, [measured, about, cases, scores], tables.RESULTS)
+        about = [f"Limit {arguments.limit:g} s. {FORMULA}", f"Commits are {sources(columns)}"]
+        tables.put(arguments.write, [measured, *about, cases, scores], tables.RESULTS)
 
 
 def main() -> None:

@@ -143,10 +143,10 @@ def test_tables_are_written_with_their_commits_and_command(
     monkeypatch.setattr("sys.argv", ["benchmarks/suite.py", *options])
     modules.suite.main()
     text = document.read_text()
-    assert re.search(r"^Commit `\w{7,}`.*, 2026-01-02; .*, phase 1\.2\.$", text, re.MULTILINE)
+    assert re.search(r"^Commit `new`, 2026-01-02; .*, phase 1\.2\.$", text, re.MULTILINE)
     assert "\npython benchmarks/suite.py --journal runs.jsonl --tables --write suite\n" in text
     assert "Limit 60 s. The score of a run is seconds + limit × undecided;" in text
-    assert "Commits are auto: `new`." in text
+    assert "\nCommits are auto: `new`.\n" in text
     assert "\n| a | 20 | 7/0 1.0 | – | – | – | – |\n" in text
     assert text.endswith("|\n<!-- end suite -->\n")
 
