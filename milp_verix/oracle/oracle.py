@@ -20,11 +20,12 @@ from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory
+from milp_verix.oracle.room import Room, room_of
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
+from milp_verix.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (
@@ -83,6 +84,7 @@ class Oracle:
         self._prepared = not reuse
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
+        self._bounds: Bounds | None = None
         self._portfolio = portfolio_for(
             problem,
             solver,
@@ -158,7 +160,7 @@ class Oracle:
         They serve only supersets of the coordinates checked earlier. Call this before a traversal
         that starts again from a smaller set.
         """
-        self.memory = None
+        self.memory, self._bounds = None, None
         if self._reuse:
             centre = self.problem.x.astype(np.float64)
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
@@ -209,6 +211,27 @@ class Oracle:
         effort = watch.read() + Effort(flips=len(found))
         self.effort += effort
         return found, effort
+
+    def room(self, irrelevant: Sequence[int]) -> Room | None:
+        """Return the room that ``irrelevant``, the set proven last, leaves; None for L1 and L2.
+
+        None without bounds of that set, too.
+        """
+        free, memory, bounds = (
+            self.problem.features.coordinates(irrelevant),
+            self.memory,
+            self._bounds,
+        )
+        if memory is None or bounds is None or self.problem.ball.norm != "linf":
+            return None
+        if not np.array_equal(memory.free, free):
+            return None
+        return room_of(self.problem, self._known.margins, bounds, memory.upper)
+
+    @property
+    def upper_over_whole(self) -> FloatArray | None:
+        """Proven bounds on the margins left over the whole ball, shape (m,); None without."""
+        return None if self._known.left is None else self._known.left.bounds[-1].upper
 
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
@@ -299,8 +322,7 @@ class Oracle:
         effort = Effort(bounded=upper.size - open_.size)
         if open_.size:
             if bounds_only or self.exactness == "bounds":
-                reason = "bounds alone do not decide it"
-                return Verdict(Answer.UNKNOWN, reason=reason, effort=effort, stage=stage)
+                return Verdict(Answer.UNKNOWN, reason=BOUNDS_ALONE, effort=effort, stage=stage)
             watch.turn_to(Stage.SOLVES)
             stage = Stage.SOLVES
             if deadline.passed():
@@ -319,6 +341,7 @@ class Oracle:
                 return replace(verdict, effort=effort)
         if self.memory is not None:
             self.memory = self.memory.proven(free, upper, points)
+            self._bounds = bounds
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
 

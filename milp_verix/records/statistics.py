@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 TIME_LIMIT = "time limit"
+BOUNDS_ALONE = "bounds alone do not decide it"
 INTERRUPTED = "interrupted"
 
 

@@ -8,6 +8,7 @@ feature is kept only once all features before it are decided.
 
 from milp_verix.errors import InputError
 from milp_verix.records.verdict import Verdict
+from milp_verix.traversal.by_bounds import free_by_forms
 from milp_verix.traversal.traversal import Strategy, Walk
 
 
@@ -67,6 +68,8 @@ def galloping(walk: Walk) -> None:
     ``B`` grows. Then bounds free as many features as they prove. Then one exact check is made of
     the features that :mod:`~milp_verix.oracle.lookahead` expects to go together.
     """
+    if walk.oracle.exactness == "bounds":
+        free_by_forms(walk)
     _free_by_bounds(walk, len(walk.remaining))
     if walk.oracle.exactness != "exact":
         walk.attack(walk.remaining)

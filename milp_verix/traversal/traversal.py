@@ -105,7 +105,10 @@ class Walk:
             self.deadline.check()
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
         coordinates = self.oracle.problem.features.coordinates(features)
-        limits = self.deadline.seconds, self.check_seconds, self.slice_seconds
+        # a pass over a large network that ends early decides nothing, and no program comes after it
+        alone = self.oracle.exactness == "bounds"
+        limits = [self.deadline.seconds, self.check_seconds]
+        limits += [] if alone else [self.slice_seconds]
         with self._doing("bounding" if by_bounds else "checking", len(features)):
             verdict = ask(coordinates, min(limits))
         self.state.effort += verdict.effort
