@@ -24,6 +24,7 @@ from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.relu_indicator import indicator_relu
 from verix_encodings.blocks.relu_partition import partition_relu
 from verix_encodings.blocks.relu_sos1 import sos1_relu
+from verix_encodings.bounds.alpha import alpha_bounds
 from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval, Region, interval_bounds
 from verix_encodings.bounds.norm_ball import NormBall
@@ -64,6 +65,7 @@ __all__ = [
     "Smooth",
     "SmoothFunction",
     "Sos1",
+    "alpha_bounds",
     "ball_encoding",
     "big_m_max",
     "big_m_relu",

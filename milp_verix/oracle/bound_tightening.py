@@ -3,7 +3,8 @@
 For a neuron ``z_i`` that is still unstable, the network up to ``z`` is encoded with the bounds
 known so far, and ``z_i`` is minimised and maximised: over the linear relaxation (``lp``) or over
 the program itself (``milp``). The layers go in order, so each profits from those before it (Tjeng,
-Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CROWN, LP, MILP.
+Xiao, Tedrake, ICLR 2019, §4.2). The methods enclose one another: interval, CROWN, LP, MILP;
+CROWN with optimised slopes (``alpha``) is between CROWN and LP.
 
 Bounds rest on these proofs:
 
@@ -33,13 +34,14 @@ from verix_encodings import (
     Interval,
     Network,
     Region,
+    alpha_bounds,
     ball_encoding,
     crown_bounds,
     encode,
     interval_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.crown import readers_of, undecided
+from verix_encodings.bounds.crown import intersection, readers_of, undecided
 from verix_encodings.bounds.interval import Late
 from verix_encodings.proofs.obbt import tightened_range
 from verix_encodings.proofs.safe_bound import SafeBound, encoding_error, evaluation_error
@@ -56,13 +58,18 @@ class ProgramBounds:
     threads: int
     tolerances: Tolerances
 
-    def __call__(self, network: Network, region: Region, seconds: float = np.inf) -> Bounds:
-        """Bound every value of ``network`` over ``region``, within ``seconds`` at most."""
+    def __call__(
+        self, network: Network, region: Region, seconds: float = np.inf, within: Bounds = ()
+    ) -> Bounds:
+        """Bound every value of ``network`` over ``region``, within ``seconds`` at most.
+
+        ``within`` are bounds known to hold there.
+        """
         deadline = time.monotonic() + min(self.seconds, seconds)
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
             late = deadline_in(seconds).passed
-            return _tighten(network, region, _Programs(self, session, deadline, late))
+            return _tighten(network, region, _Programs(self, session, deadline, late), within)
         finally:
             session.close()
 
@@ -105,6 +112,7 @@ def milp_bounds(
 BOUNDS: dict[str, Callable[[], BoundMethod]] = {
     "interval": lambda: interval_bounds,
     "crown": lambda: crown_bounds,
+    "alpha": lambda: alpha_bounds,
     "lp": lp_bounds,
     "milp": milp_bounds,
 }
@@ -125,13 +133,23 @@ def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
 
 
 def bounds_within(
-    method: BoundMethod, network: Network, region: Region, deadline: Deadline
+    method: BoundMethod,
+    network: Network,
+    region: Region,
+    deadline: Deadline,
+    within: Bounds = (),
 ) -> Bounds:
-    """Call ``method``, with the deadline if it is a method of ours that may take long."""
+    """Call ``method``, with the deadline if it is a method of ours that may take long.
+
+    ``within`` are bounds known to hold over ``region``, and serve our methods: slopes optimised for
+    a larger region already need not be optimised again.
+    """
     if isinstance(method, ProgramBounds):
-        return method(network, region, deadline.seconds)
-    if method is crown_bounds:
-        return crown_bounds(network, region, late=deadline.passed)
+        return method(network, region, deadline.seconds, within)
+    if method is crown_bounds or (method is alpha_bounds and within):
+        return crown_bounds(network, region, late=deadline.passed, within=within)
+    if method is alpha_bounds:
+        return alpha_bounds(network, region, late=deadline.passed)
     return method(network, region)
 
 
@@ -167,8 +185,8 @@ class _Errors:
     outputs: FloatArray
 
 
-def _tighten(network: Network, region: Region, programs: _Programs) -> Bounds:
-    bounds = crown_bounds(network, region, late=programs.late)
+def _tighten(network: Network, region: Region, programs: _Programs, within: Bounds) -> Bounds:
+    bounds = crown_bounds(network, region, late=programs.late, within=within)
     # the relaxation first: it settles many neurons at a small part of the cost
     for integer in (False, True) if programs.method.integer else (False,):
         try:
@@ -190,7 +208,8 @@ def _layer_by_layer(
         if settled:
             # what was tightened so far tightens what comes after it
             again = crown_bounds(part, region, bounds[: settled + 1], programs.late)
-            bounds = (*_intersections(bounds, again), *bounds[value + 1 :])
+            both = map(intersection, bounds[: len(again)], again)
+            bounds = (*both, *bounds[value + 1 :])
         known = bounds[value]
         rows = _all(known) if value == last else undecided(readers[value], known)
         # over the input alone the bounds known are exact
@@ -253,10 +272,3 @@ def _over_program(
         encoding.program.columns,
         late=lambda: failed or programs.left <= 0,
     )
-
-
-def _intersections(known: Bounds, again: Bounds) -> list[Interval]:
-    return [
-        Interval(np.maximum(a.lower, b.lower), np.minimum(a.upper, b.upper))
-        for a, b in zip(known[: len(again)], again, strict=True)
-    ]

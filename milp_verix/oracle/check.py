@@ -65,8 +65,9 @@ def check(
         time_limit: seconds from the call on; None for no limit. Work that cannot be cut short, such
             as reading the network, may end a little later.
         threads: threads that the solver may use.
-        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``, ``"lp"`` or
-            ``"milp"``, each tighter and slower than the one before, or a function.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
+            ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
+            slower than the one before, or a function.
         segments: number of pieces that enclose each smooth activation, such as a sigmoid: more
             pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,

@@ -34,6 +34,7 @@ from verix_encodings import (
     Formulation,
     Interval,
     NormBall,
+    alpha_bounds,
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
@@ -147,7 +148,7 @@ class Oracle:
             return self.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(self.problem, self.tolerances, deadline)
+            self._known = prepared(self.problem, self.tolerances, deadline, self._bound_method)
             if self._known.left is not None and not deadline.passed():
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)
         self._prepared = True
@@ -348,7 +349,9 @@ class Oracle:
     def _bounds_over(
         self, free: IntArray, region: Interval | NormBall, deadline: Deadline
     ) -> Bounds:
-        left, crown = self._known.left, self._bound_method is crown_bounds
-        if crown and left is not None and left.finished and free.size == self.problem.x.size:
+        left, method = self._known.left, self._bound_method
+        backward = method in (crown_bounds, alpha_bounds)
+        if backward and left is not None and left.finished and free.size == self.problem.x.size:
             return left.bounds
-        return bounds_within(self._bound_method, self._known.margins, region, deadline)
+        within = () if left is None else left.bounds
+        return bounds_within(method, self._known.margins, region, deadline, within)

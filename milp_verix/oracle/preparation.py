@@ -8,7 +8,7 @@ from milp_verix.clock import Deadline
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.problem.problem import Problem
 from milp_verix.tolerances import Tolerances
-from verix_encodings import Network
+from verix_encodings import BoundMethod, Network, crown_bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +27,19 @@ class Preparation:
     proven: bool = False
 
 
-def prepared(problem: Problem, tolerances: Tolerances, deadline: Deadline) -> Preparation:
+def prepared(
+    problem: Problem,
+    tolerances: Tolerances,
+    deadline: Deadline,
+    method: BoundMethod = crown_bounds,
+) -> Preparation:
     """Bound the margins of ``problem`` over the whole ball, as tightly as there is time for.
+
+    ``method`` is that of :func:`whole_ball`.
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
-    whole = whole_ball(problem, deadline)
+    whole = whole_ball(problem, deadline, method)
     last = whole.bounds[-1]
     open_ = ~(last.upper < -tolerances.needed(last.magnitude))
     proven = not open_.any()

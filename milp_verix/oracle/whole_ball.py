@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.problem.problem import Problem
-from verix_encodings import Bounds, Interval, Network, crown_bounds
+from verix_encodings import BoundMethod, Bounds, Interval, Network, alpha_bounds, crown_bounds
 from verix_encodings.arrays import BoolArray
+
+_PART = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +31,13 @@ class WholeBall:
         return WholeBall(part, (*inner, outputs), self.finished)
 
 
-def whole_ball(problem: Problem, deadline: Deadline = NO_LIMIT) -> WholeBall:
+def whole_ball(
+    problem: Problem, deadline: Deadline = NO_LIMIT, method: BoundMethod = crown_bounds
+) -> WholeBall:
     """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
 
-    Raises ``OverflowError`` where a bound leaves the range of float64.
+    Where CROWN leaves a margin open and ``method`` is :func:`alpha_bounds`, slopes are optimised in
+    a small part of the time. Raises ``OverflowError`` where a bound leaves the range of float64.
     """
     region = problem.ball.region(np.arange(problem.x.size))
     # a pass that ends right after the deadline, with nothing left out, is finished
@@ -44,4 +49,7 @@ def whole_ball(problem: Problem, deadline: Deadline = NO_LIMIT) -> WholeBall:
         return stopped
 
     bounds = crown_bounds(problem.margins, region, late=late)
+    if method is alpha_bounds and bounds[-1].upper.max() >= 0:
+        part = deadline_in(_PART * deadline.seconds)
+        bounds = alpha_bounds(problem.margins, region, part.passed, within=bounds)
     return WholeBall(problem.margins, bounds, not stopped)

@@ -26,8 +26,9 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.crown import readers_of, relu_lines
+from verix_encodings.bounds.crown import readers_of
 from verix_encodings.bounds.interval import Bounds, Late, never
+from verix_encodings.bounds.lines import relu_lines
 from verix_encodings.bounds.strips import best_lines, value_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu, Smooth

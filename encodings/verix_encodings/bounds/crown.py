@@ -25,10 +25,11 @@ Rows of ``C`` do not depend on each other: they are replaced in blocks, and the 
 between blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     UNIT_ROUNDOFF,
@@ -49,6 +50,7 @@ from verix_encodings.bounds.interval import (
     forward_interval,
     never,
 )
+from verix_encodings.bounds.lines import Lines, Relaxation, relaxation_of
 from verix_encodings.bounds.patches import (
     Coefficients,
     Patch,
@@ -58,7 +60,6 @@ from verix_encodings.bounds.patches import (
     reached,
     total,
 )
-from verix_encodings.bounds.strips import best_lines
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
 
@@ -67,15 +68,41 @@ _BLOCK = 5 * 10**8
 _LEAST_ROWS = 32
 
 
+Tighten: TypeAlias = Callable[[Network, Region, Bounds, IntArray, Late], Interval]
+"""A function that tightens the last of some bounds, for the neurons with these numbers."""
+
+
 def crown_bounds(
-    network: Network, region: Region, known: Bounds = (), late: Late = never
+    network: Network,
+    region: Region,
+    known: Bounds = (),
+    late: Late = never,
+    *,
+    within: Bounds = (),
 ) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
 
-    ``known`` are bounds proven already for the first values; they are returned as they are. Values
+    ``known`` are bounds proven already for the first values; they are returned as they are.
+    ``within`` are bounds on all values over a larger region; the result lies inside. Values
     that no activation reads, and neurons that interval arithmetic decides, keep its bounds,
     except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
     are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    """
+    return layer_by_layer(network, region, _tightened, known, late=late, within=within)
+
+
+def layer_by_layer(
+    network: Network,
+    region: Region,
+    tighten: Tighten,
+    known: Bounds = (),
+    *,
+    late: Late = never,
+    within: Bounds = (),
+) -> Bounds:
+    """Return interval bounds, those of undecided neurons and of the output tightened on the way.
+
+    The other arguments and the errors are those of :func:`crown_bounds`.
     """
     readers = readers_of(network)
     last = len(network.nodes)
@@ -84,15 +111,20 @@ def crown_bounds(
         if value < len(known):
             continue
         interval = forward_interval(node, region, bounds, value)
-        bounds.append(interval)
+        bounds.append(intersection(interval, within[value]) if within else interval)
         if value == last:
             rows = np.arange(network.sizes[value])
         else:
-            rows = _rows(network, readers, value, interval)
+            rows = neurons_to_tighten(network, readers, value, bounds[value])
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
-            bounds[value] = _tightened(network, region, bounds, value, rows, late=late)
+            bounds[value] = tighten(network, region, tuple(bounds), rows, late)
     return tuple(bounds)
+
+
+def intersection(one: Interval, other: Interval) -> Interval:
+    """Return the values in both intervals; ``ValueError`` if there are none."""
+    return Interval(np.maximum(one.lower, other.lower), np.minimum(one.upper, other.upper))
 
 
 def readers_of(network: Network) -> dict[int, list[Relu | Max | Smooth]]:
@@ -118,7 +150,7 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
     return np.flatnonzero(open_)
 
 
-def _rows(
+def neurons_to_tighten(
     network: Network, readers: dict[int, list[Relu | Max | Smooth]], value: int, interval: Interval
 ) -> IntArray:
     """Return the neurons of ``value`` to tighten, those of ReLUs at the ReLU's source."""
@@ -133,16 +165,10 @@ def _rows(
 
 
 def _tightened(
-    network: Network,
-    region: Region,
-    bounds: list[Interval],
-    value: int,
-    rows: IntArray,
-    *,
-    late: Late,
+    network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
 ) -> Interval:
-    lower, upper = bounds[value].lower.copy(), bounds[value].upper.copy()
-    errors = _errors(network, tuple(bounds), value)
+    value, found = len(bounds) - 1, bounds[-1]
+    relaxation = relaxation_of(network, bounds, value)
     for block in _blocks(network, value, rows):
         if late():
             break
@@ -151,10 +177,20 @@ def _tightened(
         shape = signs.size, network.sizes[value]
         units = placed(signs, np.arange(signs.size), np.tile(block, 2), shape)
         with np.errstate(over="ignore", invalid="ignore"):
-            extremes = upper_bounds(network, region, tuple(bounds), value, units, errors=errors)
-        # a NaN, from coefficients that overflowed, is no bound: the known one stays
-        upper[block] = np.fmin(upper[block], extremes[: block.size])
-        lower[block] = np.fmax(lower[block], -extremes[block.size :])
+            extremes = upper_bounds(network, region, bounds, value, units, relaxation=relaxation)
+        found = inside(found, block, extremes)
+    return found
+
+
+def inside(known: Interval, rows: IntArray, extremes: FloatArray) -> Interval:
+    """Return ``known`` with ``extremes``: upper bounds of ``rows``, then those of their negatives.
+
+    Bounds that are wider than the known ones have no effect.
+    """
+    lower, upper = known.lower.copy(), known.upper.copy()
+    # a NaN, from coefficients that overflowed, is no bound: the known one stays
+    upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
+    lower[rows] = np.fmax(lower[rows], -extremes[rows.size :])
     return Interval(lower, upper)
 
 
@@ -185,20 +221,6 @@ def _windows(node: Node) -> IntArray | None:
     return None
 
 
-def _errors(network: Network, bounds: Bounds, value: int) -> dict[int, FloatArray]:
-    """Return the rounding errors of each affine value up to ``value``."""
-    nodes = enumerate(network.nodes[:value], start=1)
-    return {i: _error(node, bounds) for i, node in nodes if isinstance(node, Affine)}
-
-
-def _error(node: Affine, bounds: Bounds) -> FloatArray:
-    reach = np.abs(node.bias)
-    for source, matrix in node.terms:
-        reach = reach + abs(matrix) @ bounds[source].magnitude
-    error: FloatArray = relative_error(node.bias.size) * reach
-    return error + node.deviation(lambda source: bounds[source].magnitude)
-
-
 def upper_bounds(
     network: Network,
     region: Region,
@@ -206,16 +228,14 @@ def upper_bounds(
     value: int,
     coefficients: Matrix,
     *,
-    errors: dict[int, FloatArray] | None = None,
+    relaxation: Relaxation | None = None,
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 
-    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``; ``errors``
-    are those of :func:`upper_form`.
+    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``;
+    ``relaxation`` is that of :func:`upper_form`.
     """
-    form = upper_form(network, bounds, value, coefficients, errors)
-    total = form.constant + region.greatest(form.coefficients)
-    return total + form.error + 8 * UNIT_ROUNDOFF * np.abs(total)
+    return upper_form(network, bounds, value, coefficients, relaxation).greatest(region)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,19 +249,31 @@ class LinearForm:
     constant: FloatArray
     error: FloatArray
 
+    def greatest(self, region: Region) -> FloatArray:
+        """Bound the form over ``region`` from above, rounded up; shape (rows,)."""
+        total = self.constant + region.greatest(self.coefficients)
+        return total + self.error + 8 * UNIT_ROUNDOFF * np.abs(total)
+
 
 def upper_form(
     network: Network,
     bounds: Bounds,
     value: int,
     coefficients: Matrix,
-    errors: dict[int, FloatArray] | None = None,
+    relaxation: Relaxation | None = None,
+    *,
+    slopes: Mapping[int, FloatArray] | None = None,
+    met: dict[int, Rows] | None = None,
 ) -> LinearForm:
     """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
 
-    ``errors`` are the rounding errors of the affine values, computed unless they are given.
+    ``relaxation`` is :func:`relaxation_of` the nodes, computed unless it is given. ``slopes``
+    replace the lower slopes of ReLUs, by the number of their value: shape (rows of C, neurons),
+    between 0 and 1, and 0 or 1 where the neuron has one phase. ``met`` receives the coefficients of
+    each value on the way.
     """
-    errors = _errors(network, bounds, value) if errors is None else errors
+    relaxation = relaxation_of(network, bounds, value) if relaxation is None else relaxation
+    slopes = {} if slopes is None else slopes
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
     pending: dict[int, Coefficients] = {value: coefficients}
@@ -249,8 +281,10 @@ def upper_form(
         c = pending.pop(current, None)
         if c is None:
             continue
+        if met is not None:
+            met[current] = reached(c)
         shift, lost, products = _replaced(
-            network.nodes[current - 1], bounds, c, errors.get(current)
+            network.nodes[current - 1], c, relaxation[current], slopes.get(current)
         )
         constant += shift
         error += lost
@@ -268,36 +302,27 @@ def upper_form(
 
 
 def _replaced(
-    node: Node, bounds: Bounds, c: Coefficients, off: FloatArray | None
+    node: Node, c: Coefficients, relaxed: FloatArray | Lines, slopes: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
-    ``off`` are the rounding errors of an affine value. Returns the form's constant, its rounding
-    error, and the coefficients of each source.
+    Returns the form's constant, its rounding error, and the coefficients of each source.
     """
     if isinstance(node, Affine):
-        assert off is not None
+        assert isinstance(relaxed, np.ndarray)
         products = [(source, product(c, matrix)) for source, matrix in node.terms]
         c = reached(c)
-        return c @ node.bias, absolute(c) @ off, products
-    c, interval = reached(c), bounds[node.source]
-    if isinstance(node, Max):
-        above, ceiling, below = _max_relaxation(node, interval)
-        positive, negative = _sides(c)
-        shift = positive @ ceiling
-        before = total(product(positive, above), product(negative, below))
-        reach = np.abs(ceiling) + below @ interval.magnitude
-    elif isinstance(node, Smooth):
-        s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
-        positive, negative = _sides(c)
-        shift, before = positive @ b_high + negative @ b_low, _by_sign(c, s_high, s_low)
-        # a slope of σ is at most two
-        reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
+        return c @ node.bias, absolute(c) @ relaxed, products
+    assert isinstance(relaxed, Lines)
+    c, above, below = reached(c), relaxed.above, relaxed.below
+    positive, negative = _sides(c)
+    shift = positive @ relaxed.ceiling + negative @ relaxed.floor
+    if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
+        before = _by_sign(c, above, below if slopes is None else slopes)
     else:
-        slope, intercept, floor = relu_lines(interval.lower, interval.upper)
-        shift, before = _sides(c)[0] @ intercept, _by_sign(c, slope, floor)
-        reach = intercept + interval.magnitude
-    return shift, relative_error(reach.size) * (absolute(c) @ reach), [(node.source, before)]
+        before = total(product(positive, above), product(negative, below))
+    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
+    return shift, error, [(node.source, before)]
 
 
 def _sides(c: Rows) -> tuple[Rows, Rows]:
@@ -308,35 +333,14 @@ def _sides(c: Rows) -> tuple[Rows, Rows]:
 
 
 def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
-    """Multiply each column of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere."""
+    """Multiply each entry of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere.
+
+    ``below`` has a factor for each column, or for each entry.
+    """
     if isinstance(c, Patch):
+        above, below = above[c.columns], below[..., c.columns]
         # a neuron without slopes reaches nothing
-        alive = (above[c.columns] != 0) | (below[c.columns] != 0)
-        columns = c.columns[alive]
-        entries = _by_sign(c.entries[:, alive], above[columns], below[columns])
-        return Patch(dense(entries), columns, c.width)
+        alive = (above != 0) | np.any(np.atleast_2d(below) != 0, axis=0)
+        entries = _by_sign(c.entries[:, alive], above[alive], below[..., alive])
+        return Patch(dense(entries), c.columns[alive], c.width)
     return c * np.where(c > 0, above, below)
-
-
-def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` for ``z ∈ [l, u]``, elementwise."""
-    unstable = (l < 0) & (u > 0)
-    width = np.where(unstable, u - l, 1.0)
-    slope = np.where(unstable, u / width, (l >= 0).astype(np.float64))
-    # valid for the slope as it was rounded: the line must be above both ends of the graph
-    ends = np.maximum(-slope * l, (1.0 - slope) * u)
-    intercept = np.where(unstable, ends * (1 + 4 * UNIT_ROUNDOFF) + 4 * UNIT_ROUNDOFF * u, 0.0)
-    floor = np.where(unstable, (u > -l).astype(np.float64), slope)
-    return slope, intercept, floor
-
-
-def _max_relaxation(node: Max, interval: Interval) -> tuple[sp.csr_array, FloatArray, sp.csr_array]:
-    """Return S, β and B with ``B z ≤ max_j z_j ≤ S z + β``; a row of S is that of B, or zero."""
-    found = candidates(node, interval)
-    decided = np.ones(node.starts.size)
-    decided[node.groups[found.open]] = 0.0
-    ceiling = np.where(decided == 1.0, 0.0, node.reduce(interval.upper[node.indices]))
-    best = (np.arange(node.starts.size), node.indices[found.best])
-    shape = (node.starts.size, interval.lower.size)
-    above = sp.csr_array((decided, best), shape)
-    return above, ceiling, sp.csr_array((np.ones(node.starts.size), best), shape)

@@ -47,7 +47,7 @@ def test_a_fold_that_cancels_proves_nothing(tmp_path: Path) -> None:
     assert minimum(path, [0.0], **question, time_limit=20).irrelevant == ()
 
 
-@pytest.mark.parametrize("bounds", ["interval", "crown", "lp", "milp"])
+@pytest.mark.parametrize("bounds", ["interval", "crown", "alpha", "lp", "milp"])
 @pytest.mark.parametrize("solver", ["phase", "highs", "cbc", "scip"])
 def test_nor_with_any_bounds_and_solver(tmp_path: Path, bounds: str, solver: str) -> None:
     path = saved(cancelling(), tmp_path)

@@ -229,7 +229,7 @@ def test_explanations_note_the_enclosure(tmp_path: Path) -> None:
     assert not found.replay(network)
 
 
-@pytest.mark.parametrize("bounds", ["interval", "crown", "lp", "milp"])
+@pytest.mark.parametrize("bounds", ["interval", "crown", "alpha", "lp", "milp"])
 def test_every_bound_method_knows_smooth_networks(tmp_path: Path, bounds: str) -> None:
     rng = np.random.default_rng(3)
     network = onnx_network(random_layers(rng, (4, 5, 5, 3)), "Tanh", tmp_path)

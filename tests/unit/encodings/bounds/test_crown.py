@@ -24,6 +24,7 @@ from verix_encodings import (
     Network,
     NormBall,
     Region,
+    alpha_bounds,
     crown_bounds,
     interval_bounds,
 )
@@ -224,3 +225,18 @@ def test_a_pass_that_ends_early_encloses_and_keeps_what_was_tightened(
     assert units > 4
     assert np.all(np.diff(widths) <= 1e-9)
     assert widths[0] > widths[-1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_over_a_larger_box_are_kept_where_they_are_tighter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng, size=4, nodes=9)
+    outer = random_box(rng, 4)
+    middle = outer.lower / 2 + outer.upper / 2
+    inner = Interval(middle / 2 + outer.lower / 2, middle / 2 + outer.upper / 2)
+    known = alpha_bounds(network, outer)
+    found = crown_bounds(network, inner, within=known)
+    for tight, wide in zip(found, known, strict=True):
+        assert np.all((wide.lower <= tight.lower) & (tight.upper <= wide.upper))
+    for _ in range(3):
+        assert_encloses(network, inner, inside(inner, rng), lambda *_: found)
