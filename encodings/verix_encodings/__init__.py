@@ -30,8 +30,9 @@ from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval, Regio
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.bounds.slopes import slope_bounds
 from verix_encodings.models.encode import BallEncoding, Encoding, encode, encode_values
+from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
+from verix_encodings.network.nodes import Affine, Difference, Max, Node, Relu, Smooth
 from verix_encodings.network.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.logic import Indicator, Sos1
@@ -47,6 +48,7 @@ __all__ = [
     "BallEncoding",
     "BoundMethod",
     "Bounds",
+    "Difference",
     "Encoding",
     "Expressions",
     "Formulation",
@@ -80,6 +82,7 @@ __all__ = [
     "l2_ball",
     "l2_tangents",
     "linf_ball",
+    "pairwise_maxima",
     "partition_relu",
     "slope_bounds",
     "sos1_relu",

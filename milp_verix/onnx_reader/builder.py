@@ -6,8 +6,9 @@ import numpy as np
 
 from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
 from verix_encodings.arrays import IntArray
+from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
+from verix_encodings.network.nodes import Affine, Node, Relu, Smooth
 from verix_encodings.network.smooth_functions import SmoothFunction
 
 
@@ -53,7 +54,9 @@ class Builder:
         if flat.shape[1] == 1:
             return rearrange(x, lambda _: columns[..., 0])
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))[:-1]])
-        return value_symbol(self._append(Max(self.value(x), flat[there], starts)), shape)
+        source, number = self.value(x), len(self._nodes) + 1
+        self._nodes += pairwise_maxima(number, source, x.size, flat[there], starts)
+        return value_symbol(len(self._nodes), shape)
 
     def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
         """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""

@@ -20,9 +20,10 @@ def test_coefficients_that_solvers_drop_are_not_written() -> None:
     # the bounds of the columns are as tight as ever
     assert np.min(program.column_upper[~program.integer]) == 5e-15
     builder = ProgramBuilder()
-    z = linf_ball(builder, Interval(np.zeros(2), np.array([1e-15, 1.0])))
-    node = Max(0, np.array([0, 1]), np.array([0]))
-    big_m_max(builder, "0", node, z, Interval(np.zeros(2), np.array([1e-15, 1.0])))
+    entries = Interval(np.zeros(2), np.array([1e-15, 1.0]))
+    difference = Interval(np.array([-1e-15]), np.ones(1))
+    node = Max(1, 0, np.array([0]), np.array([1]))
+    big_m_max(builder, "0", node, linf_ball(builder, entries), (entries, difference))
     assert np.min(np.abs(builder.build().matrix.data)) >= LEAST_BIG_M
 
 

@@ -19,8 +19,8 @@ def exact_values(network: Network, x: list[Fraction]) -> list[list[Fraction]]:
             values.append([max(z, Fraction(0)) for z in values[node.source]])
             continue
         if isinstance(node, Max):
-            groups = np.split(node.indices, node.starts[1:])
-            values.append([max(values[node.source][j] for j in group) for group in groups])
+            z = values[node.entries]
+            values.append([max(z[p], z[q]) for p, q in zip(node.first, node.second, strict=True)])
             continue
         result = [Fraction(float(b)) for b in node.bias]
         for source, matrix in node.terms:

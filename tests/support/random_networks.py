@@ -21,6 +21,7 @@ from verix_encodings import (
     Node,
     Relu,
     Smooth,
+    pairwise_maxima,
 )
 
 Layer: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -120,8 +121,9 @@ def random_graph(rng: np.random.Generator, size: int = 3, nodes: int = 7) -> Net
         kind = rng.random()
         if kind < 0.2 and index < nodes - 1:
             source = int(rng.integers(len(sizes)))
-            made.append(random_maximum(rng, source, sizes[source]))
-            sizes.append(made[-1].starts.size)
+            for node in random_maxima(rng, len(sizes), source, sizes[source]):
+                made.append(node)
+                sizes.append(node.first.size if isinstance(node, Max) else node.bias.size)
             continue
         if kind < 0.5 and index < nodes - 1:
             source = int(rng.integers(len(sizes)))
@@ -136,11 +138,17 @@ def random_graph(rng: np.random.Generator, size: int = 3, nodes: int = 7) -> Net
     return Network((size,), tuple(made))
 
 
-def random_maximum(rng: np.random.Generator, source: int, size: int) -> Max:
-    """Return maxima of one to three random groups, which may overlap and repeat an entry."""
+def random_maxima(
+    rng: np.random.Generator, number: int, source: int, size: int
+) -> tuple[Node, ...]:
+    """Return maxima of one to three random groups, which may overlap and repeat an entry.
+
+    They are nodes of pairs; the first one gets the value number ``number``.
+    """
     lengths = rng.integers(1, 5, int(rng.integers(1, 4)))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return Max(source, rng.integers(size, size=lengths.sum()), starts)
+    indices = rng.integers(size, size=lengths.sum())
+    return pairwise_maxima(number, source, size, indices, starts)
 
 
 def _random_matrix(

@@ -10,7 +10,7 @@ not once for every row that mentions ``z_i``.
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, placed
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.network.nodes import Affine
 from verix_encodings.program.builder import ProgramBuilder
@@ -54,3 +54,23 @@ def define(
         expressions.constant[which],
     )
     return columns
+
+
+def single(
+    builder: ProgramBuilder,
+    name: str,
+    expressions: Expressions,
+    interval: Interval,
+    which: IntArray,
+) -> Expressions:
+    """Return the expressions ``which`` as multiples of one column each, defined if needed.
+
+    Rows of the result for other expressions mean nothing.
+    """
+    matrix, constant = expressions.matrix[which, :], expressions.constant[which]
+    if not constant.any() and np.all(np.asarray((matrix != 0).sum(axis=1)) <= 1):
+        return expressions
+    columns = define(builder, name, expressions, interval, which)
+    size = expressions.constant.size
+    selection = placed(1.0, which, np.arange(which.size), (size, which.size))
+    return Expressions(columns, selection, np.zeros(size))

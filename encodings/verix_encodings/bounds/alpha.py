@@ -33,7 +33,7 @@ from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, neve
 from verix_encodings.bounds.lines import Lines, relaxation_of
 from verix_encodings.bounds.patches import Rows
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Relu
+from verix_encodings.network.nodes import Affine, Max, Relu
 
 _STEPS = 9
 _RATE = 0.5
@@ -189,7 +189,7 @@ class _Slopes:
             if isinstance(node, Affine):
                 values[value] = node.bias + sum(values[s] @ m.T for s, m in node.terms)
                 continue
-            z = values[node.source]
+            z = values[node.entries if isinstance(node, Max) else node.source]
             assert isinstance(relaxed, Lines)
             below = self._layers[value].slopes if value in self._layers else relaxed.below
             high, low = (

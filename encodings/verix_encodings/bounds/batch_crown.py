@@ -11,7 +11,7 @@ loses at most ``|c|·e_k`` on its way to the sources of ``v_k``,
 
     v = Σ_j M_j v_j + b     e = γ (|b| + Σ_j |M_j| m_j) + the node's own deviation
     v = max(z, 0)           e = γ · 3 m_z                   |β| ≤ m_z, slopes in [0, 1]
-    v = max_j z_j           e = γ · 2 max_j m_z,j
+    v = max(z_p, z_q)       e = γ · 4 max(m_z,p, m_z,q)
     v = σ(z)                e = γ · (3 + 12 m_z)            |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
 
 each with ``γ`` of all terms summed there. Rows that meet at ``v_k`` lose ``γ |c|·m_k`` more. Bounds
@@ -20,24 +20,20 @@ over a box are cut at those of the root, so these errors are valid for every box
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed, relative_error
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.crown import readers_of
-from verix_encodings.bounds.interval import Bounds, Late, never
-from verix_encodings.bounds.lines import relu_lines
+from verix_encodings.bounds.interval import Bounds, Late, difference_range, never
+from verix_encodings.bounds.lines import MaxLines, Range, max_lines, relu_lines
 from verix_encodings.bounds.strips import best_lines, value_range
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
+from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
 
 # entries of the rows that go through the network together: these stay in the cache
 _ROWS_AT_ONCE = 2**17
-
-Range: TypeAlias = tuple[FloatArray, FloatArray]
-"""Bounds of one value over N boxes: (lower, upper), each of shape (N, size)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,26 +55,22 @@ class _Lines:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Winners:
-    """The relaxation of maxima: the entry ``best`` of each group, and whether it always wins."""
-
-    best: IntArray
-    decided: FloatArray
-    ceiling: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
     """Boxes, bounds of their values so far, and relaxations of activations made from these."""
 
     boxes: Boxes
     found: Sequence[Range]
-    relaxed: dict[int, _Lines | _Winners] = field(default_factory=dict)
+    relaxed: dict[int, _Lines | MaxLines] = field(default_factory=dict)
 
-    def relaxation(self, value: int, node: Relu | Max | Smooth) -> _Lines | _Winners:
+    def relaxation(self, value: int, node: Relu | Max | Smooth) -> _Lines | MaxLines:
         """Return the relaxation of ``node``, which computes ``value``."""
         if value not in self.relaxed:
-            self.relaxed[value] = _relaxed(node, *self.found[node.source])
+            z = self.found[node.source]
+            self.relaxed[value] = (
+                max_lines(node, self.found[node.entries], z)
+                if isinstance(node, Max)
+                else _relaxed(node, *z)
+            )
         return self.relaxed[value]
 
 
@@ -141,9 +133,9 @@ class BatchCrown:
             for source, matrix in node.terms:
                 total = total + abs(matrix) @ self.root[source].magnitude
             return np.asarray(gamma * total + node.deviation(self._magnitude))
-        z = self._magnitude(node.source)
         if isinstance(node, Max):
-            return np.asarray(gamma * 2.0 * node.reduce(z[node.indices]))
+            return gamma * 4.0 * node.greatest(self._magnitude(node.entries))
+        z = self._magnitude(node.source)
         return np.asarray(gamma * (3.0 + 12.0 * z if isinstance(node, Smooth) else 3.0 * z))
 
     def _magnitude(self, value: int) -> FloatArray:
@@ -152,6 +144,8 @@ class BatchCrown:
     def _forward(self, value: int, found: Sequence[Range]) -> Range:
         """Bound a value by interval arithmetic, rounded outward."""
         node = self.network.nodes[value - 1]
+        if isinstance(node, Difference):
+            return difference_range(node, *found[node.sources[0]])
         if isinstance(node, Affine):
             count = found[0][0].shape[0]
             middle = np.tile(node.bias, (count, 1))
@@ -161,10 +155,10 @@ class BatchCrown:
                 middle += _times_transposed(lower / 2 + upper / 2, matrix)
                 radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
             return middle - radius, middle + radius
-        lower, upper = found[node.source]
         if isinstance(node, Max):
-            entries = lower.T[node.indices], upper.T[node.indices]
-            return node.reduce(entries[0]).T, node.reduce(entries[1]).T
+            lower, upper = found[node.entries]
+            return node.greatest(lower.T).T, node.greatest(upper.T).T
+        lower, upper = found[node.source]
         if isinstance(node, Smooth):
             return value_range(node.function, lower, upper)
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
@@ -195,14 +189,7 @@ class BatchCrown:
         """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
         open_ = np.zeros(lower.shape, dtype=bool)
         for reader in self._readers[value]:
-            if isinstance(reader, Max):
-                best, candidate = contest(reader, lower, upper)
-                contested = by_group(reader, candidate)
-                box, position = np.nonzero(candidate)
-                open_[box, reader.indices[position]] = True
-                box, group = np.nonzero(contested)
-                open_[box, reader.indices[best[box, group]]] = True
-            elif isinstance(reader, Smooth):
+            if isinstance(reader, Smooth):
                 open_ |= lower < upper
             else:
                 open_ |= (lower < 0) & (upper > 0)
@@ -251,56 +238,26 @@ class BatchCrown:
                     add(source, _times(row, matrix))
                 continue
             relaxed = batch.relaxation(current, node)
-            if isinstance(relaxed, _Winners):
+            if isinstance(relaxed, MaxLines):
                 assert isinstance(node, Max)
-                shift, product = _by_winner(row, relaxed, owner, self.network.sizes[node.source])
+                size = self.network.sizes[node.entries]
+                shift, product = _by_pairs(row, node, relaxed, owner, size=size)
+                add(node.entries, product)
             else:
                 shift, product = _by_lines(row, relaxed, owner)
+                add(node.source, product)
             constant += shift
-            add(node.source, product)
         if 0 not in pending:
             pending[0] = np.zeros((owner.size, self.network.input_size))
         return pending[0], constant
 
 
-def by_group(node: Max, marked: BoolArray) -> BoolArray:
-    """Return whether any entry of each group is ``marked``; (N, indices) give (N, groups)."""
-    return _greatest(node, marked.astype(np.float64)) > 0
-
-
-def contest(node: Max, lower: FloatArray, upper: FloatArray) -> tuple[IntArray, BoolArray]:
-    """Return the winner of each group by its lower bound, and who else can win.
-
-    Winners are positions in ``node.indices``, shape (N, groups), the first of several; the others
-    are marked in (N, indices). See :mod:`~verix_encodings.bounds.dominance`.
-    """
-    low = lower[:, node.indices]
-    greatest = _greatest(node, low)[:, node.groups]
-    position = np.arange(node.indices.size)
-    # the first is the greatest of the negative positions
-    first = -_greatest(node, np.where(low == greatest, -position, -position.size))
-    best = first.astype(np.intp)
-    candidate = upper[:, node.indices] > greatest
-    np.put_along_axis(candidate, best, values=False, axis=1)
-    return best, candidate
-
-
-def _greatest(node: Max, entries: FloatArray) -> FloatArray:
-    """Return the greatest entry of each group; ``entries`` (N, indices) give (N, groups)."""
-    return node.reduce(np.ascontiguousarray(entries.T)).T
-
-
-def _relaxed(node: Relu | Max | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines | _Winners:
+def _relaxed(node: Relu | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines:
     if isinstance(node, Relu):
         above, ceiling, below = relu_lines(lower, upper)
         return _Lines(above, ceiling, below)
-    if isinstance(node, Smooth):
-        below, floor, above, ceiling = best_lines(node.function, lower, upper)
-        return _Lines(above, ceiling, below, floor)
-    best, candidate = contest(node, lower, upper)
-    decided = ~by_group(node, candidate)
-    ceiling = np.where(decided, 0.0, _greatest(node, upper[:, node.indices]))
-    return _Winners(node.indices[best], decided.astype(np.float64), ceiling)
+    below, floor, above, ceiling = best_lines(node.function, lower, upper)
+    return _Lines(above, ceiling, below, floor)
 
 
 def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -315,16 +272,19 @@ def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArr
     return shift, positive + row
 
 
-def _by_winner(
-    row: FloatArray, winners: _Winners, owner: IntArray, size: int
+def _by_pairs(
+    row: FloatArray, node: Max, lines: MaxLines, owner: IntArray, *, size: int
 ) -> tuple[FloatArray, FloatArray]:
     positive = np.maximum(row, 0.0)
-    shift = np.einsum("rn,rn->r", positive, winners.ceiling[owner])
-    weight = row - positive + positive * winners.decided[owner]
-    # groups may share an entry
-    place = np.arange(row.shape[0])[:, None] * size + winners.best[owner]
-    total = np.bincount(place.ravel(), weight.ravel(), minlength=row.shape[0] * size)
-    return shift, np.asarray(total.reshape(row.shape[0], size))
+    shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
+    negative, below = row - positive, lines.below_second[owner]
+    first = positive * lines.above_first[owner] + negative * (1.0 - below)
+    second = positive * lines.above_second[owner] + negative * below
+    # pairs may share an entry
+    pairs, shape = np.arange(node.first.size), (node.first.size, size)
+    result = _times(first, placed(1.0, pairs, node.first, shape))
+    result += _times(second, placed(1.0, pairs, node.second, shape))
+    return shift, result
 
 
 def _times(rows: FloatArray, matrix: Matrix) -> FloatArray:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.batch_crown import Range, by_group, contest
+from verix_encodings.bounds.lines import Range
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
@@ -41,35 +41,38 @@ def slope_ranges(
         if isinstance(node, Affine):
             for source, matrix in node.terms:
                 _add(pending, source, middle @ matrix, half @ abs(matrix))
+        elif isinstance(node, Max):
+            _add(pending, node.entries, *_before_maxima(node, middle, half, found))
         else:
             _add(pending, node.source, *_behind(node, middle, half, found[node.source]))
     size = (outputs.size, network.input_size)
     return pending.get(0, (np.zeros(size), np.zeros(size)))
 
 
-def _behind(node: Relu | Max | Smooth, middle: FloatArray, half: FloatArray, found: Range) -> Range:
+def _behind(node: Relu | Smooth, middle: FloatArray, half: FloatArray, found: Range) -> Range:
     """Return the slopes before an activation."""
     lower, upper = found
     if isinstance(node, Smooth):
         least, most = slope_range(node.function, lower, upper)
         return _product(middle, half, least, most)
-    if isinstance(node, Relu):
-        return _product(middle, half, (lower >= 0).astype(float), (upper > 0).astype(float))
-    best, candidate = contest(node, lower, upper)
-    alone = ~by_group(node, candidate)[:, node.groups]
-    position = np.arange(node.indices.size)
-    winner = best[:, node.groups] == position
-    some = _product(
-        middle[:, node.groups],
-        half[:, node.groups],
-        (winner & alone).astype(float),
-        (winner | candidate).astype(float),
-    )
-    # groups may share an entry
-    totals = [np.zeros(lower.shape), np.zeros(lower.shape)]
-    for total, part in zip(totals, some, strict=True):
-        np.add.at(total.T, node.indices, part.T)
-    return totals[0], totals[1]
+    return _product(middle, half, (lower >= 0).astype(float), (upper > 0).astype(float))
+
+
+def _before_maxima(
+    node: Max, middle: FloatArray, half: FloatArray, found: Sequence[Range]
+) -> Range:
+    """Return the slopes of the entries: ``z_q`` has that of ``max(d, 0)``, ``z_p`` one minus it."""
+    (lower, upper), size = found[node.source], found[node.entries][0].shape
+    least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
+    # pairs may share an entry
+    totals = np.zeros(size), np.zeros(size)
+    for entries, low, high in (
+        (node.first, 1.0 - most, 1.0 - least),
+        (node.second, least, most),
+    ):
+        for total, part in zip(totals, _product(middle, half, low, high), strict=True):
+            np.add.at(total.T, entries, part.T)
+    return totals
 
 
 def _product(middle: FloatArray, half: FloatArray, least: FloatArray, most: FloatArray) -> Range:

@@ -11,7 +11,7 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node
+from verix_encodings.network.nodes import Affine, Difference, Max, Node
 
 
 def cone(
@@ -40,17 +40,18 @@ def _kept(network: Network, bounds: Bounds, value: int, rows: IntArray) -> dict[
     masks[value] = np.isin(np.arange(network.sizes[value]), rows)
     for current in range(value, 0, -1):
         node, mask = network.nodes[current - 1], masks[current]
-        if isinstance(node, Affine):
+        if isinstance(node, Difference):
+            for pairs in (node.first, node.second):
+                masks[node.sources[0]][pairs[mask]] = True
+        elif isinstance(node, Affine):
             for source, matrix in node.terms:
                 read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
                 masks[source] |= read & (bounds[source].magnitude > 0)
-        elif isinstance(node, Max):
-            masks[node.source][node.indices[mask[node.groups]]] = True
         else:
             masks[node.source] |= mask
     masks[0][:] = True
     for current, node in enumerate(network.nodes[:value], start=1):
-        if not isinstance(node, Affine | Max) and masks[current].any():
+        if not isinstance(node, Affine) and masks[current].any():
             # a neuron for each of the source, which other nodes may read as well
             masks[current] = masks[node.source]
     return {v: np.flatnonzero(mask) for v, mask in masks.items() if mask.any()}
@@ -59,6 +60,10 @@ def _kept(network: Network, bounds: Bounds, value: int, rows: IntArray) -> dict[
 def _part(
     node: Node, bounds: Bounds, number: dict[int, int], kept: dict[int, IntArray], rows: IntArray
 ) -> Node:
+    if isinstance(node, Difference):
+        (source,) = node.sources
+        pairs = (np.searchsorted(kept[source], p[rows]) for p in (node.first, node.second))
+        return Difference.of(number[source], kept[source].size, *pairs)
     if isinstance(node, Affine):
         terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in node.terms if s in number)
         # the errors are proportional to the largest entry of a source, which may not be kept
@@ -66,8 +71,6 @@ def _part(
         none = (np.zeros(rows.size),) * len(terms)
         return Affine(terms, node.bias[rows], (*none, off))
     if isinstance(node, Max):
-        entries = np.isin(node.groups, rows)
-        sizes = np.bincount(node.groups, minlength=node.starts.size)[rows]
-        places = np.searchsorted(kept[node.source], node.indices[entries])
-        return Max(number[node.source], places, np.cumsum(sizes) - sizes)
+        pairs = (np.searchsorted(kept[node.entries], p[rows]) for p in (node.first, node.second))
+        return Max(number[node.source], number[node.entries], *pairs)
     return replace(node, source=number[node.source])

@@ -8,9 +8,9 @@ value first, down to the input:
         u ≤ 0:      λ = β = α = 0
         l ≥ 0:      λ = α = 1, β = 0
         l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
-    v = max_j z_j, z_j ∈ [l_j, u_j], b = argmax_j l_j                               per group
-        u_j ≤ l_b for all j ≠ b:   v = z_b
-        otherwise:                 c·v ≤ c⁺·max_j u_j + c⁻·z_b
+    v = max(z_p, z_q) = z_p + max(d, 0), d = z_q − z_p ∈ [l, u]                     per pair
+        c·v ≤ c⁺·(z_p + λ d + β) + c⁻·(z_p + α d)            λ, β, α of the ReLU of d
+        c·v ≤ c⁺·max(u_p, u_q)   + c⁻·(z_p + α d)            where l < 0 < u and it pays
     v = σ(z), z ∈ [l, u]        c·v ≤ c⁺·(s⁺ z + b⁺) + c⁻·(s⁻ z + b⁻)               per neuron
     v_0 = x in the region       c·x ≤ the largest c·x there
 
@@ -41,7 +41,6 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.bounds.dominance import candidates
 from verix_encodings.bounds.interval import (
     Bounds,
     Interval,
@@ -140,9 +139,7 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
     """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
     open_ = np.zeros(interval.lower.size, dtype=bool)
     for reader in readers:
-        if isinstance(reader, Max):
-            open_[reader.indices[candidates(reader, interval).open]] = True
-        elif isinstance(reader, Smooth):
+        if isinstance(reader, Smooth):
             # every bound shapes the lines around it
             open_ |= interval.lower < interval.upper
         else:
@@ -153,15 +150,21 @@ def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArra
 def neurons_to_tighten(
     network: Network, readers: dict[int, list[Relu | Max | Smooth]], value: int, interval: Interval
 ) -> IntArray:
-    """Return the neurons of ``value`` to tighten, those of ReLUs at the ReLU's source."""
-    if isinstance(network.nodes[value - 1], Relu):
-        return np.zeros(0, dtype=np.intp)
-    rows = undecided(readers.get(value, []), interval)
+    """Return the neurons of ``value`` to tighten.
+
+    Entries that maxima behind its ReLU compare are among them if they are close: behind the ReLU
+    the bounds are the same.
+    """
+    relus, found = set(), [undecided(readers.get(value, []), interval)]
     positive = Interval(np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0))
     for later, node in enumerate(network.nodes[value:], start=value + 1):
         if isinstance(node, Relu) and node.source == value:
-            rows = np.union1d(rows, undecided(readers.get(later, []), positive))
-    return rows
+            relus.add(later)
+        elif isinstance(node, Max) and node.entries in relus:
+            low = positive.lower[node.second] < positive.upper[node.first]
+            high = positive.upper[node.second] > positive.lower[node.first]
+            found += [node.first[low & high], node.second[low & high]]
+    return np.unique(np.concatenate(found))
 
 
 def _tightened(
@@ -213,7 +216,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
 def _windows(node: Node) -> IntArray | None:
     """Return the first entry that each neuron of a sparse map or a maximum reads, else None."""
     if isinstance(node, Max):
-        return np.asarray(node.indices[node.starts])
+        return node.first
     terms = node.terms if isinstance(node, Affine) else ()
     for _, matrix in terms:
         if not isinstance(matrix, np.ndarray):
@@ -322,7 +325,7 @@ def _replaced(
     else:
         before = total(product(positive, above), product(negative, below))
     error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
-    return shift, error, [(node.source, before)]
+    return shift, error, [(node.entries if isinstance(node, Max) else node.source, before)]
 
 
 def _sides(c: Rows) -> tuple[Rows, Rows]:

@@ -22,7 +22,7 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
 from verix_encodings.bounds.strips import value_range
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node, Smooth
+from verix_encodings.network.nodes import Affine, Difference, Max, Node, Smooth
 
 
 class Region(Protocol):
@@ -126,13 +126,15 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
 
     Raises ``OverflowError`` where a bound leaves the range of float64.
     """
-    if isinstance(node, Affine):
+    if isinstance(node, Difference):
+        entries = bounds[node.sources[0]]
+        lower, upper = difference_range(node, entries.lower, entries.upper)
+    elif isinstance(node, Affine):
         with np.errstate(over="ignore", invalid="ignore"):  # reported as an error below
             lower, upper = _affine(node, region, bounds)
     elif isinstance(node, Max):
-        source = bounds[node.source]
-        lower = node.reduce(source.lower[node.indices])
-        upper = node.reduce(source.upper[node.indices])
+        entries = bounds[node.entries]
+        lower, upper = node.greatest(entries.lower), node.greatest(entries.upper)
     elif isinstance(node, Smooth):
         source = bounds[node.source]
         lower, upper = value_range(node.function, source.lower, source.upper)
@@ -142,6 +144,19 @@ def forward_interval(node: Node, region: Region, bounds: list[Interval], value: 
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise OverflowError(f"the bounds of value {value} overflow float64")
     return Interval(lower, upper)
+
+
+def difference_range(
+    node: Difference, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bound differences, given bounds on the entries: shape (size,), or (N, size) of N sets."""
+    first, second = node.first, node.second
+    lower, upper = low[..., second] - high[..., first], high[..., second] - low[..., first]
+    # a difference of floats is zero only if they are equal
+    lower = np.where(lower == 0, 0.0, np.nextafter(lower, -np.inf))
+    upper = np.where(upper == 0, 0.0, np.nextafter(upper, np.inf))
+    alone = first == second
+    return np.where(alone, 0.0, lower), np.where(alone, 0.0, upper)
 
 
 def _affine(node: Affine, region: Region, bounds: list[Interval]) -> tuple[FloatArray, FloatArray]:

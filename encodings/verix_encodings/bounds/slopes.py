@@ -3,7 +3,7 @@
     v = Σ_k M_k v_k + b        ∂f/∂v_k += ∂f/∂v · M_k
     v = max(z, 0), z ∈ [l, u]   ∂f/∂z   += ∂f/∂v · [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
     v = σ(z), z ∈ [l, u]        ∂f/∂z   += ∂f/∂v · [min σ', max σ'] over [l, u]
-    v = max_j z_j               ∂f/∂z_j += ∂f/∂v · [0, 1], or [1, 1] for the only candidate
+    v = z_p + max(d, 0), d = z_q − z_p: z_q has the slope of max(d, 0), z_p one minus it
 
 A network is piecewise smooth, so along a line its values change by no more than these bounds times
 the distance (the mean value theorem on each piece): a known bound on ``f`` over a set of inputs
@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, relative_error
-from verix_encodings.bounds.dominance import candidates
 from verix_encodings.bounds.interval import Bounds
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
@@ -74,16 +73,16 @@ def _sources(
         error = relative_error(1) * np.abs(products).max(axis=0)
         yield node.source, (products.min(axis=0) - error, products.max(axis=0) + error)
     else:
-        found = candidates(node, bounds[node.source])
-        decided = np.ones(node.starts.size, dtype=bool)
-        decided[node.groups[found.open]] = False
-        entries = np.concatenate([np.flatnonzero(found.open), found.best[decided]])
-        group, source = node.groups[entries], node.indices[entries]
-        part = _scaled(lower[:, group], upper[:, group], decided[group], np.True_)
-        size = bounds[node.source].lower.size
-        ones = (np.ones(source.size), (np.arange(source.size), source))
-        spread = sp.csr_array(ones, shape=(source.size, size))
-        yield node.source, (part[0] @ spread, part[1] @ spread)
+        difference, size = bounds[node.source], bounds[node.entries].lower.size
+        ends = (
+            (node.first, ~(difference.lower >= 0) & (difference.upper <= 0), difference.lower < 0),
+            (node.second, difference.lower >= 0, difference.upper > 0),
+        )
+        for entries, always, ever in ends:
+            part = _scaled(lower, upper, always, always | ever)
+            ones = (np.ones(entries.size), (np.arange(entries.size), entries))
+            spread = sp.csr_array(ones, shape=(entries.size, size))
+            yield node.entries, (part[0] @ spread, part[1] @ spread)
 
 
 def _scaled(

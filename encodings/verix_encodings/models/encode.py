@@ -74,7 +74,7 @@ def encode_values(
             continue
         label, z, interval = f"{prefix}{index}", values[node.source], bounds[node.source]
         if isinstance(node, Max):
-            values.append(big_m_max(builder, label, node, z, interval))
+            values.append(big_m_max(builder, label, node, values[node.entries], bounds))
         elif isinstance(node, Smooth):
             values.append(
                 enclose_smooth(builder, label, node.function, z, interval, segments=segments)

@@ -10,6 +10,9 @@ smaller ball by
     a ≤ z − l (1 − d),   a ≤ u d                      the two big-Ms, re-tightened
     d ∈ {0, 1};   d = 1 where l ≥ 0,   d = 0 where u ≤ 0 otherwise
 
+A maximum ``a = z_p + max(d, 0)`` has the phase of ``d``, ``l`` and ``u`` those of ``d``, and the
+big-Ms ``a ≤ z_q − l (1 − δ)`` and ``a ≤ z_p + u δ``.
+
 With a fixed phase, ``d = 1`` leaves ``a ≥ z`` and ``a ≤ z``, and ``d = 0`` leaves ``a ≥ 0`` and
 ``a ≤ 0``: the neuron is as tight as in the folded encoding. A neuron with one phase over the full
 ball has the same phase over any ball inside. So the points of the program are the trajectories over
@@ -26,21 +29,24 @@ from verix_encodings.arrays import FloatArray, IntArray, frozen
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.encode import Encoding, encode
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Relu
+from verix_encodings.network.nodes import Affine, Max, Smooth
 from verix_encodings.program.labels import blocks
 from verix_encodings.program.program import LEAST_BIG_M, Program
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """Places of a layer of ReLUs, which reads the value ``source``, in the program.
+    """Places of a layer of ReLUs or maxima in the program.
 
-    ``z`` and ``a`` are columns and ``modelled`` and ``unstable`` the neurons that have them; ``d``
-    are the phases, ``active_rows`` the rows with ``l``; ``active`` and ``inactive`` the positions
-    of the two big-Ms among the entries of the matrix.
+    ``value`` is the number of the layer's value, ``source`` that of the value whose sign is the
+    phase, ``read`` that of ``z``. ``z`` and ``a`` are columns and ``modelled`` and ``unstable`` the
+    entries that have them; ``d`` are the phases, ``active_rows`` the rows with ``l``; ``active``
+    and ``inactive`` the positions of the two big-Ms among the entries of the matrix.
     """
 
+    value: int
     source: int
+    read: int
     modelled: IntArray
     z: IntArray
     unstable: IntArray
@@ -75,10 +81,14 @@ class RetightenedEncoding:
         lower[self.inputs] = box.lower[self.coordinates]
         upper[self.inputs] = box.upper[self.coordinates]
         for layer in self.layers:
+            for columns, value, entries in (
+                (layer.z, layer.read, layer.modelled),
+                (layer.a, layer.value, layer.unstable),
+            ):
+                l, u = _both(self.bounds[value], bounds[value])
+                lower[columns], upper[columns] = l[entries], u[entries]
             l, u = _both(self.bounds[layer.source], bounds[layer.source])
-            lower[layer.z], upper[layer.z] = l[layer.modelled], u[layer.modelled]
             l, u = l[layer.unstable], u[layer.unstable]
-            lower[layer.a], upper[layer.a] = np.maximum(l, 0.0), np.maximum(u, 0.0)
             lower[layer.d] = l >= 0
             upper[layer.d] = (l >= 0) | (u > 0)
             l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
@@ -98,34 +108,46 @@ class RetightenedEncoding:
 
 
 def can_be_retightened(network: Network) -> bool:
-    """Return whether :func:`retightened_encoding` takes ``network``: affine maps and ReLUs only."""
-    return all(isinstance(node, Affine | Relu) for node in network.nodes)
+    """Return whether :func:`retightened_encoding` takes ``network``: no smooth activations."""
+    return not any(isinstance(node, Smooth) for node in network.nodes)
 
 
 def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncoding:
     """Encode ``network`` over the box ``bounds[0]``, to be restricted to boxes inside of it.
 
-    ``bounds`` must hold for every value. Raises ``ValueError`` for nonlinear nodes other than
-    ReLUs.
+    ``bounds`` must hold for every value. Raises ``ValueError`` for smooth activations.
     """
     if not can_be_retightened(network):
-        raise ValueError("a retightened encoding takes networks of affine maps and ReLUs only")
+        raise ValueError("a retightened encoding takes no smooth activations")
     full = encode(network, bounds)
     program = full.program
     columns, rows = blocks(program.column_labels), blocks(program.row_labels)
     inputs, coordinates = columns["x"]
-    layers = []
+    layers, nothing = [], np.zeros(0, dtype=np.intp)
     for index, node in enumerate(network.nodes):
-        if not isinstance(node, Relu):
+        if isinstance(node, Affine):
             continue
-        z, modelled = columns[f"z_{index}"]
+        kind, read = ("max", node.entries) if isinstance(node, Max) else ("relu", node.source)
+        z, modelled = columns.get(f"z_{index}", (nothing, nothing))
         a, unstable = columns[f"a_{index}"]
         d, _ = columns[f"d_{index}"]
-        active_rows, _ = rows[f"relu_active_{index}"]
-        inactive_rows, _ = rows[f"relu_inactive_{index}"]
+        active_rows, _ = rows[f"{kind}_active_{index}"]
+        inactive_rows, _ = rows[f"{kind}_inactive_{index}"]
         active, inactive = (_entries(program, r, d) for r in (active_rows, inactive_rows))
         layers.append(
-            _Layer(node.source, modelled, z, unstable, a, d, active_rows, active, inactive)
+            _Layer(
+                index + 1,
+                node.source,
+                read,
+                modelled,
+                z,
+                unstable,
+                a,
+                d,
+                active_rows,
+                active,
+                inactive,
+            )
         )
     return RetightenedEncoding(full, bounds, inputs, coordinates, tuple(layers))
 

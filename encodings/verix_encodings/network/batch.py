@@ -2,7 +2,7 @@
 
     v = Σ_k M_k v_k + b    ∂f/∂v_k += M_kᵀ ∂f/∂v
     v = max(z, 0)          ∂f/∂z   += ∂f/∂v · [z > 0]
-    v = max_j z_j          ∂f/∂z_j += ∂f/∂v · [j is the first that is largest]
+    v = max(z_p, z_q)      ∂f/∂z_q += ∂f/∂v · [z_q > z_p],  ∂f/∂z_p += ∂f/∂v · [z_q ≤ z_p]
     v = σ(z)               ∂f/∂z   += ∂f/∂v · σ'(z)
 
 Inputs are the columns of a matrix, shape (d, N). Plain float64, for searches: no proof rests on it.
@@ -24,7 +24,7 @@ def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
         if isinstance(node, Affine):
             result = _affine(node, values)
         elif isinstance(node, Max):
-            result = node.reduce(values[node.source][node.indices])
+            result = node.greatest(values[node.entries])
         elif isinstance(node, Relu):
             result = np.maximum(values[node.source], 0.0)
         else:
@@ -65,16 +65,9 @@ def batch_gradients(
         if isinstance(node, Relu):
             slopes[node.source] += slope * (z > 0)
         elif isinstance(node, Max):
-            largest = _first_largest(node, z[node.indices], values[value])
-            np.add.at(slopes[node.source], (node.indices[largest], np.arange(outputs.size)), slope)
+            second = values[node.entries][node.second] > values[node.entries][node.first]
+            np.add.at(slopes[node.entries], node.first, np.where(second, 0.0, slope))
+            np.add.at(slopes[node.entries], node.second, np.where(second, slope, 0.0))
         else:
             slopes[node.source] += slope * node.function.slope(z)
     return slopes[0]
-
-
-def _first_largest(node: Max, entries: FloatArray, largest: FloatArray) -> IntArray:
-    """Return the position in ``node.indices`` of each group's first largest entry."""
-    position = np.arange(entries.shape[0])[:, None]
-    candidates = np.where(entries == largest[node.groups], position, entries.shape[0])
-    first: IntArray = np.minimum.reduceat(candidates, node.starts)
-    return first

@@ -54,12 +54,18 @@ class Network:
                         )
                 sizes.append(node.bias.size)
             elif isinstance(node, Max):
-                if np.any((node.indices < 0) | (node.indices >= sizes[node.source])):
+                entries, size = np.append(node.first, node.second), sizes[node.entries]
+                if np.any((entries < 0) | (entries >= size)):
                     raise ValueError(
-                        f"node {index} takes maxima of entries that value {node.source} of size "
-                        f"{sizes[node.source]} does not have"
+                        f"node {index} takes maxima of entries that value {node.entries} of size "
+                        f"{size} does not have"
                     )
-                sizes.append(node.starts.size)
+                if not (node.source and node.compares(self.nodes[node.source - 1])):
+                    raise ValueError(
+                        f"node {index} takes maxima of pairs, but value {node.source} is not the "
+                        "difference of these pairs"
+                    )
+                sizes.append(node.first.size)
             else:
                 sizes.append(sizes[node.source])
         object.__setattr__(self, "sizes", tuple(sizes))

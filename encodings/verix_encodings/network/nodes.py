@@ -4,10 +4,11 @@ A node refers to the values that it reads by their numbers, see :mod:`verix_enco
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     FloatArray,
@@ -77,6 +78,28 @@ class Affine:
         return total * (1 + relative_error(len(self.rounding)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Affine):
+    """``d_i = z_q − z_p`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
+
+    An affine map, with bounds that are exact up to one rounding: zero stays zero, so that entries
+    whose ranges touch are ordered.
+    """
+
+    first: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    second: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    @classmethod
+    def of(cls, entries: int, size: int, first: IntArray, second: IntArray) -> "Difference":
+        """Return the differences of pairs of entries of the value ``entries``, of ``size``."""
+        signs = np.repeat([1.0, -1.0], first.size)
+        rows, columns = np.tile(np.arange(first.size), 2), np.concatenate([second, first])
+        # entries of a pair with itself add up to zero
+        matrix = sp.csr_array((signs, (rows, columns)), shape=(first.size, size))
+        pairs = frozen_indices(first), frozen_indices(second)
+        return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class Relu:
     """``a = max(z, 0)``, elementwise, of the value ``source``."""
@@ -91,43 +114,42 @@ class Relu:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Max:
-    """``a_i = max_{j ∈ J_i} z_j`` of the value ``source``: max-pooling, and other maxima.
+    """``a_i = max(z_p, z_q)`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
 
-    The groups ``J_i`` stand one after the other in ``indices``, group ``i`` from ``starts[i]`` on;
-    none is empty, and they may overlap.
+    ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
+    ``a = z_p + max(d, 0)``: the sign of ``d`` is the phase, for bounds and programs. Maxima of more
+    entries are made of pairs, see :mod:`verix_encodings.network.maxima`.
     """
 
     source: int
-    indices: IntArray
-    starts: IntArray
+    entries: int
+    first: IntArray
+    second: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "indices", frozen_indices(self.indices))
-        object.__setattr__(self, "starts", frozen_indices(self.starts))
-        ends = np.append(self.starts, self.indices.size)
-        if self.indices.ndim != 1 or self.starts.ndim != 1 or ends[0] != 0:
-            raise ValueError("the groups of a maximum are a vector of indices that starts at 0")
-        if np.any(np.diff(ends) < 1):
-            raise ValueError("a maximum needs groups of one or more indices")
+        object.__setattr__(self, "first", frozen_indices(self.first))
+        object.__setattr__(self, "second", frozen_indices(self.second))
+        if self.first.ndim != 1 or self.first.shape != self.second.shape:
+            raise ValueError("a maximum of pairs has two vectors of indices, equally long")
 
     @property
     def sources(self) -> tuple[int, ...]:
         """Indices of the values that the node reads."""
-        return (self.source,)
+        return self.source, self.entries
 
-    @property
-    def groups(self) -> IntArray:
-        """The number of the group of each entry of ``indices``."""
-        return np.repeat(
-            np.arange(self.starts.size), np.diff(self.starts, append=self.indices.size)
+    def compares(self, node: "Node") -> bool:
+        """Return whether ``node`` is the difference of these pairs."""
+        return (
+            isinstance(node, Difference)
+            and node.sources == (self.entries,)
+            and np.array_equal(node.first, self.first)
+            and np.array_equal(node.second, self.second)
         )
 
-    def reduce(self, entries: FloatArray) -> FloatArray:
-        """Return the greatest of the ``entries`` of each group, one for each of ``indices``."""
-        if not entries.size:
-            return entries
-        greatest: FloatArray = np.maximum.reduceat(entries, self.starts)
-        return greatest
+    def greatest(self, z: FloatArray) -> FloatArray:
+        """Return the greater entry of each pair in ``z``, a vector or the rows of a matrix."""
+        result: FloatArray = np.maximum(z[self.first], z[self.second])
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +175,9 @@ def value_of(node: Node, values: Sequence[FloatArray]) -> FloatArray:
         for source, matrix in node.terms:
             result += matrix @ values[source]
         return result
-    z = values[node.source]
     if isinstance(node, Max):
-        return node.reduce(z[node.indices])
+        return node.greatest(values[node.entries])
+    z = values[node.source]
     return node.function.evaluate(z) if isinstance(node, Smooth) else np.maximum(z, 0.0)
 
 
@@ -163,4 +185,6 @@ def shifted(node: Node, more: int) -> Node:
     """Return the node with ``more`` added to the numbers of the values that it reads."""
     if isinstance(node, Affine):
         return replace(node, terms=tuple((source + more, matrix) for source, matrix in node.terms))
+    if isinstance(node, Max):
+        return replace(node, source=node.source + more, entries=node.entries + more)
     return replace(node, source=node.source + more)

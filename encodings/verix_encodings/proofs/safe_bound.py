@@ -169,7 +169,9 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
     for value, node in enumerate(network.nodes, start=1):
         if not isinstance(node, Affine):
             reaches.append(bounds[value].magnitude)
-            errors.append(np.zeros(network.sizes[value]))
+            # a maximum may hand on the expression of an entry; other activations are columns
+            exact = np.zeros(network.sizes[value])
+            errors.append(node.greatest(errors[node.entries]) if isinstance(node, Max) else exact)
             continue
         reach, error = np.abs(node.bias), np.zeros(node.bias.size)
         terms = 1
@@ -211,7 +213,7 @@ def error_behind(
             error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
         return error + node.deviation(lambda source: bounds[source].magnitude)
     if isinstance(node, Max):
-        return node.reduce(errors[node.source][node.indices])
+        return node.greatest(errors[node.entries])
     if isinstance(node, Smooth):
         interval = bounds[node.source]
         slopes = slope_range(node.function, interval.lower, interval.upper)

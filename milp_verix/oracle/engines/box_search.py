@@ -27,10 +27,11 @@ import numpy as np
 from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds.batch_crown import BatchCrown, Range
+from verix_encodings.bounds.batch_crown import BatchCrown
 from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes, root_boxes
 from verix_encodings.bounds.interval import Late, never
+from verix_encodings.bounds.lines import Range
 from verix_encodings.network.batch import batch_values
 
 # the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.batch_crown import Range
 from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.lines import Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.support.random_networks import random_graph
-from verix_encodings import Affine, Network, Relu, arrays, crown_bounds, encode
+from verix_encodings import Affine, Difference, Network, Relu, arrays, crown_bounds, encode
 from verix_encodings.arrays import dense, picked, placed
 from verix_encodings.bounds.interval import Interval
 
@@ -31,7 +31,7 @@ def with_relus(rng: np.random.Generator) -> Network:
     network = random_graph(rng, nodes=5)
     nodes = [
         Affine(tuple((s, m * (rng.random(m.shape) < 0.2)) for s, m in node.terms), node.bias)
-        if isinstance(node, Affine)
+        if isinstance(node, Affine) and not isinstance(node, Difference)
         else node
         for node in network.nodes
     ]

@@ -14,10 +14,10 @@ from tests.support.random_networks import (
     random_box,
     random_graph,
     random_layers,
-    random_maximum,
+    random_maxima,
     smooth_network,
 )
-from verix_encodings import Affine, Interval, Network, NormBall, crown_bounds
+from verix_encodings import Affine, Interval, Max, Network, NormBall, crown_bounds
 from verix_encodings.bounds.batch_crown import BatchCrown
 from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes
@@ -47,9 +47,12 @@ def all_margins(
 def maximum_network(rng: np.random.Generator) -> Network:
     """Return maxima between affine maps: groups that overlap, and repeat entries."""
     first = Affine(((0, rng.normal(size=(6, 3))),), rng.normal(size=6))
-    maximum = random_maximum(rng, 1, 6)
-    last = Affine(((2, rng.normal(size=(2, maximum.starts.size))),), rng.normal(size=2))
-    return Network((3,), (first, maximum, last))
+    maxima = random_maxima(rng, 2, 1, 6)
+    greatest = maxima[-1]
+    assert isinstance(greatest, Max)
+    weights = rng.normal(size=(2, greatest.first.size))
+    last = Affine(((1 + len(maxima), weights),), rng.normal(size=2))
+    return Network((3,), (first, *maxima, last))
 
 
 def assert_boxes_enclose(

@@ -24,10 +24,13 @@ from verix_encodings import (
     Network,
     NormBall,
     Region,
+    Relu,
     alpha_bounds,
     crown_bounds,
     interval_bounds,
+    pairwise_maxima,
 )
+from verix_encodings.arrays import dense
 from verix_encodings.bounds import crown
 from verix_encodings.bounds.crown import upper_bounds, upper_form
 
@@ -240,3 +243,54 @@ def test_bounds_over_a_larger_box_are_kept_where_they_are_tighter(seed: int) -> 
         assert np.all((wide.lower <= tight.lower) & (tight.upper <= wide.upper))
     for _ in range(3):
         assert_encloses(network, inner, inside(inner, rng), lambda *_: found)
+
+
+def pair(p: Interval, q: Interval) -> tuple[Network, Interval]:
+    """Return the maximum of two inputs, and their box."""
+    nodes = pairwise_maxima(1, 0, 2, np.array([0, 1]), np.array([0]))
+    box = Interval(np.append(p.lower, q.lower), np.append(p.upper, q.upper))
+    return Network((2,), nodes), box
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(np.array([low]), np.array([high]))
+
+
+def test_linear_bounds_of_a_decided_pair_are_the_entry() -> None:
+    network, box = pair(interval(0, 1), interval(1, 2))
+    difference = Affine(((2, np.ones((1, 1))), (0, np.array([[0.0, -1.0]]))), [0.0])
+    bounds = crown_bounds(Network((2,), (*network.nodes, difference)), box)
+    assert bounds[-1].upper == pytest.approx([0], abs=1e-12)
+    assert bounds[-1].lower == pytest.approx([0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("q", "d", "above", "below"),
+    [
+        # z_p + (d + 4) / 5 has 2½ in the middle, the ceiling 4; z_p below
+        (interval(0, 1), interval(-4, 1), (0.8, 0.2, 0.8), (1.0, 0.0)),
+        # z_p + (d + 1) / 4 · 3 has 3 in the middle; z_q below
+        (interval(1, 3), interval(-1, 3), (0.25, 0.75, 0.75), (0.0, 1.0)),
+        # two equal ranges: the line has 4 in the middle, no less than the ceiling
+        (interval(0, 4), interval(-4, 4), (0.0, 0.0, 4.0), (1.0, 0.0)),
+        # bounds on d that are tight: the line has 2½ in the middle
+        (interval(0, 4), interval(-1, 1), (0.5, 0.5, 0.5), (1.0, 0.0)),
+    ],
+)
+def test_linear_bounds_of_an_open_pair(
+    q: Interval, d: Interval, above: tuple[float, float, float], below: tuple[float, float]
+) -> None:
+    network, box = pair(interval(0, 4), q)
+    for sign, expected in ((1.0, above), (-1.0, (-below[0], -below[1], 0.0))):
+        form = upper_form(network, (box, d), 2, np.array([[sign]]))
+        found = [*dense(form.coefficients).ravel(), *form.constant]
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_differences_are_bounded_where_the_entries_move_together() -> None:
+    # r = relu(x): r − 2 r ∈ [−1, 0] orders two entries whose ranges overlap
+    twice = Affine(((1, np.array([[1.0], [2.0]])),), [0.0, 0.0])
+    nodes = pairwise_maxima(3, 2, 2, np.array([1, 0]), np.array([0]))
+    network = Network((1,), (Relu(0), twice, *nodes))
+    assert interval_bounds(network, interval(-1, 1))[3].upper == pytest.approx([1.0])
+    assert crown_bounds(network, interval(-1, 1))[3].upper == pytest.approx([0.0], abs=1e-12)

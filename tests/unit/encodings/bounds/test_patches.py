@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from verix_encodings import Affine, Interval, Max, Network, NormBall, Relu, crown_bounds
+from verix_encodings import (
+    Affine,
+    Interval,
+    Network,
+    NormBall,
+    Relu,
+    crown_bounds,
+    pairwise_maxima,
+)
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.bounds import patches
 from verix_encodings.bounds.patches import Patch, Rows, product, reached, total
@@ -69,10 +77,10 @@ def _network(rng: np.random.Generator) -> Network:
     )
     first, second, third, last = (
         Affine(((source, matrix),), rng.normal(size=matrix.shape[0]))
-        for source, matrix in zip((0, 2, 5, 7), matrices, strict=True)
+        for source, matrix in zip((0, 2, 8, 10), matrices, strict=True)
     )
-    pool = Max(4, windows, np.arange(0, windows.size, 4))
-    return Network((100,), (first, Relu(1), second, Relu(3), pool, third, Relu(6), last))
+    pool = pairwise_maxima(5, 4, 4 * 36, windows, np.arange(0, windows.size, 4))
+    return Network((100,), (first, Relu(1), second, Relu(3), *pool, third, Relu(9), last))
 
 
 @pytest.mark.slow
@@ -98,11 +106,11 @@ def test_bounds_of_convolutions_enclose_samples_and_are_those_without_patches(
 
 
 def test_neurons_behind_a_relu_are_bounded_at_its_source() -> None:
-    """What a maximum needs of a ReLU's values is tightened before the ReLU, and only there."""
+    """Entries that maxima compare are tightened before the ReLU, and only there."""
     network = _network(np.random.default_rng(0))
     box = Interval(np.full(100, 0.4), np.full(100, 0.6))
     bounds = crown_bounds(network, box)
-    for value in (3, 6):
+    for value in (3, 9):
         np.testing.assert_array_equal(bounds[value + 1].upper, np.maximum(bounds[value].upper, 0.0))
     wide = crown_bounds(network, box, late=lambda: True)
     active = wide[3].lower > 0

@@ -19,11 +19,11 @@ from verix_encodings import (
     SMOOTH_FUNCTIONS,
     Affine,
     Interval,
-    Max,
     Network,
     Relu,
     crown_bounds,
     interval_bounds,
+    pairwise_maxima,
 )
 from verix_encodings.bounds.slopes import slope_bounds
 
@@ -101,8 +101,9 @@ def test_slopes_over_a_box_are_those_of_all_its_phases() -> None:
 
 def test_a_maximum_passes_on_the_slope_of_its_candidates() -> None:
     # max(x0, x1, x2) with x2 too small to matter, and max(x2) alone
-    groups = Max(0, np.array([0, 1, 2, 2]), np.array([0, 3]))
-    network = Network((3,), (groups, Affine(((1, np.array([[1.0, 10.0]])),), np.zeros(1))))
+    groups = pairwise_maxima(1, 0, 3, np.array([0, 1, 2, 2]), np.array([0, 3]))
+    weights = Affine(((len(groups), np.array([[1.0, 10.0]])),), np.zeros(1))
+    network = Network((3,), (*groups, weights))
     box = Interval(np.array([0.0, 0.0, -2.0]), np.array([1.0, 1.0, -1.0]))
     lower, upper = slope_bounds(network, interval_bounds(network, box))
     assert lower[0] == pytest.approx([0, 0, 10])

@@ -29,6 +29,7 @@ from tests.support.random_networks import (
     random_graph,
     random_layers,
     residual,
+    smooth_network,
 )
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -37,6 +38,7 @@ from verix_encodings import (
     Max,
     Network,
     Program,
+    Relu,
     crown_bounds,
     encode,
     formulation_named,
@@ -47,11 +49,11 @@ from verix_encodings.program.program import LEAST_BIG_M
 
 
 def drawn(seed: int) -> tuple[Network, list[Interval]]:
-    """Return a network of ReLUs and boxes in the unit cube, some coordinates of them fixed."""
+    """Return a network, some with maxima, and boxes in the cube, some coordinates of them fixed."""
     rng = np.random.default_rng(seed)
     shape = ((3, 6, 2), (4, 5, 4, 2), (3, 8, 8, 3))[seed % 3]
     network = network_of(random_layers(rng, shape))
-    while seed % 4 == 0 and not (can_be_retightened(network) and network.relu_count > 6):
+    while seed % 4 == 0 and not (network.max_count > 3 and network.relu_count > 6):
         network = random_graph(rng, size=3, nodes=9)
     inside = [cube(network.input_size)]
     for _ in range(3):
@@ -115,9 +117,12 @@ def trajectory(program: Program, network: Network, x: NDArray[np.float64]) -> ND
         if kind == "x":
             columns.append(values[0][numbers])
             continue
-        (source,) = network.nodes[int(index[0])].sources
-        z = values[source][numbers]
-        columns.append({"z": z, "a": np.maximum(z, 0.0), "d": (z > 0).astype(float)}[kind])
+        node = network.nodes[int(index[0])]
+        assert isinstance(node, Relu | Max)
+        read = node.entries if isinstance(node, Max) else node.source
+        value = {"z": read, "a": int(index[0]) + 1, "d": node.source}[kind]
+        result = values[value][numbers]
+        columns.append((result > 0).astype(float) if kind == "d" else result)
     return np.concatenate(columns)
 
 
@@ -152,12 +157,11 @@ def test_a_box_that_reaches_outside_is_refused() -> None:
         retightened.over(crown_bounds(network, cube(4)))
 
 
-def test_maxima_are_refused() -> None:
-    layer = network_of(random_layers(np.random.default_rng(0), (3, 4)))
-    pooled = Network((3,), (*layer.nodes, Max(len(layer.nodes), np.arange(4), np.array([0, 2]))))
-    assert not can_be_retightened(pooled)
-    with pytest.raises(ValueError, match="ReLUs only"):
-        retightened_encoding(pooled, interval_bounds(pooled, cube(3)))
+def test_smooth_activations_are_refused() -> None:
+    network = smooth_network(random_layers(np.random.default_rng(0), (3, 4, 2)), ["sigmoid"])
+    assert not can_be_retightened(network)
+    with pytest.raises(ValueError, match="no smooth activations"):
+        retightened_encoding(network, interval_bounds(network, cube(3)))
 
 
 @dataclass(slots=True)

@@ -98,10 +98,10 @@ def test_a_slope_beside_which_one_is_nothing(tmp_path: Path) -> None:
         (["x"], ["Affine"]),
         (["x", "row"], ["Affine", "Relu", "Affine"]),
         (["row", "x", "column"], ["Affine", "Relu", "Affine"]),
-        (["x", "h"], ["Affine", "Max", "Affine"]),
-        (["x", "h", "g"], ["Affine", "Max", "Affine"]),
-        (["x", "h", "row"], ["Affine", "Max", "Affine", "Relu", "Affine"]),
-        (["x", "t"], ["Affine", "Max", "Affine"]),
+        (["x", "h"], ["Affine", "Difference", "Max", "Affine"]),
+        (["x", "h", "g"], ["Affine", *["Difference", "Max"] * 2, "Affine"]),
+        (["x", "h", "row"], ["Affine", "Difference", "Max", "Affine", "Relu", "Affine"]),
+        (["x", "t"], ["Affine", "Difference", "Max", "Affine"]),
     ],
 )
 def test_extreme_of_tensors(
