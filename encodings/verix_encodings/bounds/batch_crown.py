@@ -6,6 +6,10 @@ v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes s
 other, and ``owner`` tells the box of each row. An affine node is then one matrix product for all
 rows, and only neurons that a box leaves undecided need rows.
 
+Each row is replaced twice, with two lower lines of unstable ReLUs, and the better bound counts:
+``α`` as there, and ``α = 0``. Zero is looser for one neuron, but needs no slope at the input, which
+costs more the wider a box is. Together they need a fraction of the boxes that either needs.
+
 Rounding errors are bounded once for the root: with ``m_k ≥ |v_k|`` there, a row ``c`` at ``v_k``
 loses at most ``|c|·e_k`` on its way to the sources of ``v_k``,
 
@@ -60,18 +64,22 @@ class _Batch:
 
     boxes: Boxes
     found: Sequence[Range]
-    relaxed: dict[int, _Lines | MaxLines] = field(default_factory=dict)
+    relaxed: dict[tuple[int, bool], _Lines | MaxLines] = field(default_factory=dict)
 
-    def relaxation(self, value: int, node: Relu | Max | Smooth) -> _Lines | MaxLines:
-        """Return the relaxation of ``node``, which computes ``value``."""
-        if value not in self.relaxed:
+    def relaxation(self, value: int, node: Relu | Max | Smooth, *, flat: bool) -> _Lines | MaxLines:
+        """Return the relaxation of ``node``, which computes ``value``.
+
+        The lower line of an unstable ReLU has the slope zero if it is ``flat``.
+        """
+        key = value, flat and isinstance(node, Relu)
+        if key not in self.relaxed:
             z = self.found[node.source]
-            self.relaxed[value] = (
+            self.relaxed[key] = (
                 max_lines(node, self.found[node.entries], z)
                 if isinstance(node, Max)
-                else _relaxed(node, *z)
+                else _relaxed(node, *z, flat=flat)
             )
-        return self.relaxed[value]
+        return self.relaxed[key]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,14 +215,24 @@ class BatchCrown:
             some = slice(first, first + at_once)
             c = np.zeros((owner[some].size, self.network.sizes[value]))
             c[np.arange(c.shape[0]), neuron[some]] = sign[some]
-            coefficients[some], constant = self._replaced(batch, value, c, owner[some])
-            greatest = batch.boxes.greatest(coefficients[some], owner[some])
-            total = constant + greatest
-            upper[some] = total + relative_error(1) * (np.abs(constant) + np.abs(greatest))
+            coefficients[some], upper[some] = self._form(batch, value, c, owner[some], flat=False)
+            if any(isinstance(node, Relu) for node in self.network.nodes[:value]):
+                way, total = self._form(batch, value, c, owner[some], flat=True)
+                better = total < upper[some]
+                coefficients[some][better], upper[some][better] = way[better], total[better]
         return Forms(coefficients, upper)
 
+    def _form(
+        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the coefficients of ``c·v`` at the input, and the bound that they give."""
+        at_input, constant = self._replaced(batch, value, c, owner, flat=flat)
+        greatest = batch.boxes.greatest(at_input, owner)
+        rounding = relative_error(1) * (np.abs(constant) + np.abs(greatest))
+        return at_input, constant + greatest + rounding
+
     def _replaced(
-        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray
+        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
     ) -> tuple[FloatArray, FloatArray]:
         """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
         constant = np.zeros(owner.size)
@@ -237,7 +255,7 @@ class BatchCrown:
                 for source, matrix in node.terms:
                     add(source, _times(row, matrix))
                 continue
-            relaxed = batch.relaxation(current, node)
+            relaxed = batch.relaxation(current, node, flat=flat)
             if isinstance(relaxed, MaxLines):
                 assert isinstance(node, Max)
                 size = self.network.sizes[node.entries]
@@ -252,10 +270,10 @@ class BatchCrown:
         return pending[0], constant
 
 
-def _relaxed(node: Relu | Smooth, lower: FloatArray, upper: FloatArray) -> _Lines:
+def _relaxed(node: Relu | Smooth, lower: FloatArray, upper: FloatArray, *, flat: bool) -> _Lines:
     if isinstance(node, Relu):
         above, ceiling, below = relu_lines(lower, upper)
-        return _Lines(above, ceiling, below)
+        return _Lines(above, ceiling, np.where(lower >= 0, below, 0.0) if flat else below)
     below, floor, above, ceiling = best_lines(node.function, lower, upper)
     return _Lines(above, ceiling, below, floor)
 

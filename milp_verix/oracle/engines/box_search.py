@@ -13,7 +13,8 @@ neuron at once (ReluVal: Wang, Pei, Whitehouse, Yang, Jana, USENIX Security 2018
 4. Halves that stay open get backward bounds of the neurons that they leave undecided, and another
    pass for the margins.
 5. The maximiser of the worst margin's linear form and the middle of each open half are evaluated.
-   The worst of these points run in onnxruntime if a margin is above zero there.
+   Gradients climb from the worst of these, through the whole region. Points run in onnxruntime if
+   a margin is above zero there.
 
 Open boxes with the worst bounds come first. The worst bound of all closed and open boxes is proven
 for the whole region at any moment.
@@ -25,19 +26,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
+from milp_verix.oracle.gradient_ascent import frank_wolfe
 from verix_encodings import Bounds, Interval, Network, NormBall
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.batch_crown import BatchCrown
 from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes, root_boxes
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.lines import Range
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_gradients, batch_values
 
 # the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
 _MOST_BOXES = 512
 _MOST_VALUES = 2**21
 _REPLAYS = 3
+_CLIMBS = 8
 
 
 @dataclass(slots=True, eq=False)
@@ -151,10 +154,32 @@ class BoxSearch:
         return upper, ways
 
     def _tried(self, boxes: Boxes, ways: FloatArray) -> FloatArray:
-        """Evaluate two points of each box, replay the worst; return the higher values, (N, m)."""
+        """Look at two points of each box; return the higher values of its margins, (N, m)."""
         points = np.concatenate([boxes.farthest(ways), boxes.middle])
         if self.integral is not None:
             points = np.where(self.integral, np.floor(points), points)
+        values = self._seen(points)
+        if self.integral is None and not self.found:
+            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
+            self._climb(points[highest[:_CLIMBS]])
+        return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
+
+    def _climb(self, starts: FloatArray) -> None:
+        """Climb the margin that is closest to zero at each of ``starts``, shape (k, d)."""
+        margin = np.argmax(batch_values(self.network, starts.T)[-1], axis=0)
+
+        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
+            reached = batch_values(self.network, points)[-1]
+            return np.asarray(reached[margin[numbers], np.arange(numbers.size)])
+
+        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
+            there = batch_values(self.network, points)
+            return batch_gradients(self.network, there, margin[numbers])
+
+        self._seen(frank_wolfe(starts.T, values, gradients, self.region.farthest)[0].T)
+
+    def _seen(self, points: FloatArray) -> FloatArray:
+        """Keep the worst of ``points``, (k, d), and replay them; return their margins, (m, k)."""
         values = batch_values(self.network, points.T)[-1]
         best = np.argmax(values, axis=1)
         reached = values[np.arange(best.size), best]
@@ -164,4 +189,4 @@ class BoxSearch:
         for place in np.argsort(-highest, kind="stable")[:_REPLAYS]:
             if highest[place] >= 0 and not self.found:
                 self.found = self.replays(points[place])
-        return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
+        return values

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.exact_values import exact_values, inside, seeds
 from tests.support.random_networks import (
+    as_layers,
     cube,
     network_of,
     random_box,
@@ -17,10 +18,20 @@ from tests.support.random_networks import (
     random_maxima,
     smooth_network,
 )
-from verix_encodings import Affine, Interval, Max, Network, NormBall, crown_bounds
+from verix_encodings import (
+    Affine,
+    Interval,
+    Max,
+    Network,
+    NormBall,
+    Relu,
+    crown_bounds,
+    interval_bounds,
+)
 from verix_encodings.bounds.batch_crown import BatchCrown
 from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.crown import upper_bounds
 from verix_encodings.network.batch import batch_gradients, batch_values
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
@@ -91,19 +102,36 @@ def test_dense_networks_and_maxima_are_enclosed_in_exact_arithmetic(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_whole_box_gets_the_bounds_of_one_at_a_time(seed: int) -> None:
+def test_margins_are_bounded_as_one_box_at_a_time_is_or_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph, dense = random_graph(rng, size=4, nodes=9), network_of(random_layers(rng, (4, 6, 5, 3)))
     for network in (graph, dense, maximum_network(rng)):
         box = random_box(rng, network.input_size)
-        expected = crown_bounds(network, box)
-        found, upper = all_margins(BatchCrown(network, expected), parts(box, rng))
-        # crown_bounds keeps those of intervals where they are tighter
-        scale = 1e-9 * (1 + expected[-1].magnitude)
-        assert np.all(upper[0] >= expected[-1].upper - scale)
-        for (low, high), interval in zip(found, expected, strict=False):
-            np.testing.assert_allclose(low[0], interval.lower, rtol=1e-9, atol=1e-9)
-            np.testing.assert_allclose(high[0], interval.upper, rtol=1e-9, atol=1e-9)
+        bounds = crown_bounds(network, box)
+        outputs = np.arange(network.output_size)
+        expected = upper_bounds(network, box, bounds, len(network.nodes), np.eye(outputs.size))
+        found = [(interval.lower[None], interval.upper[None]) for interval in bounds[:-1]]
+        forms = BatchCrown(network, bounds).margins(
+            Boxes(*found[0]), found, np.zeros_like(outputs), outputs
+        )
+        assert np.all(forms.upper <= expected + 1e-9 * (1 + np.abs(expected)))
+        if not any(isinstance(node, Relu) for node in network.nodes):
+            np.testing.assert_allclose(forms.upper, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_flat_lower_line_helps_where_slopes_at_the_input_cost_more() -> None:
+    # −relu(x + ½) over [−1, 1]: at most −x − ½ by the slope one, and 0 by the slope zero
+    layers = as_layers(([[1.0]], [0.5]), ([[-1.0]], [0.0]))
+    network, box = network_of(layers), Interval(np.array([-1.0]), np.array([1.0]))
+    bounds = crown_bounds(network, box)
+    assert upper_bounds(network, box, bounds, 3, np.eye(1))[0] == pytest.approx(0.5)
+    found = [(interval.lower[None], interval.upper[None]) for interval in bounds[:-1]]
+    zero = np.zeros(1, dtype=np.intp)
+    forms = BatchCrown(network, interval_bounds(network, box)).margins(
+        Boxes(*found[0]), found, zero, zero
+    )
+    assert forms.upper[0] == pytest.approx(0.0, abs=1e-12)
+    assert forms.coefficients[0, 0] == 0.0
 
 
 @pytest.mark.parametrize("names", [["sigmoid"], ["tanh", "gelu"], ["silu"]])
