@@ -75,7 +75,6 @@ def galloping(walk: Walk) -> None:
         walk.attack(walk.remaining)
     # bounds alone decide one feature as well as a block
     last, most = 0, 1 if walk.oracle.exactness == "bounds" else len(walk.remaining)
-    attacked = False
     while walk.remaining:
         for feature, verdict in walk.flipped().items():
             walk.settle([feature], verdict)
@@ -87,10 +86,9 @@ def galloping(walk: Walk) -> None:
         open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
         last = len(walk.state.irrelevant) - before
         most = max(1, open_ // 2) if open_ else max(most, 2 * last)
-        if open_ and not attacked:
+        if open_:
             # programs are dear here: attacks need none
             walk.attack(walk.remaining)
-            attacked = True
 
 
 def _free_by_bounds(walk: Walk, block: int) -> None:

@@ -24,6 +24,12 @@ from milp_verix.reporting.wording import counted
 _FIRST_SLICE = 0.02
 _SHORTEST_SLICE, _LONGEST_FIRST_SLICE = 0.1, 10.0
 _SLICES_FOR_ATTACKS = 4
+_GROWN = 1.1
+_MOST_IN_A_ROW = 3
+
+
+class _SliceTooShortError(Exception):
+    """Raised after several features in a row whose checks ran out of their slice."""
 
 
 @dataclass(slots=True)
@@ -32,7 +38,9 @@ class Traversal:
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
-    ``decided`` the features that each stage decided. ``activity`` is what goes on now, in words.
+    ``decided`` the features that each stage decided. Features whose checks ran out of their slice
+    of the time are ``postponed``. ``attacked_with`` is the number of irrelevant features at the
+    last attack. ``activity`` is what goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -44,6 +52,8 @@ class Traversal:
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
     postponed: list[int] = field(default_factory=list)
+    postponed_in_a_row: int = 0
+    attacked_with: int = -1
     activity: str = ""
 
     def copy(self) -> "Traversal":
@@ -125,8 +135,11 @@ class Walk:
 
     def attack(self, features: Sequence[int]) -> None:
         """Look for counterfactuals of ``features`` by gradients, for a few slices of the time."""
-        if not features or self.deadline.passed():
+        # around a set that has hardly grown, an attack finds little more
+        news = len(self.state.irrelevant) > _GROWN * self.state.attacked_with
+        if not (features and news) or self.deadline.passed():
             return
+        self.state.attacked_with = len(self.state.irrelevant)
         seconds = min(self.deadline.seconds, _SLICES_FOR_ATTACKS * self.slice_seconds)
         with self._doing("attacking", len(features)):
             found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
@@ -158,11 +171,16 @@ class Walk:
                 self.state.violated[feature] = verdict
             elif verdict.reason == TIME_LIMIT and self.slice_seconds < self.check_seconds:
                 self.state.postponed.append(feature)
+                self.state.postponed_in_a_row += 1
             else:
                 self.state.undecided[feature] = verdict.reason or "unknown"
         if verdict.holds or verdict.violated:
             self.state.decided[verdict.stage] += len(features)
+            self.state.postponed_in_a_row = 0
         self.on_step(self.state)
+        if self.state.postponed_in_a_row == _MOST_IN_A_ROW:
+            self.state.postponed_in_a_row = 0
+            raise _SliceTooShortError
 
 
 Strategy: TypeAlias = Callable[[Walk], None]
@@ -173,13 +191,18 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
     """Decide the features that remain, until done, the deadline or Ctrl-C.
 
     A check has a slice of the time. Features whose checks run out of it are postponed; they are
-    attacked, and asked about again with a slice of twice the seconds.
+    attacked, and asked about again with a slice of twice the seconds. After a few in a row, the
+    features not asked about yet have the longer slice at once.
     """
     state, seconds = walk.state, _FIRST_SLICE * walk.deadline.seconds
     seconds = min(max(seconds, _SHORTEST_SLICE), _LONGEST_FIRST_SLICE)
     try:
         while True:
-            strategy(replace(walk, slice_seconds=seconds))
+            try:
+                strategy(replace(walk, slice_seconds=seconds))
+            except _SliceTooShortError:
+                seconds *= 2
+                continue
             walk.attack([*state.postponed, *state.undecided])
             if not state.postponed:
                 break

@@ -151,3 +151,15 @@ def test_explanations_by_bounds_have_counterfactuals() -> None:
         assert explanation.statistics.solves == 0
         found += explanation.counterfactuals
     assert found
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_where_all_checks_are_hard_the_slices_grow_before_all_have_been_asked(
+    traversal: str,
+) -> None:
+    oracle = _Oracle(dict.fromkeys((0, 1, 2, 4, 5, 6, 7), 70.0))
+    state = _walked(oracle, traversal)
+    assert sorted(state.irrelevant) == [0, 1, 2, 4, 5, 6, 7]
+    # at 10, 20 and 40 seconds at most three features each, asked alone and in blocks of halves
+    short = [seconds for seconds in oracle.slices if seconds < 70.0]
+    assert len(short) <= 3 * (3 if traversal in ("sequential", "galloping") else 6)
