@@ -85,7 +85,7 @@ def galloping(walk: Walk) -> None:
         before = len(walk.state.irrelevant)
         open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
         last = len(walk.state.irrelevant) - before
-        most = max(1, open_ // 2) if open_ else max(most, 2 * last)
+        most = max(1, open_ // 4) if open_ else max(most, 2 * last)
         if open_:
             # programs are dear here: attacks need none
             walk.attack(walk.remaining)

@@ -21,15 +21,11 @@ from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
 from milp_verix.reporting.wording import counted
 
-_FIRST_SLICE = 0.02
-_SHORTEST_SLICE, _LONGEST_FIRST_SLICE = 0.1, 10.0
-_SLICES_FOR_ATTACKS = 4
+_BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
+_SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)
+_SHORTEST_SLICE = 0.1
+_ATTACK_SHARE = 0.05
 _GROWN = 1.1
-_MOST_IN_A_ROW = 3
-
-
-class _SliceTooShortError(Exception):
-    """Raised after several features in a row whose checks ran out of their slice."""
 
 
 @dataclass(slots=True)
@@ -39,8 +35,10 @@ class Traversal:
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
     ``decided`` the features that each stage decided. Features whose checks ran out of their slice
-    of the time are ``postponed``. ``attacked_with`` is the number of irrelevant features at the
-    last attack. ``activity`` is what goes on now, in words.
+    of the time are ``postponed``; ``tried`` has the seconds of the last slice of each, ``in_a_row``
+    counts them since the last decision. ``slice_seconds`` are those of the last check,
+    ``attacked_with`` is the number of irrelevant features at the last attack. ``activity`` is what
+    goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -52,7 +50,9 @@ class Traversal:
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
     postponed: list[int] = field(default_factory=list)
-    postponed_in_a_row: int = 0
+    tried: dict[int, float] = field(default_factory=dict)
+    in_a_row: int = 0
+    slice_seconds: float = math.inf
     attacked_with: int = -1
     activity: str = ""
 
@@ -64,6 +64,7 @@ class Traversal:
             violated={**self.violated},
             undecided={**self.undecided},
             postponed=[*self.postponed],
+            tried={**self.tried},
             decided=self.decided.copy(),
         )
 
@@ -97,33 +98,46 @@ class Walk:
     deadline: Deadline
     check_seconds: float
     on_step: Callable[[Traversal], None]
-    slice_seconds: float = math.inf
     on_activity: Callable[[Traversal], None] = lambda _: None
 
     @property
     def remaining(self) -> tuple[int, ...]:
-        """Features not decided yet, in the order, but for those that are postponed."""
-        return tuple(f for f in self.state.remaining if f not in self.state.postponed)
+        """Features not decided yet, but for those that are postponed.
+
+        They are in the order; those whose checks have run out of their slice come last.
+        """
+        asked = [f for f in self.state.remaining if f not in self.state.postponed]
+        return tuple(sorted(asked, key=lambda feature: self.state.tried.get(feature, 0.0)))
 
     def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
         """Check whether ``features`` can be freed too; raises ``OutOfTimeError``."""
-        return self.check_set([*self.state.irrelevant, *features], by_bounds=by_bounds)
-
-    def check_set(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
-        """Check whether exactly ``features`` can be free; raises ``OutOfTimeError``."""
         if not self.oracle.proven:
             self.deadline.check()
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
-        coordinates = self.oracle.problem.features.coordinates(features)
-        # a pass over a large network that ends early decides nothing, and no program comes after it
-        alone = self.oracle.exactness == "bounds"
-        limits = [self.deadline.seconds, self.check_seconds]
-        limits += [] if alone else [self.slice_seconds]
+        free = [*self.state.irrelevant, *features]
+        # a pass of bounds that ends early decides nothing
+        bounding = by_bounds or self.oracle.exactness == "bounds"
+        most = self.deadline.seconds if bounding else self._slice(features)
+        self.state.slice_seconds = min(most, self.deadline.seconds, self.check_seconds)
         with self._doing("bounding" if by_bounds else "checking", len(features)):
-            verdict = ask(coordinates, min(limits))
+            verdict = ask(self.oracle.problem.features.coordinates(free), self.state.slice_seconds)
         self.state.effort += verdict.effort
         self.state.checks += 1
         return verdict
+
+    def _slice(self, features: Sequence[int]) -> float:
+        """Return the seconds for a check of ``features``.
+
+        A block has a tenth of the time left, ten seconds at most: smaller blocks find the same. One
+        feature has a quarter, after one that ran out of it an eighth, and so on, but twice the
+        slice that it ran out of before.
+        """
+        left = self.deadline.seconds
+        if len(features) > 1:
+            return max(min(_BLOCK_SHARE * left, _LONGEST_BLOCK), _SHORTEST_SLICE)
+        share = _SHARES[min(self.state.in_a_row, len(_SHARES) - 1)] * left
+        before = max((self.state.tried.get(feature, 0.0) for feature in features), default=0.0)
+        return max(share, 2 * before, _SHORTEST_SLICE)
 
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
@@ -140,7 +154,7 @@ class Walk:
         if not (features and news) or self.deadline.passed():
             return
         self.state.attacked_with = len(self.state.irrelevant)
-        seconds = min(self.deadline.seconds, _SLICES_FOR_ATTACKS * self.slice_seconds)
+        seconds = min(_ATTACK_SHARE * self.deadline.seconds, _LONGEST_BLOCK)
         with self._doing("attacking", len(features)):
             found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
         self.state.effort += effort
@@ -169,18 +183,16 @@ class Walk:
             (feature,) = features
             if verdict.violated:
                 self.state.violated[feature] = verdict
-            elif verdict.reason == TIME_LIMIT and self.slice_seconds < self.check_seconds:
+            elif verdict.reason == TIME_LIMIT and self.state.slice_seconds < self.check_seconds:
+                self.state.tried[feature] = self.state.slice_seconds
                 self.state.postponed.append(feature)
-                self.state.postponed_in_a_row += 1
+                self.state.in_a_row += 1
             else:
                 self.state.undecided[feature] = verdict.reason or "unknown"
         if verdict.holds or verdict.violated:
             self.state.decided[verdict.stage] += len(features)
-            self.state.postponed_in_a_row = 0
+            self.state.in_a_row = 0
         self.on_step(self.state)
-        if self.state.postponed_in_a_row == _MOST_IN_A_ROW:
-            self.state.postponed_in_a_row = 0
-            raise _SliceTooShortError
 
 
 Strategy: TypeAlias = Callable[[Walk], None]
@@ -190,24 +202,18 @@ Strategy: TypeAlias = Callable[[Walk], None]
 def traverse(walk: Walk, strategy: Strategy) -> None:
     """Decide the features that remain, until done, the deadline or Ctrl-C.
 
-    A check has a slice of the time. Features whose checks run out of it are postponed; they are
-    attacked, and asked about again with a slice of twice the seconds. After a few in a row, the
-    features not asked about yet have the longer slice at once.
+    A check has a slice of the time. Features whose checks run out of it are postponed; once the
+    others are decided they are attacked, and asked about again with twice the seconds or more.
     """
-    state, seconds = walk.state, _FIRST_SLICE * walk.deadline.seconds
-    seconds = min(max(seconds, _SHORTEST_SLICE), _LONGEST_FIRST_SLICE)
+    state = walk.state
     try:
         while True:
-            try:
-                strategy(replace(walk, slice_seconds=seconds))
-            except _SliceTooShortError:
-                seconds *= 2
-                continue
+            strategy(walk)
             walk.attack([*state.postponed, *state.undecided])
             if not state.postponed:
                 break
             state.postponed.clear()
-            seconds *= 2
+            state.in_a_row = 0
     except OutOfTimeError:
         walk.state.stopped = TIME_LIMIT
     except KeyboardInterrupt:

@@ -9,12 +9,11 @@ from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import Problem
 from milp_verix.solvers import (
-    AUTO_ORDER,
     CHECKERS,
-    SOLVERS,
     Solver,
     first_of_auto,
     resolve_solver,
+    solver_named,
     why_auto,
 )
 from verix_encodings import Formulation
@@ -22,8 +21,8 @@ from verix_encodings import Formulation
 CHECKING: dict[str, Callable[[Problem], Engine]] = {InputSplit.name: InputSplit}
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
 
-_LAST_RESORT = "cbc"
-"""The slowest solver: it takes part only where no other takes the programs."""
+_OTHERS = tuple(solver_named(name) for name in ("phase", "split", "gurobi", "scip", "highs"))
+"""Solvers that take part in ``auto``; CBC, the slowest, only where no other takes the programs."""
 
 
 def portfolio_for(
@@ -66,12 +65,12 @@ def portfolio_for(
     def portfolio(first: Solver) -> Portfolio:
         others = [
             # the solver itself: beyond its licence others take over, not its stand-in
-            candidate(name, SOLVERS[name])
-            for name in AUTO_ORDER
-            if name not in (first.name, _LAST_RESORT)
+            candidate(other.name, other)
+            for other in _OTHERS
+            if other.name != first.name
             and not lp_only
-            and needed <= SOLVERS[name].capabilities
-            and SOLVERS[name].unavailable() is None
+            and needed <= other.capabilities
+            and other.unavailable() is None
         ]
         why = why_auto(first.name, needed)
         return Portfolio(candidate(first.name, first.name), others, why, side_by_side=threads > 1)

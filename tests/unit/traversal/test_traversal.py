@@ -96,16 +96,34 @@ class _Frozen:
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
 def test_a_hard_feature_does_not_take_what_the_others_need(traversal: str) -> None:
-    oracle = _Oracle({2: 70.0})
+    oracle = _Oracle({2: 300.0})
     state = _walked(oracle, traversal)
     assert sorted(state.irrelevant) == [0, 1, 2, 4, 5, 6, 7]
     assert [*state.violated] == [3]
     assert not state.undecided
     assert not state.postponed
-    # the slices double until the hard feature is decided: 10, 20, 40, 80 of 1000 seconds
-    assert sorted({*oracle.slices}) == [10.0, 20.0, 40.0, 80.0]
+    # blocks have ten seconds, a feature a quarter of the thousand, the next an eighth, then twice
+    assert {*oracle.slices} <= {10.0, 250.0, 125.0, 500.0}
+    assert oracle.slices.count(500.0) == 1
     # it comes last
     assert state.irrelevant[-1] == 2
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_what_fits_into_a_slice_is_decided_in_the_order(traversal: str) -> None:
+    oracle = _Oracle({2: 200.0})
+    state = _walked(oracle, traversal)
+    assert state.irrelevant == [0, 1, 2, 4, 5, 6, 7]
+    assert not state.tried
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_slices_shrink_while_one_feature_after_the_other_runs_out_of_them(traversal: str) -> None:
+    oracle = _Oracle(dict.fromkeys((0, 1, 4, 5, 6, 7), 600.0))
+    state = _walked(oracle, traversal)
+    assert sorted(state.irrelevant) == [0, 1, 2, 4, 5, 6, 7]
+    # 2 and 3 are decided after two that are not, and the slices begin anew
+    assert oracle.slices.count(125.0) >= 2
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
@@ -118,19 +136,18 @@ def test_a_feature_is_given_up_at_the_limit_of_one_check(traversal: str) -> None
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
 def test_postponed_features_are_attacked(traversal: str) -> None:
-    oracle = _Oracle({2: 70.0, 5: 70.0}, attackable=frozenset({5}))
+    oracle = _Oracle({2: 300.0, 5: 300.0}, attackable=frozenset({5}))
     state = _walked(oracle, traversal)
     assert sorted(state.violated) == [3, 5]
     assert sorted(state.irrelevant) == [0, 1, 2, 4, 6, 7]
     assert oracle.attacks
 
 
-def test_without_a_limit_the_slices_double_until_all_is_decided() -> None:
+def test_without_a_limit_a_feature_has_all_the_time_and_a_block_ten_seconds() -> None:
     oracle = _Oracle({2: 1e9})
     state = _walked(oracle, "galloping", limit=np.inf)
-    assert max(oracle.slices) > 1e9
-    assert not state.undecided
-    assert state.irrelevant[-1] == 2
+    assert {*oracle.slices} == {10.0, np.inf}
+    assert state.irrelevant == [0, 1, 2, 4, 5, 6, 7]
 
 
 def test_postponed_features_are_open_at_any_moment() -> None:
@@ -151,15 +168,3 @@ def test_explanations_by_bounds_have_counterfactuals() -> None:
         assert explanation.statistics.solves == 0
         found += explanation.counterfactuals
     assert found
-
-
-@pytest.mark.parametrize("traversal", STRATEGIES)
-def test_where_all_checks_are_hard_the_slices_grow_before_all_have_been_asked(
-    traversal: str,
-) -> None:
-    oracle = _Oracle(dict.fromkeys((0, 1, 2, 4, 5, 6, 7), 70.0))
-    state = _walked(oracle, traversal)
-    assert sorted(state.irrelevant) == [0, 1, 2, 4, 5, 6, 7]
-    # at 10, 20 and 40 seconds at most three features each, asked alone and in blocks of halves
-    short = [seconds for seconds in oracle.slices if seconds < 70.0]
-    assert len(short) <= 3 * (3 if traversal in ("sequential", "galloping") else 6)
