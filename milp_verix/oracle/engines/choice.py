@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from milp_verix.oracle.engines.claim import Candidate, Engine
 from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
@@ -20,6 +22,9 @@ from verix_encodings import Formulation
 
 CHECKING: dict[str, Callable[[Problem], Engine]] = {InputSplit.name: InputSplit}
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
+
+_MOST_FREE = 64
+"""Free coordinates beyond which ``auto`` does not branch on them."""
 
 _OTHERS = tuple(solver_named(name) for name in ("phase", "split", "gurobi", "scip", "highs"))
 """Solvers that take part in ``auto``; CBC, the slowest, only where no other takes the programs."""
@@ -58,7 +63,8 @@ def portfolio_for(
                 **options,
             )
 
-        return Candidate(name, opened)
+        most_free = _MOST_FREE if solver == "auto" and name in CHECKERS else np.inf
+        return Candidate(name, opened, most_free)
 
     needed = formulation.needs
 

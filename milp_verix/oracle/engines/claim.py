@@ -90,8 +90,9 @@ class Candidate:
     """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
-    ``interrupt`` stops it.
+    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates.
     """
 
     name: str
     open: Callable[[bool], Engine]
+    most_free: float = np.inf

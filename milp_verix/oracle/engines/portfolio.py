@@ -2,14 +2,15 @@
 
 A slice of an engine has ``2ᵏ/4`` seconds. The next slice is that of the highest value:
 
-    value(engine, k) = (decided + 0.1) / (tried + 1) / seconds
+    value(engine, k) = (decided + prior) / (tried + 1) / seconds
 
 where ``tried`` counts the slices ``k`` of that engine, and ``decided`` those that decided their
-claim. A new claim gets short slices of all engines first, then slices twice as long, and so on;
-later claims go to slices that have decided before. So a claim costs about twice the seconds of the
-best engine for each engine at first, and little more than the best engine once that is known (Luby,
-Sinclair, Zuckerman, IPL 1993; Gomes and Selman, *Algorithm portfolios*, AIJ 2001). Margins that one
-engine has proven are not asked about again.
+claim. The prior is ``0.1 (1 + share)`` with the share of its claims that the engine has decided. A
+new claim gets short slices of all engines first, then slices twice as long, and so on; later claims
+go to slices that have decided before. So a claim costs about twice the seconds of the best engine
+for each engine at first, and little more than the best engine once that is known (Luby, Sinclair,
+Zuckerman, IPL 1993; Gomes and Selman, *Algorithm portfolios*, AIJ 2001). Margins that one engine
+has proven are not asked about again.
 """
 
 import time
@@ -36,11 +37,12 @@ _MOST_FAILURES = 2
 class _Member:
     """A candidate, its engines once they are open, and its record: counts for each slice ``k``.
 
-    ``engines`` are keyed by whether they work apart.
+    ``engines`` are keyed by whether they work apart; ``asked`` counts claims.
     """
 
     candidate: Candidate
     engines: dict[bool, Engine] = field(default_factory=dict)
+    asked: int = 0
     tried: Counter[int] = field(default_factory=Counter)
     decided: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -49,7 +51,8 @@ class _Member:
 
     def value(self, k: int) -> float:
         """Return the claims that a slice is expected to decide in a second."""
-        return (self.decided[k] + _PRIOR) / (self.tried[k] + 1) / _slice_seconds(k)
+        prior = _PRIOR * (1 + self.decided.total() / (self.asked + 1))
+        return (self.decided[k] + prior) / (self.tried[k] + 1) / _slice_seconds(k)
 
     def best(self, least: int) -> int:
         """Return the slice of the highest value among those from ``least`` on."""
@@ -118,7 +121,11 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least = {member: 0 for member in self._members if not member.given_up}
+        least = {
+            member: 0
+            for member in self._members
+            if not member.given_up and claim.free.size <= member.candidate.most_free
+        }
         undecided: dict[_Member, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
@@ -127,6 +134,8 @@ class Portfolio:
             k, alone = ranked[0].best(least[ranked[0]]), len(ranked) == 1
             until = claim.deadline if alone else claim.deadline.within(_slice_seconds(k))
             asked = ranked[: self._at_once if k else 1]
+            for member in asked:
+                member.asked += least[member] == 0
             for member, outcome in self._asked(asked, k, replace(claim, deadline=until)):
                 if isinstance(outcome, SolverError):
                     if alone:

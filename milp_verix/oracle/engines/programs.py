@@ -51,6 +51,7 @@ class Programs:
         self._keep_points = keep_points
         self._quadratic = True
         self._retightened: RetightenedEncoding | None = None
+        self._last: tuple[Claim, MarginCheck] | None = None
         self._solver = ReopeningSession(
             solver,
             threads=threads,
@@ -71,6 +72,7 @@ class Programs:
 
     def close(self) -> None:
         """Close the session; the next claim opens another."""
+        self._last = None
         self._solver.close()
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
@@ -82,6 +84,7 @@ class Programs:
     def decide(self, claim: Claim) -> Decision:
         """Decide the margins one by one, until one is violated."""
         check = self._margin_check(claim)
+        self._last = claim, check
         native, effort = check.native, Effort()
         upper, points = claim.upper.copy(), dict[int, FloatArray]()
         unknown: Verdict | None = None
@@ -105,6 +108,11 @@ class Programs:
         return Decision(replace(found, effort=effort), upper, points)
 
     def _margin_check(self, claim: Claim) -> MarginCheck:
+        """Return the check of ``claim``; the last one if it is about the same ball."""
+        if self._last is not None and self._last[0].bounds is claim.bounds:
+            check = self._last[1]
+            check.deadline = claim.deadline
+            return check
         session = self._solver.session
         return MarginCheck(
             self._problem,

@@ -52,7 +52,7 @@ def open(*, threads: int, tolerances: Tolerances) -> "PhaseSession":  # noqa: A0
 
 @dataclass(slots=True, eq=False)
 class _Loaded:
-    """The loaded program, and the current bounds of its columns."""
+    """The loaded program, the current bounds of its columns, and a search that ran out of time."""
 
     program: Program
     safe: SafeBound
@@ -60,6 +60,7 @@ class _Loaded:
     big_ms: Matrix
     lower: FloatArray
     upper: FloatArray
+    unfinished: Search | None = None
 
     @classmethod
     def of(cls, program: Program) -> "_Loaded":
@@ -125,16 +126,25 @@ class PhaseSession:
             # what was derived from the bounds loaded holds no longer
             self.load(program.with_bounds(np.arange(program.columns), low, high))
         else:
-            loaded.lower, loaded.upper = low, high
+            loaded.lower, loaded.upper, loaded.unfinished = low, high, None
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
+        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`.
+
+        A search that ran out of time goes on if it is the next one asked for again.
+        """
         if self._loaded is None:
             raise SolverError("load a program before minimising")
-        search = Search(cost, targets)
+        search, self._loaded.unfinished = self._loaded.unfinished, None
+        if search is None or not search.answers(cost, targets):
+            search = Search(cost, targets)
+        search.targets = targets
+        nodes, iterations = search.nodes, search.iterations
         self._lp.set_cost(cost)
         with deferred_interrupt() as interrupt:
             status, detail = self._run(self._loaded, search, interrupt)
+        if status is SolveStatus.TIME_LIMIT:
+            self._loaded.unfinished = search
         certificate = search.certificate(self._loaded.safe.program.rows)
         bound = search.bound
         if bound == np.inf:
@@ -143,8 +153,8 @@ class PhaseSession:
             status,
             bound,
             search.point,
-            search.nodes,
-            search.iterations,
+            search.nodes - nodes,
+            search.iterations - iterations,
             detail,
             certificate=certificate,
         )
@@ -159,7 +169,7 @@ class PhaseSession:
             if not interrupt.pending and time.monotonic() < deadline:
                 node, result = self._solved(loaded, search, node, deadline, interrupt)
             if result is None or result.status is SolveStatus.TIME_LIMIT:
-                search.open.append(node)
+                search.put_back(node)
                 return SolveStatus.TIME_LIMIT, "time limit"
             if _settled(loaded, search, node, result):
                 return SolveStatus.TARGET, "a point beyond the target"

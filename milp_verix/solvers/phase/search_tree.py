@@ -6,7 +6,7 @@ proven, and their multipliers are its certificate.
 """
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -71,6 +71,18 @@ class Search:
             self.close(node)
         return None
 
+    def put_back(self, node: Node) -> None:
+        """Leave ``node`` open, to be taken next."""
+        if self._depth_first:
+            self.open.append(node)
+        else:
+            heapq.heappush(self.open, node)
+
+    def answers(self, cost: FloatArray, targets: Targets) -> bool:
+        """Return whether this search for ``cost`` goes on to ``targets``, but for their time."""
+        own = replace(self.targets, seconds=targets.seconds, probe=targets.probe)
+        return own == targets and np.array_equal(self.cost, cost)
+
     def close(self, node: Node) -> None:
         """Count ``node`` as done."""
         self.closed = min(self.closed, node.bound)
@@ -81,11 +93,7 @@ class Search:
         """Open the two cases of an integer ``column``, ``first`` to be expanded first."""
         for order, end in enumerate((1 - first, first)):
             number = 2 * self.nodes + order
-            child = Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers)
-            if self._depth_first:
-                self.open.append(child)
-            else:
-                heapq.heappush(self.open, child)
+            self.put_back(Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers))
 
     def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
         """Return the certificate of :attr:`bound` for a program with ``rows`` rows, if kept."""
