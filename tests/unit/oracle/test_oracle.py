@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,7 +202,7 @@ def test_an_explanation_outlives_a_solver_that_always_crashes(
         raise SolverError("it broke")
 
     install(monkeypatch, crash)
-    options = {"bounds": interval_bounds, "reuse": False}
+    options: dict[str, Any] = {"bounds": interval_bounds, "reuse": False, "solver": "highs"}
     explanation = explain(valley(tmp_path), X, epsilon=HOLDS, **options)
     assert explanation.explanation == explanation.unknown == (0,)
     assert explanation.unknown_reasons == {0: "fake failed: it broke"}
