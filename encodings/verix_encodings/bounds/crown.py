@@ -60,7 +60,7 @@ from verix_encodings.bounds.patches import (
     total,
 )
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth
+from verix_encodings.network.nodes import Affine, Difference, Max, Node, Relu, Smooth
 
 # products of a block of rows with the matrices behind it: less than a second, and in the cache
 _BLOCK = 5 * 10**8
@@ -203,7 +203,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     Neurons of a convolution that read the same window are put together, few at once: so the columns
     that a block reaches stay few.
     """
-    places = _windows(network.nodes[value - 1])
+    places = _windows(network, value)
     if places is None:
         nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
         entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
@@ -213,12 +213,20 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
 
 
-def _windows(node: Node) -> IntArray | None:
-    """Return the first entry that each neuron of a sparse map or a maximum reads, else None."""
-    if isinstance(node, Max):
-        return node.first
-    terms = node.terms if isinstance(node, Affine) else ()
-    for _, matrix in terms:
+def _windows(network: Network, value: int) -> IntArray | None:
+    """Return the first entry that each neuron reads of the source of its sparse map, else None.
+
+    Activations and differences stand where the neurons before them do.
+    """
+    if value == 0:
+        return None
+    node = network.nodes[value - 1]
+    if isinstance(node, Max | Difference):
+        before = _windows(network, node.sources[-1])
+        return None if before is None else before[node.first]
+    if not isinstance(node, Affine):
+        return _windows(network, node.source)
+    for _, matrix in node.terms:
         if not isinstance(matrix, np.ndarray):
             return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
     return None

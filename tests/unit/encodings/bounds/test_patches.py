@@ -14,8 +14,9 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds import patches
+from verix_encodings.bounds import crown, patches
 from verix_encodings.bounds.patches import Patch, Rows, product, reached, total
+from verix_encodings.network.nodes import Difference
 
 
 def _sparse(rng: np.random.Generator, rows: int, columns: int, density: float) -> sp.csr_array:
@@ -116,3 +117,20 @@ def test_neurons_behind_a_relu_are_bounded_at_its_source() -> None:
     active = wide[3].lower > 0
     assert active.any()
     assert np.any(bounds[3].upper[active] < wide[3].upper[active])
+
+
+def test_blocks_hold_neurons_that_read_one_window() -> None:
+    """Of 32 neurons in a block, those of four kernels at a position stand together."""
+    network = _network(np.random.default_rng(0))
+    side = 6
+    (block, *_) = crown._blocks(network, 3, np.arange(4 * side**2))
+    np.testing.assert_array_equal(np.sort(block[:8] % side**2), np.repeat([0, 1], 4))
+    differences = next(
+        value for value, node in enumerate(network.nodes, 1) if isinstance(node, Difference)
+    )
+    windows = crown._windows(network, differences)
+    node = network.nodes[differences - 1]
+    assert windows is not None
+    assert isinstance(node, Difference)
+    np.testing.assert_array_equal(windows, crown._windows(network, 3)[node.first])
+    assert crown._windows(network, len(network.nodes)) is None
