@@ -39,8 +39,14 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from verix_encodings.bounds.alpha import beyond_input
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
+
+# fewer undecided neurons than these leave programs small, and slopes little to gain
+_MANY = 12
+# passes in a row that decide nothing, after which the time is left to programs
+_MOST_MISSES = 8
 
 EXACTNESS = ("exact", "relaxation", "bounds")
 """The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
@@ -80,6 +86,7 @@ class Oracle:
         self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
         self._reuse = reuse
+        self._misses = 0
         self.checks = 0
         self.effort = Effort()
         self._prepared = not reuse
@@ -319,10 +326,18 @@ class Oracle:
             stage = Stage.GROWTH
             # slopes that overflow are no numbers, and no bounds
             upper = np.fmin(upper, self.memory.grown(extra, bounds))
+        last = bounds_only or self.exactness == "bounds"
+        if last and np.any(upper >= -needed) and self._slopes_pay(bounds):
+            watch.turn_to(Stage.BOUNDS)
+            stage = Stage.BOUNDS
+            margins = self._known.margins
+            bounds = alpha_bounds(margins, region, deadline.passed, within=bounds)
+            upper = np.fmin(upper, bounds[-1].upper)
+            self._misses = 0 if np.all(upper < -needed) else self._misses + 1
         open_ = np.flatnonzero(~(upper < -needed))
         effort = Effort(bounded=upper.size - open_.size)
         if open_.size:
-            if bounds_only or self.exactness == "bounds":
+            if last:
                 return Verdict(Answer.UNKNOWN, reason=BOUNDS_ALONE, effort=effort, stage=stage)
             watch.turn_to(Stage.SOLVES)
             stage = Stage.SOLVES
@@ -355,3 +370,9 @@ class Oracle:
             return left.bounds
         within = () if left is None else left.bounds
         return bounds_within(method, self._known.margins, region, deadline, within)
+
+    def _slopes_pay(self, bounds: Bounds) -> bool:
+        """Return whether to optimise slopes for a smaller ball, where ``bounds`` hold."""
+        hopeful = self.exactness == "bounds" or self._misses < _MOST_MISSES
+        wanted = hopeful and self._bound_method is alpha_bounds
+        return wanted and beyond_input(self._known.margins, bounds) >= _MANY

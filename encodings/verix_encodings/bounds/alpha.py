@@ -60,6 +60,16 @@ def alpha_bounds(
     return layer_by_layer(network, region, _optimised, late=late, within=within)
 
 
+def beyond_input(network: Network, bounds: Bounds) -> int:
+    """Return the number of undecided neurons that are no affine function of the input alone."""
+    readers = readers_of(network)
+    return sum(
+        neurons_to_tighten(network, readers, value, bounds[value]).size
+        for value in readers
+        if value and any(source != 0 for source in network.nodes[value - 1].sources)
+    )
+
+
 def _optimised(
     network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
 ) -> Interval:

@@ -327,7 +327,9 @@ def _replaced(
     assert isinstance(relaxed, Lines)
     c, above, below = reached(c), relaxed.above, relaxed.below
     positive, negative = _sides(c)
-    shift = positive @ relaxed.ceiling + negative @ relaxed.floor
+    shift = positive @ relaxed.ceiling
+    if relaxed.floor.any():
+        shift += negative @ relaxed.floor
     if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
         before = _by_sign(c, above, below if slopes is None else slopes)
     else:

@@ -75,3 +75,24 @@ def test_a_deadline_ends_a_pass_and_leaves_what_was_freed(tmp_path: Path) -> Non
     assert found.statistics.stopped == "time limit"
     assert {*found.unknown_reasons.values()} <= {"time limit", "bounds alone do not decide it"}
     assert_sound(found, net, x)
+
+
+@pytest.mark.slow
+def test_optimised_slopes_prove_what_crown_leaves_open_and_nothing_else(tmp_path: Path) -> None:
+    more, free = 0, np.arange(7)
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        network = dense_network(random_layers(rng, (8, 16, 16, 16, 3)), tmp_path)
+        x = rng.random(8)
+        for epsilon in np.linspace(0.03, 0.09, 25):
+            problem = make_problem(network, x, epsilon=float(epsilon))
+            with (
+                Oracle(problem, bounds="crown", exactness="bounds") as plain,
+                Oracle(problem, bounds="alpha", exactness="bounds") as optimised,
+            ):
+                by_crown, by_slopes = (o.check(free) for o in (plain, optimised))
+            assert by_slopes.holds or not by_crown.holds
+            if by_slopes.holds and not by_crown.holds:
+                assert check(network, x, free, epsilon=float(epsilon)).holds
+                more += 1
+    assert more > 0
