@@ -23,11 +23,13 @@ from verix_encodings import Formulation
 CHECKING: dict[str, Callable[[Problem], Engine]] = {InputSplit.name: InputSplit}
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
 
-_MOST_FREE = 64
+_MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
-_OTHERS = tuple(solver_named(name) for name in ("phase", "split", "gurobi", "scip", "highs"))
-"""Solvers that take part in ``auto``; CBC, the slowest, only where no other takes the programs."""
+_PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
+"""Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
+
+_OTHERS = tuple(solver_named(name) for name in ("phase", "split", *_PROGRAM_SOLVERS))
 
 
 def portfolio_for(
@@ -64,7 +66,8 @@ def portfolio_for(
             )
 
         most_free = _MOST_FREE if solver == "auto" and name in CHECKERS else np.inf
-        return Candidate(name, opened, most_free)
+        group = "programs" if name in _PROGRAM_SOLVERS else None
+        return Candidate(name, opened, most_free, group)
 
     needed = formulation.needs
 

@@ -90,9 +90,11 @@ class Candidate:
     """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
-    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates.
+    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
+    nor if a candidate of its ``group`` before it has not been given up.
     """
 
     name: str
     open: Callable[[bool], Engine]
     most_free: float = np.inf
+    group: str | None = None

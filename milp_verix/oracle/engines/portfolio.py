@@ -121,14 +121,11 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least = {
-            member: 0
-            for member in self._members
-            if not member.given_up and claim.free.size <= member.candidate.most_free
-        }
+        least = dict.fromkeys(self._playing(claim), 0)
         undecided: dict[_Member, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
+        failures: list[SolverError] = []
         while least and not (undecided and claim.deadline.passed()):
             ranked = sorted(least, key=lambda m: -m.value(m.best(least[m])))
             k, alone = ranked[0].best(least[ranked[0]]), len(ranked) == 1
@@ -138,9 +135,12 @@ class Portfolio:
                 member.asked += least[member] == 0
             for member, outcome in self._asked(asked, k, replace(claim, deadline=until)):
                 if isinstance(outcome, SolverError):
-                    if alone:
-                        raise outcome
+                    failures.append(outcome)
                     del least[member]
+                    if member.given_up:
+                        # the next of its group takes its place
+                        joined = [m for m in self._playing(claim) if not m.asked]
+                        least |= dict.fromkeys(joined, 0)
                     continue
                 verdict, claim = outcome.verdict, claim.after(outcome)
                 effort += verdict.effort
@@ -154,9 +154,24 @@ class Portfolio:
                 else:
                     # it would end in the same way again
                     del least[member]
+        if not undecided:
+            raise failures[-1]
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
         verdict = [*late, *undecided.values()][0]
         return Decision(replace(verdict, effort=effort), claim.upper, points)
+
+    def _playing(self, claim: Claim) -> list[_Member]:
+        """Return the members that may be asked about ``claim``."""
+        groups: set[str] = set()
+        playing = []
+        for member in self._members:
+            candidate = member.candidate
+            group = candidate.group or candidate.name
+            if member.given_up or group in groups or claim.free.size > candidate.most_free:
+                continue
+            groups.add(group)
+            playing.append(member)
+        return playing
 
     def _asked(
         self, members: list[_Member], k: int, claim: Claim

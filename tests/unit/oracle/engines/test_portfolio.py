@@ -226,6 +226,27 @@ def test_engines_that_open_late_are_prepared(clock: Clock) -> None:
     assert (first.closed, second.closed) == (1, 1)
 
 
+def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: Clock) -> None:
+    first = Made(clock, "first", 1e9)
+    limited = Made(clock, "limited", 1.0, error=LicenceLimitError("too large"))
+    slow, last = Made(clock, "slow", 2.0), Made(clock, "last", 2.0)
+    grouped = [Candidate(e.name, lambda _, e=e: e, group="programs") for e in (limited, slow, last)]  # type: ignore[misc]
+    asked = Portfolio(candidate(first), grouped)
+    assert asked.decide(claim(1e9)).verdict.holds
+    assert (len(limited.asked), len(last.asked)) == (1, 0)
+    assert slow.asked
+    assert asked.notes == ("auto gave limited up: too large",)
+
+
+def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: Clock) -> None:
+    first, few = Made(clock, "first", 3.0), Made(clock, "few", 0.1)
+    asked = Portfolio(candidate(first), [Candidate("few", lambda _: few, most_free=0)])
+    assert asked.decide(claim(1e9)).verdict.holds
+    assert not few.asked
+    # alone, the other has all the time
+    assert first.slices == [1e9]
+
+
 def test_slices_double() -> None:
     seconds: Callable[[int], float] = module._slice_seconds
     assert [seconds(k) for k in range(4)] == [0.25, 0.5, 1.0, 2.0]
