@@ -34,7 +34,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` took ``chosen``, with the solvers that it passed over."""
+    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over."""
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}
@@ -43,9 +43,9 @@ def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
         reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
         passed.setdefault(reason or "does not open", []).append(name)
     if not passed:
-        return (f"auto took {chosen}, the first of {', '.join(AUTO_ORDER)}",)
+        return (f"auto began with {chosen}",)
     said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in passed.items())
-    return (f"auto took {chosen} ({said})",)
+    return (f"auto began with {chosen} ({said})",)
 
 
 def available(solver: Solver, name: str) -> Solver:

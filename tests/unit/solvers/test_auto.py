@@ -90,7 +90,7 @@ def test_auto_is_cbc_where_highs_is_missing(
     assert found.solver == "cbc"
     assert found.explanation == expected.explanation
     (note,) = found.notes
-    assert note.startswith("auto took cbc (phase, highs: highspy does not import")
+    assert note.startswith("auto began with cbc (phase, highs: highspy does not import")
     assert "pip install highspy" in note
 
 
@@ -116,7 +116,7 @@ def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.Monk
     session = open_session("auto")
     assert session.name == "cbc"
     session.close()
-    assert why_auto("cbc", frozenset()) == ("auto took cbc (phase, highs: does not open)",)
+    assert why_auto("cbc", frozenset()) == ("auto began with cbc (phase, highs: does not open)",)
 
 
 @needs("gurobi")
