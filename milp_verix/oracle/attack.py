@@ -7,7 +7,8 @@ climbs
 
 for many pairs ``(i, j)`` in one batch, from the worst points known of ``B``. A point where a margin
 is above zero is run in onnxruntime; the input that changes the prediction keeps ``i`` in the
-explanation for good, since ``B`` only grows. Nothing is proven of features that survive.
+explanation for good, since ``B`` only grows. Nothing is proven of features that survive. Features
+that need several batches are attacked only if a climb with all of them free finds something.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ _RIVALS = 3
 _STEPS = 20
 _STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
 _MOST_VALUES = 2e6
+# of a margin: more than what onnxruntime rounds
+_ENOUGH = 1e-3
 
 
 def attacked(
@@ -52,6 +55,16 @@ def attacked(
     # a batch holds every value of the network for each climb and step
     values = sum(margins.sizes) * rivals.size * len(_STEP_LENGTHS)
     size = max(int(_MOST_VALUES / values), 1)
+    deltas = starts[rivals] - centre
+    if size < len(features):
+        # several batches: not worth it if nothing is found with all features free
+        every = base.copy()
+        every[problem.features.coordinates(features)] = 1.0
+        all_free = _Batch(problem, margins, features[:1], every[:, None], rivals)
+        points, reached = all_free.climb(deltas, late)
+        if np.all(reached <= 0):
+            return
+        deltas = points.T
     for first in range(0, len(features), size):
         if late():
             return
@@ -60,7 +73,7 @@ def attacked(
         for column, feature in enumerate(some):
             weights[problem.features.groups[feature], column] = 1.0
         batch = _Batch(problem, margins, some, weights, rivals)
-        yield from batch.climbed(starts[rivals] - centre, late)
+        yield from batch.climbed(deltas, late)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,16 +93,7 @@ class _Batch:
     def climbed(self, deltas: FloatArray, late: Late) -> Iterator[tuple[int, Verdict]]:
         """Yield features with their counterfactuals; climbs begin at ``deltas``, (rivals, d)."""
         count = len(self.features)
-        points, reached = frank_wolfe(
-            np.repeat(deltas.T, count, axis=1),
-            self._values,
-            self._gradients,
-            _around_zero(self.problem).farthest,
-            steps=_STEPS,
-            shares=_STEP_LENGTHS,
-            gain=1e-9,
-            late=late,
-        )
+        points, reached = self.climb(deltas, late, _ENOUGH)
         inputs = self._inputs(points, np.arange(reached.size))
         for place, feature in enumerate(self.features):
             mine = np.arange(place, reached.size, count)
@@ -101,6 +105,25 @@ class _Batch:
                 if verdict is not None:
                     yield feature, replace(verdict, stage=Stage.POINTS)
                     break
+
+    def climb(
+        self, deltas: FloatArray, late: Late, enough: float = np.inf
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the points δ where the climbs from ``deltas`` end, and the margins there.
+
+        A climb ends once its margin is above ``enough``.
+        """
+        return frank_wolfe(
+            np.repeat(deltas.T, len(self.features), axis=1),
+            self._values,
+            self._gradients,
+            _around_zero(self.problem).farthest,
+            steps=_STEPS,
+            shares=_STEP_LENGTHS,
+            gain=1e-9,
+            enough=enough,
+            late=late,
+        )
 
     def _inputs(self, points: FloatArray, numbers: IntArray) -> FloatArray:
         """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""

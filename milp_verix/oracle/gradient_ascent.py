@@ -35,19 +35,21 @@ def frank_wolfe(
     steps: int = _STEPS,
     shares: Sequence[float] = _SHARES,
     gain: float = 0.0,
+    enough: float = np.inf,
     late: Late = never,
 ) -> tuple[FloatArray, FloatArray]:
     """Climb from each column of ``points``, shape (d, N), all at once, for so many ``steps``.
 
     ``farthest`` returns the points of a convex set along gradients, both (d, N), such as
     ``Region.farthest``; a step goes a share of ``shares`` of the way there. A climb ends where no
-    share gains more than ``gain``, and all end once ``late()``. Returns the points reached and
-    their values, (N,), no less than those of ``points``.
+    share gains more than ``gain`` or the value is above ``enough``, and all end once ``late()``.
+    Returns the points reached and their values, (N,), no less than those of ``points``.
     """
     points, running = points.copy(), np.arange(points.shape[1])
     reached = values(points, running)
     for _ in range(steps):
-        if late():
+        running = running[reached[running] <= enough]
+        if late() or not running.size:
             break
         start = points[:, running]
         ends = farthest(gradients(start, running))

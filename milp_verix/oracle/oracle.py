@@ -156,7 +156,8 @@ class Oracle:
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
             self._known = prepared(self.problem, self.tolerances, deadline, self._bound_method)
-            if self._known.left is not None and not deadline.passed():
+            programs = self.exactness != "bounds" and not deadline.passed()
+            if self._known.left is not None and programs:
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)
         self._prepared = True
         self.forget(deadline)

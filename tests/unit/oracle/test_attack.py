@@ -1,11 +1,13 @@
 """Attacks find counterfactuals that are real, and never one of a feature that can be freed."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from milp_verix.oracle.attack import attacked
+from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.problem.problem import make_problem
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
@@ -56,6 +58,35 @@ def test_no_feature_is_needed_that_brute_force_frees(seed: int, tmp_path: Path) 
         assert not given.brute.holds([*irrelevant, feature])
     freed = [*attacked(problem, problem.margins, starts, irrelevant[:-1], irrelevant[-1:])]
     assert freed == []
+
+
+@pytest.mark.parametrize("index", [0, 3, 16])
+def test_batches_find_what_one_batch_finds(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(network(), images()[index], epsilon=0.15)
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    arguments = problem, problem.margins, starts, [*range(40)], [*range(40, 64)]
+    at_once = dict(attacked(*arguments))
+    monkeypatch.setattr("milp_verix.oracle.attack._MOST_VALUES", 1)
+    assert len(dict(attacked(*arguments))) >= 0.9 * len(at_once)
+
+
+def test_features_are_not_attacked_where_all_of_them_together_are_safe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = make_problem(network(), images()[16], epsilon=0.001)
+    starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
+    climbs = 0
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        nonlocal climbs
+        climbs += 1
+        return frank_wolfe(*arguments, **options)
+
+    monkeypatch.setattr("milp_verix.oracle.attack.frank_wolfe", counting)
+    monkeypatch.setattr("milp_verix.oracle.attack._MOST_VALUES", 1)
+    found = attacked(problem, problem.margins, starts, [*range(40)], [*range(40, 64)])
+    assert [*found] == []
+    assert climbs == 1
 
 
 def test_an_attack_ends_with_its_time() -> None:
