@@ -32,14 +32,15 @@ METHODS = {
     "default": "ours, as it is",
     "adaptive": "ours, order adaptive",
     "sensitivity": "ours, in VeriX's order",
-    "bound": "ours, in the order of VeriX+",
+    "bound": "ours, in the order of VeriX+ for dense networks",
+    "margin": "ours, order margin",
     "highs": "ours, by HiGHS's own branch and bound",
     "cbc": "ours, by CBC",
     "gurobi": "ours, by Gurobi",
 }
 _OPTIONS: dict[str, dict[str, str]] = {
     "default": {},
-    **{order: {"order": order} for order in ("adaptive", "sensitivity", "bound")},
+    **{order: {"order": order} for order in ("adaptive", "sensitivity", "bound", "margin")},
     **{solver: {"solver": solver} for solver in ("highs", "cbc", "gurobi")},
 }
 

@@ -31,6 +31,9 @@ class Question(Protocol):
     def margins(self, network: Network) -> Network:
         """Return the network whose outputs are the margins."""
 
+    def losses(self, network: Network) -> Network:
+        """Return the network whose largest output rises as confidence in the prediction drops."""
+
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
 
@@ -61,6 +64,10 @@ class Classification:
         weights = np.delete(np.eye(self.classes), self.label, axis=0)
         weights[:, self.label] = -1.0
         return network.then(weights, np.zeros(self.classes - 1))
+
+    def losses(self, network: Network) -> Network:
+        """Minus the score of the predicted class."""
+        return network.then(-np.eye(self.classes)[[self.label]], np.zeros(1))
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some rival's score is above that of the label."""
@@ -94,6 +101,10 @@ class Threshold:
     def margins(self, network: Network) -> Network:
         """The margin of the other class: ``−s`` for class 1, ``s`` for class 0."""
         return network.then([[-1.0 if self.label else 1.0]], [0.0])
+
+    def losses(self, network: Network) -> Network:
+        """The margin of the other class."""
+        return self.margins(network)
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether the score is on the other side."""
@@ -137,6 +148,10 @@ class Regression:
             np.concatenate([-self.exact, self.exact]) - self.delta,
             np.concatenate([self.error, self.error]),
         )
+
+    def losses(self, network: Network) -> Network:
+        """The margins: each rises as an output moves one way."""
+        return self.margins(network)
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some output has moved by more than ``delta``."""

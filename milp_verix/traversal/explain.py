@@ -91,8 +91,9 @@ def explain(
         features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
             array of the input's shape (group numbers), or lists of flat coordinates.
         feature_names: the features' names in summaries and pictures, a text for each.
-        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"random"``,
-            ``"sequential"``, or a list of all features; see :mod:`milp_verix.traversal.order`.
+        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
+            ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
+            :mod:`milp_verix.traversal.order`.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.

@@ -16,19 +16,20 @@ from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.errors import InputError
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.problem import Problem
+from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import adaptive, influence
-from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 
 TRANSFORMATIONS = ("reversal", "deletion")
-ORDERS = ("influence", "adaptive", "sensitivity", "bound", "random", "sequential")
+ORDERS = ("influence", "adaptive", "sensitivity", *BOUND_ORDERS, "random", "sequential")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
     """A permutation of the features with the name of the order that made it.
 
-    ``sensitivity`` is the score that it was sorted by, one per feature, ascending, or None.
+    ``sensitivity`` is the score that it was sorted by, one per feature, ascending; None if there
+    is none, or if some features have none.
     ``notes`` are for readers of the result.
     """
 
@@ -72,7 +73,8 @@ def resolve_order(
 ) -> OrderMaker:
     """Check the arguments of :func:`make_order`, and return a function that computes the order.
 
-    An order that is not known by the deadline is replaced by the sequential one, with a note.
+    An order that is not known by the deadline is replaced by the sequential one, with a note. In
+    the orders by bounds, features that there was no time for follow the others by influence.
     """
     count = problem.features.count
     if transformation not in TRANSFORMATIONS:
@@ -94,6 +96,8 @@ def resolve_order(
             shuffled = np.random.default_rng(seed).permutation(count)
             return Order(order, tuple(int(i) for i in shuffled))
         try:
+            if order in BOUND_ORDERS:
+                return _by_bounds(problem, order, deadline, whole)
             return _ascending(order, _scores(problem, order, transformation, deadline, whole))
         except OutOfTimeError:
             return without_order(count, order, "the time limit passed")
@@ -111,8 +115,6 @@ def _scores(
 ) -> FloatArray:
     if order == "sensitivity":
         return sensitivity(problem, transformation, deadline)
-    if order == "bound":
-        return bound_sensitivity(problem, deadline)
     by_influence = influence if order == "influence" else adaptive
     return by_influence(problem, deadline, whole)
 
@@ -156,21 +158,21 @@ def _unknown_transformation(given: object) -> InputError:
     return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
-def bound_sensitivity(problem: Problem, deadline: Deadline = NO_LIMIT) -> FloatArray:
-    """Return how far bound propagation lets the prediction drop with one feature freed.
-
-    The order of VeriX+ (Wu, Li, Wu, Barrett, 2024): features whose freedom leaves the lower bound
-    on the predicted score high come first. Here the bound is on the worst margin, which serves
-    regression as well; shape (features,). Raises ``OutOfTimeError`` at the ``deadline``.
-    """
-    highest = np.empty(problem.features.count)
-    for index, group in enumerate(problem.features.groups):
-        deadline.check()
-        bounds = crown_bounds(problem.margins, problem.ball.region(group), late=deadline.passed)
-        highest[index] = bounds[-1].upper.max()
-    # the last of them may have been cut short
-    deadline.check()
-    return highest
+def _by_bounds(problem: Problem, order: str, deadline: Deadline, whole: WholeBall | None) -> Order:
+    """Sort features by the bounds that there is time for; the others follow by their influence."""
+    features = turn = np.arange(problem.features.count)
+    if deadline.at < np.inf:
+        turn = np.argsort(influence(problem, deadline, whole), kind="stable")
+    scores = rises(problem, order, turn.tolist(), deadline)
+    unknown = np.isnan(scores)
+    if not unknown.any():
+        return _ascending(order, scores)
+    ties = np.where(unknown, np.argsort(turn), features)
+    note = (
+        f"there was time for the bounds of {np.sum(~unknown)} of {features.size} features: in the "
+        f"order {order!r} the others come last, by their influence"
+    )
+    return Order(order, tuple(np.lexsort((ties, scores)).tolist()), notes=(note,))
 
 
 def _ascending(name: str, scores: FloatArray) -> Order:

@@ -33,7 +33,7 @@ def test_slopes_that_overflow_decide_nothing(
     assert found.replay(network) == ()
 
 
-@pytest.mark.parametrize("order", ["influence", "adaptive", "bound"])
+@pytest.mark.parametrize("order", ["influence", "adaptive", "bound", "bound_crown", "margin"])
 def test_an_order_whose_bounds_overflow_is_refused(order: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="overflow float64: give a smaller epsilon"):
         explain(steep(tmp_path), np.zeros(4), epsilon=0.3, order=order)

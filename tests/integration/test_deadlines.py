@@ -24,7 +24,7 @@ from verix_encodings.bounds import crown
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
-ORDERS = ("influence", "adaptive", "bound", "sensitivity")
+ORDERS = ("influence", "adaptive", "bound", "margin", "sensitivity")
 
 
 def test_a_deadline_passes() -> None:
@@ -175,7 +175,7 @@ INTERRUPTED_IN_BOUNDS = [
     milp_verix.minimum,
     milp_verix.contrastive,
     milp_verix.enumerate_explanations,
-    *(run_explain(order) for order in ("influence", "adaptive", "bound", "sequential")),
+    *(run_explain(order) for order in ("influence", "adaptive", "margin", "sequential")),
 ]
 
 

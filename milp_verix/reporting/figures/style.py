@@ -133,10 +133,8 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
 
 def sensitivity_label(explanation: Explanation) -> str:
     """Return the meaning of the sensitivity of a feature."""
-    if explanation.order == "influence":
+    if explanation.order in ("influence", "margin"):
         return "rise of the worst margin's bound"
-    if explanation.order == "bound":
-        return "bound of the worst margin"
     return "drop of the score" if explanation.delta is None else "change of the output"
 
 

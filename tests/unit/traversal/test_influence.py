@@ -9,8 +9,9 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.traversal.freed_alone import BOUND_ORDERS
 from milp_verix.traversal.influence import adaptive, influence
-from milp_verix.traversal.order import bound_sensitivity, make_order
+from milp_verix.traversal.order import make_order
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
 from tests.support.random_networks import as_layers, dense_network
@@ -45,16 +46,8 @@ def test_influence_of_a_group_is_that_of_its_coordinates(tmp_path: Path) -> None
     np.testing.assert_allclose(influence(problem), [0.5 / 1.5, 0.2 / 1.5], atol=1e-6)
 
 
-def test_bound_sensitivity_on_a_linear_network_is_the_worst_margin(tmp_path: Path) -> None:
-    net = dense_network(LINEAR, tmp_path)
-    problem = make_problem(net, [0.5, 0.5, 0.5], epsilon=0.1)
-    at_x = {1: 2 - 3.5, 2: 1 - 3.5}
-    expected = [at_x[1] + 0.2, at_x[1] + 0.1, at_x[1] + 0.4]
-    np.testing.assert_allclose(bound_sensitivity(problem), expected, atol=1e-6)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["influence", "adaptive", "bound"])
+@pytest.mark.parametrize("order", ["influence", "adaptive", *BOUND_ORDERS])
 @pytest.mark.parametrize("seed", range(40))
 def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: Path) -> None:
     problem = case(seed)
@@ -69,7 +62,7 @@ def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_all_work_in_other_norms(norm: str) -> None:
-    for order, index in product(["influence", "adaptive", "bound"], [15, 16]):
+    for order, index in product(["influence", "adaptive", *BOUND_ORDERS], [15, 16]):
         found = explain(network(), images()[index], epsilon=0.3, norm=norm, order=order)
         assert found.replay(network()) == ()
 
