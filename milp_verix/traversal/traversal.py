@@ -25,6 +25,7 @@ _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
 _SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)
 _SHORTEST_SLICE = 0.1
 _ATTACK_SHARE = 0.05
+_RESERVE = 0.1
 _GROWN = 1.1
 
 
@@ -148,13 +149,19 @@ class Walk:
         return found
 
     def attack(self, features: Sequence[int]) -> None:
-        """Look for counterfactuals of ``features`` by gradients, for a few slices of the time."""
+        """Look for counterfactuals of ``features`` by gradients, for a share of the time left."""
         # around a set that has hardly grown, an attack finds little more
-        news = len(self.state.irrelevant) > _GROWN * self.state.attacked_with
-        if not (features and news) or self.deadline.passed():
+        if len(self.state.irrelevant) > _GROWN * self.state.attacked_with:
+            self._attack(features, min(_ATTACK_SHARE * self.deadline.seconds, _LONGEST_BLOCK))
+
+    def last_attack(self) -> None:
+        """Look for counterfactuals of all features left, in the time left."""
+        self._attack([*self.state.remaining, *self.state.undecided], self.deadline.seconds)
+
+    def _attack(self, features: Sequence[int], seconds: float) -> None:
+        if not features or seconds <= 0:
             return
         self.state.attacked_with = len(self.state.irrelevant)
-        seconds = min(_ATTACK_SHARE * self.deadline.seconds, _LONGEST_BLOCK)
         with self._doing("attacking", len(features)):
             found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
         self.state.effort += effort
@@ -203,18 +210,30 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
     """Decide the features that remain, until done, the deadline or Ctrl-C.
 
     A check has a slice of the time. Features whose checks run out of it are postponed; once the
-    others are decided they are attacked, and asked about again with twice the seconds or more.
+    others are decided they are attacked, and asked about again with twice the seconds or more. The
+    last part of a limited time is for an attack on all features left.
     """
-    state = walk.state
+    state, whole = walk.state, walk
+    if math.isfinite(walk.deadline.at):
+        reserve = _RESERVE * walk.deadline.seconds
+        walk = replace(walk, deadline=Deadline(walk.deadline.at - reserve))
     try:
-        while True:
-            strategy(walk)
-            walk.attack([*state.postponed, *state.undecided])
-            if not state.postponed:
-                break
-            state.postponed.clear()
-            state.in_a_row = 0
-    except OutOfTimeError:
-        walk.state.stopped = TIME_LIMIT
+        try:
+            _rounds(walk, strategy)
+        except OutOfTimeError:
+            state.stopped = TIME_LIMIT
+            whole.last_attack()
     except KeyboardInterrupt:
-        walk.state.stopped = INTERRUPTED
+        state.stopped = INTERRUPTED
+
+
+def _rounds(walk: Walk, strategy: Strategy) -> None:
+    """Walk through the features, and through those postponed, until none is left."""
+    state = walk.state
+    while True:
+        strategy(walk)
+        walk.attack([*state.postponed, *state.undecided])
+        if not state.postponed:
+            return
+        state.postponed.clear()
+        state.in_a_row = 0

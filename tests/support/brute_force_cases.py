@@ -51,7 +51,10 @@ class Case:
         """Return the network, through an ONNX file in ``folder`` where it is not loaded yet."""
         key = (self, arrays._SMALL)
         if key not in _LOADED:
-            _LOADED[key] = dense_network(self.layers, folder, self.elem)
+            # a file of its own: the network is read again from it, by onnxruntime
+            own = folder / f"case-{self.seed}"
+            own.mkdir(exist_ok=True)
+            _LOADED[key] = dense_network(self.layers, own, self.elem)
         return _LOADED[key]
 
     def subsets(self, count: int) -> list[list[int]]:

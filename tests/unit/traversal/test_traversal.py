@@ -86,6 +86,7 @@ class _Frozen:
     """A deadline that does not come nearer."""
 
     seconds: float
+    at: float = np.inf
 
     def passed(self) -> bool:
         return False
@@ -168,3 +169,47 @@ def test_explanations_by_bounds_have_counterfactuals() -> None:
         assert explanation.statistics.solves == 0
         found += explanation.counterfactuals
     assert found
+
+
+@dataclass
+class _Clock:
+    """A clock that checks move on."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@dataclass
+class _Slow(_Oracle):
+    """Uses up the slice of each check."""
+
+    clock: _Clock = field(default_factory=_Clock)
+    attacked_at: list[float] = field(default_factory=list)
+
+    def check(self, free: Any, seconds: float) -> Verdict:
+        self.clock.now += seconds
+        return _Oracle.check(self, free, 0.0)
+
+    def attacked(
+        self, irrelevant: Any, features: Sequence[int], seconds: float
+    ) -> tuple[dict[int, Verdict], Effort]:
+        self.attacked_at.append(self.clock.now)
+        found = super().attacked(irrelevant, features, seconds)
+        return found if self.clock.now > 899.0 else ({}, Effort())
+
+
+@pytest.mark.parametrize("traversal", STRATEGIES)
+def test_the_last_tenth_of_the_time_is_for_an_attack_on_all_features_left(
+    traversal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle = _Slow(dict.fromkeys((1, 2, 4, 5, 6, 7), 1e9), attackable=frozenset({3, 5, 6}))
+    monkeypatch.setattr("milp_verix.clock.time", oracle.clock)
+    state = Traversal(tuple(range(8)), irrelevant=[0])
+    traverse(Walk(oracle, state, Deadline(1000.0), np.inf, lambda _: None), STRATEGIES[traversal])  # type: ignore[arg-type]
+    assert state.stopped == TIME_LIMIT
+    assert oracle.clock.now == pytest.approx(900.0)
+    assert oracle.attacked_at[-1] == pytest.approx(900.0)
+    assert sorted(state.violated) == [3, 5, 6]
+    assert {*oracle.attacks[-1]} >= {1, 2, 4, 5, 6, 7}
