@@ -14,13 +14,14 @@ from milp_verix.arguments import integer_of, resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
-from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
+from milp_verix.oracle.bound_tightening import resolve_bounds
 from milp_verix.oracle.engines.choice import portfolio_for
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory
 from milp_verix.oracle.room import Room, room_of
+from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
@@ -32,21 +33,11 @@ from verix_encodings import (
     BoundMethod,
     Bounds,
     Formulation,
-    Interval,
-    NormBall,
-    alpha_bounds,
-    crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-from verix_encodings.bounds.alpha import beyond_input
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
-
-# fewer undecided neurons than these leave programs small, and slopes little to gain
-_MANY = 12
-# passes in a row that decide nothing, after which the time is left to programs
-_MOST_MISSES = 8
 
 EXACTNESS = ("exact", "relaxation", "bounds")
 """The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
@@ -82,11 +73,11 @@ class Oracle:
             raise InputError(f"unknown exactness {exactness!r}; choose one of {known}")
         self.exactness = exactness
         threads = integer_of(threads, "threads")
-        self.bounds, self._bound_method = resolve_bounds(bounds)
+        self.bounds, method = resolve_bounds(bounds)
+        self._balls = SmallerBalls(method, persistent=exactness == "bounds")
         self._segments = integer_of(segments, "segments")
         self.formulation = resolve_formulation(formulation)
         self._reuse = reuse
-        self._misses = 0
         self.checks = 0
         self.effort = Effort()
         self._prepared = not reuse
@@ -155,7 +146,7 @@ class Oracle:
             return self.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(self.problem, self.tolerances, deadline, self._bound_method)
+            self._known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
             programs = self.exactness != "bounds" and not deadline.passed()
             if self._known.left is not None and programs:
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)
@@ -226,11 +217,8 @@ class Oracle:
 
         None without bounds of that set, too.
         """
-        free, memory, bounds = (
-            self.problem.features.coordinates(irrelevant),
-            self.memory,
-            self._bounds,
-        )
+        free = self.problem.features.coordinates(irrelevant)
+        memory, bounds = self.memory, self._bounds
         if memory is None or bounds is None or self.problem.ball.norm != "linf":
             return None
         if not np.array_equal(memory.free, free):
@@ -311,15 +299,14 @@ class Oracle:
         region = self.problem.ball.region(free)
         extra = None if self.memory is None else self.memory.extra(free)
         points: dict[int, FloatArray] = {}
-        if self.memory is not None and extra is not None and not bounds_only:
-            for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
-                points[margin] = point
-                found = replayed(self.problem, point, free) if value > 0 else None
-                if found is not None:
-                    return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
+        if extra is not None and not bounds_only:
+            found = self._violated(free, extra, points, deadline)
+            if found is not None:
+                return found
 
         watch.turn_to(Stage.BOUNDS)
-        bounds = self._bounds_over(free, region, deadline)
+        margins, left = self._known.margins, self._known.left
+        bounds = self._balls.bounds(margins, region, left, deadline)
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = Stage.BOUNDS
         if self.memory is not None and extra is not None and np.any(upper >= -needed):
@@ -328,13 +315,14 @@ class Oracle:
             # slopes that overflow are no numbers, and no bounds
             upper = np.fmin(upper, self.memory.grown(extra, bounds))
         last = bounds_only or self.exactness == "bounds"
-        if last and np.any(upper >= -needed) and self._slopes_pay(bounds):
+        if last and np.any(upper >= -needed):
             watch.turn_to(Stage.BOUNDS)
-            stage = Stage.BOUNDS
-            margins = self._known.margins
-            bounds = alpha_bounds(margins, region, deadline.passed, within=bounds)
-            upper = np.fmin(upper, bounds[-1].upper)
-            self._misses = 0 if np.all(upper < -needed) else self._misses + 1
+            again = self._balls.with_slopes(
+                margins, region, bounds, upper=upper, needed=needed, deadline=deadline
+            )
+            if again is not bounds:
+                stage, bounds = Stage.BOUNDS, again
+                upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
         effort = Effort(bounded=upper.size - open_.size)
         if open_.size:
@@ -345,9 +333,8 @@ class Oracle:
             if deadline.passed():
                 return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort, stage=stage)
             # solvers compute in float64, too: below this their bounds are noise
-            needed = np.maximum(needed, evaluation_error(self._known.margins, bounds))
+            needed = np.maximum(needed, evaluation_error(margins, bounds))
             open_ = open_[np.argsort(-upper[open_], kind="stable")]
-            margins = self._known.margins
             decision = self._portfolio.decide(
                 Claim(margins, free, region, bounds, open_, needed, upper, deadline)
             )
@@ -362,18 +349,19 @@ class Oracle:
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
         return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
 
-    def _bounds_over(
-        self, free: IntArray, region: Interval | NormBall, deadline: Deadline
-    ) -> Bounds:
-        left, method = self._known.left, self._bound_method
-        backward = method in (crown_bounds, alpha_bounds)
-        if backward and left is not None and left.finished and free.size == self.problem.x.size:
-            return left.bounds
-        within = () if left is None else left.bounds
-        return bounds_within(method, self._known.margins, region, deadline, within)
-
-    def _slopes_pay(self, bounds: Bounds) -> bool:
-        """Return whether to optimise slopes for a smaller ball, where ``bounds`` hold."""
-        hopeful = self.exactness == "bounds" or self._misses < _MOST_MISSES
-        wanted = hopeful and self._bound_method is alpha_bounds
-        return wanted and beyond_input(self._known.margins, bounds) >= _MANY
+    def _violated(
+        self,
+        free: IntArray,
+        extra: IntArray,
+        points: dict[int, FloatArray],
+        deadline: Deadline,
+    ) -> Verdict | None:
+        """Return the verdict if a moved known point changes the prediction; collect ``points``."""
+        assert self.memory is not None
+        region = self.problem.ball.region(free)
+        for margin, point, value in self.memory.suspects(extra, region, late=deadline.passed):
+            points[margin] = point
+            found = replayed(self.problem, point, free) if value > 0 else None
+            if found is not None:
+                return replace(found, effort=Effort(flips=1), stage=Stage.POINTS)
+        return None
