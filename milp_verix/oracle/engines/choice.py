@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.oracle.engines.claim import Candidate, Engine
+from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
 from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
@@ -52,6 +52,9 @@ def portfolio_for(
 
     def candidate(name: str, chosen: str | Solver) -> Candidate:
         def opened(apart: bool) -> Engine:
+            # asked when it is needed: to look for a solver imports it
+            if not isinstance(chosen, str) and (reason := chosen.unavailable()):
+                raise NotInstalledError(reason)
             if name in CHECKERS:
                 resolve_solver(chosen, formulation.needs)
                 return CHECKING[name](problem)
@@ -76,10 +79,7 @@ def portfolio_for(
             # the solver itself: beyond its licence others take over, not its stand-in
             candidate(other.name, other)
             for other in _OTHERS
-            if other.name != first.name
-            and not lp_only
-            and needed <= other.capabilities
-            and other.unavailable() is None
+            if other.name != first.name and not lp_only and needed <= other.capabilities
         ]
         why = why_auto(first.name, needed)
         return Portfolio(candidate(first.name, first.name), others, why, side_by_side=threads > 1)

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from milp_verix.clock import Deadline
+from milp_verix.errors import SolverUnavailableError
 from milp_verix.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
@@ -83,6 +84,10 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release what the engine holds; it can still decide claims afterwards."""
+
+
+class NotInstalledError(SolverUnavailableError):
+    """Raised where an engine is opened whose solver is not installed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine
+from milp_verix.oracle.engines.claim import (
+    Candidate,
+    Claim,
+    Decision,
+    Engine,
+    NotInstalledError,
+)
 from milp_verix.oracle.engines.side_by_side import side_by_side
 from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Verdict
@@ -210,7 +216,8 @@ class Portfolio:
         lasting = isinstance(error, LicenceLimitError | SolverUnavailableError)
         if len(self._members) > 1 and (lasting or member.failures == _MOST_FAILURES):
             member.given_up = True
-            self._notes += (f"auto gave {member.candidate.name} up: {error}",)
+            if not isinstance(error, NotInstalledError):
+                self._notes += (f"auto gave {member.candidate.name} up: {error}",)
 
     def _opened(self, member: _Member, *, apart: bool = False) -> Engine:
         if apart not in member.engines:

@@ -10,7 +10,7 @@ import pytest
 from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines import portfolio as module
-from milp_verix.oracle.engines.claim import Candidate, Claim, Decision
+from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Verdict
@@ -212,6 +212,16 @@ def test_an_engine_that_does_not_open_is_given_up(clock: Clock) -> None:
     asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
     assert asked.decide(claim(1e9)).verdict.holds
     assert asked.notes == ("auto gave gone up: no licence",)
+
+
+def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: Clock) -> None:
+    def refuse(_apart: bool) -> Any:
+        raise NotInstalledError("scip is not installed")
+
+    slow = Made(clock, "slow", 5.0)
+    asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
+    assert asked.decide(claim(1e9)).verdict.holds
+    assert asked.notes == ()
 
 
 def test_engines_that_open_late_are_prepared(clock: Clock) -> None:
