@@ -45,15 +45,22 @@ class Features:
 
     def coordinates(self, features: Sequence[int]) -> IntArray:
         """Return the flat coordinates of all of ``features``, ascending."""
-        empty = np.zeros(0, dtype=np.intp)
-        return np.sort(np.concatenate([empty, *(self.groups[i] for i in features)]))
+        chosen = np.zeros(self.count, dtype=bool)
+        chosen[np.asarray(features, dtype=np.intp)] = True
+        return np.flatnonzero(chosen[self.of_coordinate])
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum over the coordinates of each feature; shape (m, d) becomes (m, features)."""
         if not self.groups:
             return np.zeros((values.shape[0], 0))
+        in_groups, starts = self._in_groups
+        return np.asarray(np.add.reduceat(values[:, in_groups], starts, axis=1))
+
+    @cached_property
+    def _in_groups(self) -> tuple[IntArray, IntArray]:
+        """The coordinates group by group, shape (d,), and the place where each group starts."""
         starts = np.cumsum([0, *(group.size for group in self.groups[:-1])])
-        return np.asarray(np.add.reduceat(values[:, np.concatenate(self.groups)], starts, axis=1))
+        return np.concatenate(self.groups), starts
 
 
 def make_features(

@@ -107,8 +107,11 @@ class Walk:
 
         They are in the order; those whose checks have run out of their slice come last.
         """
+        tried = self.state.tried
+        if not tried:
+            return self.state.remaining
         asked = [f for f in self.state.remaining if f not in self.state.postponed]
-        return tuple(sorted(asked, key=lambda feature: self.state.tried.get(feature, 0.0)))
+        return tuple(sorted(asked, key=lambda feature: tried.get(feature, 0.0)))
 
     def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
         """Check whether ``features`` can be freed too; raises ``OutOfTimeError``."""
