@@ -2,13 +2,13 @@
 
 A slice of an engine has ``2ᵏ/4`` seconds. The next slice is that of the highest value:
 
-    value(engine, k) = (decided + prior) / (tried + 1) / seconds
+    value(engine, k) = (decided + prior) / (spent + 2ᵏ/4)
 
-where ``tried`` counts the slices ``k`` of that engine, and ``decided`` those that decided their
-claim. The prior is ``0.1 (1 + share)`` with the share of its claims that the engine has decided. A
-new claim gets short slices of all engines first, then slices twice as long, and so on; later claims
-go to slices that have decided before. So a claim costs about twice the seconds of the best engine
-for each engine at first, and little more than the best engine once that is known (Luby, Sinclair,
+where slices ``k`` of that engine have ``decided`` so many claims in the seconds ``spent``. The
+prior is ``0.1 (1 + share)`` with the share of its claims that the engine has decided. A new claim
+gets short slices of all engines first, then slices twice as long, and so on; later claims go to
+slices that have decided before. So a claim costs about twice the seconds of the best engine for
+each engine at first, and little more than the best engine once that is known (Luby, Sinclair,
 Zuckerman, IPL 1993; Gomes and Selman, *Algorithm portfolios*, AIJ 2001). Margins that one engine
 has proven are not asked about again.
 """
@@ -41,15 +41,16 @@ _MOST_FAILURES = 2
 
 @dataclass(slots=True, eq=False)
 class _Member:
-    """A candidate, its engines once they are open, and its record: counts for each slice ``k``.
+    """A candidate, its engines once they are open, and its record: for each slice ``k``.
 
-    ``engines`` are keyed by whether they work apart; ``asked`` counts claims.
+    ``engines`` are keyed by whether they work apart; ``asked`` counts claims, ``decided`` slices
+    that decided one, and ``spent`` has the seconds of slices.
     """
 
     candidate: Candidate
     engines: dict[bool, Engine] = field(default_factory=dict)
     asked: int = 0
-    tried: Counter[int] = field(default_factory=Counter)
+    spent: dict[int, float] = field(default_factory=dict)
     decided: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
     failures: int = 0
@@ -58,7 +59,7 @@ class _Member:
     def value(self, k: int) -> float:
         """Return the claims that a slice is expected to decide in a second."""
         prior = _PRIOR * (1 + self.decided.total() / (self.asked + 1))
-        return (self.decided[k] + prior) / (self.tried[k] + 1) / _slice_seconds(k)
+        return (self.decided[k] + prior) / (self.spent.get(k, 0.0) + _slice_seconds(k))
 
     def best(self, least: int) -> int:
         """Return the slice of the highest value among those from ``least`` on."""
@@ -70,7 +71,7 @@ class _Member:
         if decided:
             k = max(int(np.ceil(np.log2(max(seconds, 1e-9) / _FIRST_SLICE))), 0)
             self.decided[k] += 1
-        self.tried[k] += 1
+        self.spent[k] = self.spent.get(k, 0.0) + seconds
 
 
 class Portfolio:
