@@ -5,6 +5,7 @@ read first, and of an archive only the entry asked for is kept in memory.
 """
 
 import errno
+import gzip
 import json
 import math
 import re
@@ -75,11 +76,15 @@ def array_in(
 def json_in(path: Path, most: int | None = None) -> Any:
     """Return the content of a JSON file of at most ``most`` bytes, by default of free memory.
 
+    A file whose name ends in ``.gz`` is unpacked; ``most`` counts the bytes unpacked.
     Raises ``OSError`` where it is larger or cannot be read, ``ValueError`` where it is not JSON.
     """
     most = _memory() // _PARSED if most is None else most
-    with path.open("rb") as file:
-        data = file.read(most + 1)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(most + 1)
+    except (EOFError, zlib.error) as error:
+        raise OSError(errno.EIO, f"it is damaged ({error})") from error
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes, the most that is of use")
     return parsed(data.decode("utf-8"))
