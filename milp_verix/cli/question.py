@@ -102,25 +102,40 @@ def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Rea
 
     Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
     """
-    shape = _shape(reading.input_shape, "--input-shape")
-    network = load_network(subject.model, input_shape=shape, output=reading.output_name)
-    seen = image_shape_of(_shape(reading.image_shape, "--image-shape"), network.input_shape)
-    given = read_input(subject.specification, network.input_shape, seen)
+    network = network_of(subject.model, reading)
+    arguments = {
+        "epsilon": subject.epsilon,
+        **arguments_of(network, ball, explained, reading),
+    }
+    given = read_input(subject.specification, network.input_shape, arguments["image_shape"])
     x = scale_bytes(given, ball.domain, network.dtype)
     low, high = ball.domain
     scaled = f"the input's bytes were scaled from 0..255 to [{low:g}, {high:g}]"
     notes = (decoded_note(subject.specification), None if x is given else scaled)
-    arguments = {
-        "epsilon": subject.epsilon,
+    return Question(network, x, arguments, tuple(note for note in notes if note is not None))
+
+
+def network_of(model: Path, reading: Reading) -> OnnxNetwork:
+    """Return the network that a command names."""
+    shape = _shape(reading.input_shape, "--input-shape")
+    return load_network(model, input_shape=shape, output=reading.output_name)
+
+
+def arguments_of(
+    network: OnnxNetwork, ball: Ball, explained: Explained, reading: Reading
+) -> dict[str, Any]:
+    """Return the arguments of a problem, all but the radius."""
+    return {
         "norm": ball.norm,
         "delta": ball.delta,
         "domain": ball.domain,
         "features": _groups(ball.features, network),
         "label": explained.label,
         "output": explained.output,
-        "image_shape": seen,
+        "image_shape": image_shape_of(
+            _shape(reading.image_shape, "--image-shape"), network.input_shape
+        ),
     }
-    return Question(network, x, arguments, tuple(note for note in notes if note is not None))
 
 
 def names_of(given: str | None, network: OnnxNetwork) -> Any:
