@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         Run,
     )
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
+    from milp_verix.study.batch import Tally, explain_many
+    from milp_verix.study.table import read_study
     from milp_verix.tolerances import Tolerances
     from milp_verix.traversal.explain import Progress, explain
 
@@ -68,6 +70,7 @@ __all__ = [
     "SearchLimits",
     "SolverError",
     "SolverUnavailableError",
+    "Tally",
     "Tolerances",
     "UnsupportedOperatorError",
     "Verdict",
@@ -77,8 +80,10 @@ __all__ = [
     "encode_check",
     "enumerate_explanations",
     "explain",
+    "explain_many",
     "load_network",
     "minimum",
+    "read_study",
     "to_pyomo",
 ]
 
@@ -100,6 +105,8 @@ _HOMES = {
     "records.verdict": "Answer Verdict",
     "results.public": "Comparison ContrastiveExplanation Enumeration Explanation Run",
     "solvers.backends.pyomo_model": "to_pyomo",
+    "study.batch": "Tally explain_many",
+    "study.table": "read_study",
     "tolerances": "Tolerances",
     "traversal.explain": "Progress explain",
 }

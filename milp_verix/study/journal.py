@@ -1,0 +1,195 @@
+"""The journal of a study: one JSON object a line, appended when a task is finished.
+
+A line is written under a lock by one call, at the end of the file, so several processes may write
+to one file. A process that dies may leave the last line torn: readers drop it, and the next writer
+cuts it off. A write that fails, on a full disk, leaves the file as it was before.
+
+A folder takes the place of the file where a lock is not to be trusted, on a network's disks: each
+process writes to a file of its own in it.
+"""
+
+import json
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from milp_verix.errors import InputError
+
+Record: TypeAlias = dict[str, Any]
+"""One finished task, as JSON has it."""
+
+DONE, UNDECIDED, FAILED = STATUSES = ("done", "undecided", "failed")
+"""What a task ended with, the best first."""
+
+_TAIL = 2**16
+
+
+class Journal:
+    """The journal at ``path``, opened to append records; ``statuses`` are those found in it.
+
+    ``path`` is a file, which is made if it is not there; or a folder, if there is one, or if the
+    name has no suffix. With ``fsync`` a record is on the disk when :meth:`append` returns: it then
+    survives a failure of the machine, too. Raises ``InputError`` for a path that cannot be used.
+    """
+
+    def __init__(
+        self, path: Path, *, fsync: bool = False, warn: Callable[[str], None] = warnings.warn
+    ) -> None:
+        self._fsync = fsync
+        try:
+            if path.is_dir() or not path.suffix:
+                path.mkdir(exist_ok=True)
+            elif path.exists() and not path.is_file():
+                raise InputError(f"the journal {path} is neither a file nor a folder")
+            self.path = _own_file(path) if path.is_dir() else path
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise InputError(f"cannot write the journal {path}: {error.strerror}") from error
+        try:
+            with _locked(self._file):  # nobody is in the middle of a line
+                self.statuses = _statuses(path, warn)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def append(self, record: Record) -> None:
+        """Write ``record`` behind the others, whole or not at all; ``InputError`` if it fails."""
+        line = (json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n").encode()
+        try:
+            with _locked(self._file):
+                end = _without_torn_line(self._file)
+                try:
+                    _write(self._file, line)
+                    if self._fsync:
+                        os.fsync(self._file)
+                except BaseException:
+                    with suppress(OSError):
+                        os.ftruncate(self._file, end)
+                    raise
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {self.path}: {error.strerror}; the records before are safe, and "
+                "the same command goes on behind them"
+            ) from error
+        self.statuses[identity(record["key"], record["index"])] = record["status"]
+
+
+def best_records(path: Path, warn: Callable[[str], None] = warnings.warn) -> Iterator[Record]:
+    """Yield the best record of each task: done before undecided before failed, then the last.
+
+    ``path`` is a file or a folder of ``.jsonl`` files. A line that is no record is dropped, and
+    told to ``warn``. The places of the best records are found first, so one record at a time is in
+    memory. Raises ``InputError`` for a journal that cannot be read.
+    """
+    chosen: dict[str, tuple[int, tuple[str, int]]] = {}
+    for place, record in _records(path, warn):
+        name, rank = identity(record["key"], record["index"]), STATUSES.index(record["status"])
+        if name not in chosen or rank <= chosen[name][0]:
+            chosen[name] = rank, place
+    places = {place for _, place in chosen.values()}
+    for place, record in _records(path, lambda _: None):
+        if place in places:
+            yield record
+
+
+def _statuses(path: Path, warn: Callable[[str], None]) -> dict[str, str]:
+    """Return the best status of each task in a journal."""
+    found: dict[str, str] = {}
+    for _, record in _records(path, warn):
+        name = identity(record["key"], record["index"])
+        found[name] = min(found.get(name, FAILED), record["status"], key=STATUSES.index)
+    return found
+
+
+def _records(path: Path, warn: Callable[[str], None]) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yield the place of each record, a file and a line, and the record."""
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    try:
+        for file in files:
+            with file.open("rb") as lines:
+                for number, line in enumerate(lines, start=1):
+                    record = _record_in(line)
+                    if record is not None:
+                        yield (file.name, number), record
+                        continue
+                    torn = "is torn" if not line.endswith(b"\n") else "is no record"
+                    warn(f"{file}: line {number} {torn}; it is left out, and its task is open")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def identity(key: str, index: int) -> str:
+    """Return what a record is known by: equal inputs at two places are two tasks."""
+    return f"{key[:32]}:{index}"
+
+
+def _record_in(line: bytes) -> Record | None:
+    """Return the record that a line holds whole; None for any other line."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or data.get("status") not in STATUSES:
+        return None
+    known = isinstance(data.get("key"), str) and isinstance(data.get("index"), int)
+    return data if known else None
+
+
+def _own_file(folder: Path) -> Path:
+    """Return a name in ``folder`` that no other process takes, on no machine."""
+    return folder / f"{socket.gethostname()}-{os.getpid()}-{time.time_ns():x}.jsonl"
+
+
+def _write(file: int, line: bytes) -> None:
+    written = os.write(file, line)
+    while written < len(line):  # a full disk says so at the next call
+        written += os.write(file, line[written:])
+
+
+def _without_torn_line(file: int) -> int:
+    """Cut off what follows the last end of a line; return the length of the file."""
+    length = end = os.lseek(file, 0, os.SEEK_END)
+    if not length or _piece(file, length - 1, length) == b"\n":
+        return length
+    while end:
+        first = max(0, end - _TAIL)
+        found = _piece(file, first, end).rfind(b"\n")
+        if found >= 0:
+            end = first + found + 1
+            break
+        end = first
+    os.ftruncate(file, end)
+    return end
+
+
+def _piece(file: int, first: int, end: int) -> bytes:
+    os.lseek(file, first, os.SEEK_SET)
+    return os.read(file, end - first)
+
+
+@contextmanager
+def _locked(file: int) -> Iterator[None]:
+    """Hold the lock of an open file; systems without such locks get a folder of journals."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,45 @@
+"""The journal of a study as a table."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from milp_verix.errors import InputError
+from milp_verix.study.journal import Record, best_records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),
+    *("prediction", "lower_bound", "robust", "seconds", "reason", "network", "version"),
+)
+"""The columns that every table has; the settings follow them."""
+
+
+def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn) -> "pd.DataFrame":
+    """Return the journal at ``path``, a file or a folder, as a pandas DataFrame: a row for a task.
+
+    Rows are sorted by ``index``. ``explanation`` and ``unknown`` hold lists of features,
+    ``lower_bound`` and ``seconds`` numbers, ``reason`` why a task is undecided or failed. Each
+    setting is a column of its own: ``order``, ``norm``, … A task with several records has the best
+    of them. ``to_parquet`` and ``to_csv`` of the table write it. ``warn`` is called for each line
+    that is no record.
+
+    Raises ``InputError`` for a journal that cannot be read, and where pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+    rows = [_row(record) for record in best_records(Path(path), warn)]
+    names = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
+    table = pd.DataFrame(rows, columns=names)
+    return table.sort_values("index", kind="stable", ignore_index=True)
+
+
+def _row(record: Record) -> dict[str, Any]:
+    settings = record.get("settings", {})
+    named = {name: value for name, value in settings.items() if name not in record}
+    return {**{name: value for name, value in record.items() if name != "settings"}, **named}

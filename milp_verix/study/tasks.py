@@ -1,0 +1,183 @@
+"""The tasks of a study: one for each input and each setting of a grid.
+
+A task is known by its key, a hash of all that its answer depends on: the network with its weights,
+the exact bytes of the input, the settings with their defaults, and the version of milp-verix. Time
+limits are no part of it: an answer that is found stands with other limits, too, and a task that
+they left undecided is the same task with more time.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from inspect import Parameter, signature
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import milp_verix
+from milp_verix.duality.contrastive import contrastive
+from milp_verix.errors import InputError
+from milp_verix.global_search.minimum import minimum
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.records.json_format import array_hash
+from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.study.inputs import Inputs
+from milp_verix.traversal.explain import explain
+
+FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
+    "explain": explain,
+    "minimum": minimum,
+    "contrastive": contrastive,
+}
+"""The function that does each kind of task."""
+
+LIMITS = ("time_limit", "check_time_limit")
+_GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots")
+_LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """One point of the grid: the kind of ``task``, and the arguments of its function.
+
+    ``told`` are all arguments, defaults included, as JSON has them; a long one is its hash.
+    """
+
+    task: str
+    arguments: Mapping[str, Any]
+    told: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One input and one setting. ``problem`` says why there is no input ``x``, where there is none.
+
+    ``index`` is the input's place in the study, ``name`` its file, or None. ``network`` is the
+    hash of the network.
+    """
+
+    key: str
+    index: int
+    name: str | None
+    x: NDArray[Any] | None
+    problem: str | None
+    setting: Setting
+    network: str
+
+
+def settings_of(
+    kinds: Sequence[str], grid: Mapping[str, Sequence[Any]], options: Mapping[str, Any]
+) -> list[Setting]:
+    """Return the settings of a study: all values of the ``grid`` together, for each kind of task.
+
+    An argument that a kind of task does not have is left out for it. Raises ``InputError`` for an
+    argument that none of the ``kinds`` has, and for one that is in the grid and in the options.
+    """
+    for kind in kinds:
+        if kind not in FUNCTIONS:
+            raise InputError(f"unknown task {kind!r}; choose from {', '.join(FUNCTIONS)}")
+    if not kinds or not all(len(values) for values in grid.values()):
+        raise InputError("a study needs a task, and a value for each name in its grid")
+    taken = {kind: _arguments_of(kind) for kind in kinds}
+    for name in (*grid, *options):
+        if not any(name in arguments for arguments in taken.values()):
+            raise InputError(f"{' and '.join(taken)} take no {name!r}; leave it out")
+        if name in grid and name in options:
+            raise InputError(f"{name!r} is in the grid, and given beside it: give it once")
+    found = []
+    for kind, defaults in taken.items():
+        axes = {name: values for name, values in grid.items() if name in defaults}
+        fixed = {name: value for name, value in options.items() if name in defaults}
+        for values in product(*axes.values()):
+            arguments = {**fixed, **dict(zip(axes, values, strict=True))}
+            complete = {**defaults, **arguments}
+            told = {name: told_in_json(value, name) for name, value in complete.items()}
+            found.append(Setting(kind, arguments, told))
+    return found
+
+
+def tasks_of(
+    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+) -> Iterator[Task]:
+    """Yield the tasks, all settings of one input after the other; an input is read when needed."""
+    hashed = network_hash(network)
+    for index in indices:
+        name = inputs.name(index)
+        x, problem, identity = _read(inputs, index, name)
+        for setting in settings:
+            lasting = {name: told for name, told in setting.told.items() if name not in LIMITS}
+            content = [hashed, identity, setting.task, lasting, milp_verix.__version__]
+            text = json.dumps(content, sort_keys=True)
+            key = hashlib.sha256(text.encode()).hexdigest()
+            yield Task(key, index, name, x, problem, setting, hashed)
+
+
+def network_hash(network: OnnxNetwork) -> str:
+    """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
+    hashed = hashlib.sha256(
+        f"{network.sha256} {network.input_shape} {network.output_name}".encode()
+    )
+    graph = network.model.graph
+    for part in (*graph.initializer, *graph.node):
+        hashed.update(part.SerializeToString(deterministic=True))
+    return hashed.hexdigest()
+
+
+def told_in_json(value: Any, name: str) -> Any:
+    """Return an argument as JSON has it; its hash where it is long, or an array.
+
+    Raises ``InputError`` for a value that has no form of its own, such as a function.
+    """
+    plain = _plain(value, name)
+    text = json.dumps(plain, sort_keys=True)
+    if len(text) <= _LONGEST:
+        return plain
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, np.ndarray):
+        shape = list(value.shape)
+        return {"sha256": array_hash(value), "shape": shape, "dtype": str(value.dtype)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value), name)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry, name) for key, entry in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_plain(entry, name) for entry in value]
+    raise InputError(
+        f"{name}: a study cannot tell one {type(value).__name__} from another when it is resumed; "
+        "give a name, a number or an array"
+    )
+
+
+def _arguments_of(kind: str) -> dict[str, Any]:
+    """Return the arguments that a kind of task takes, with their defaults."""
+    return {
+        name: None if parameter.default is Parameter.empty else parameter.default
+        for name, parameter in signature(FUNCTIONS[kind]).parameters.items()
+        if name not in _GIVEN_BY_THE_STUDY
+    }
+
+
+def _read(
+    inputs: Inputs, index: int, name: str | None
+) -> tuple[NDArray[Any] | None, str | None, list[Any]]:
+    """Return an input, or why there is none, and what tells it from others."""
+    try:
+        x = inputs.read(index)
+        if x.dtype.kind not in "biuf":
+            raise InputError(f"the input must hold numbers, got dtype {x.dtype}")
+    except InputError as error:
+        return None, str(error), [index, name, str(error)]
+    return x, None, [str(x.dtype), list(x.shape), array_hash(x)]

@@ -1,0 +1,153 @@
+"""Engines that do the tasks of a study: this process, or several processes by joblib's loky.
+
+An engine takes tasks and yields their records, in any order. It draws a task when it can start it.
+Every engine gives the same records, apart from seconds.
+"""
+
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader import serialised
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.study.journal import Record
+from milp_verix.study.run import failed, run_task
+from milp_verix.study.tasks import Task, network_hash
+
+Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Record, None, None]]
+
+_ATTEMPTS = 2
+_SECONDS_BETWEEN_LOOKS = 1.0
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def engine_for(network: OnnxNetwork, workers: int, results: Path | None) -> Engine:
+    """Return the engine of this many ``workers``; one does its tasks in this process.
+
+    Raises ``InputError`` where several are asked for without joblib.
+    """
+    if workers == 1:
+        return lambda tasks: (run_task(network, task, results) for task in tasks)
+    try:
+        from joblib.externals.loky import ProcessPoolExecutor
+    except ImportError as error:
+        raise InputError(
+            "more than one worker needs joblib: pip install 'milp-verix[workers]'"
+        ) from error
+    source = _Source.of(network)
+
+    def opened() -> Any:
+        return ProcessPoolExecutor(
+            max_workers=1, initializer=_begin, initargs=(source, results), env=_ONE_THREAD
+        )
+
+    return lambda tasks: in_processes(_run, [opened] * workers, tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A network as a worker loads it: a path or bytes; ``hashed`` tells whether it is the same."""
+
+    model: Path | bytes
+    input_shape: tuple[int, ...]
+    output: str
+    hashed: str
+
+    @classmethod
+    def of(cls, network: OnnxNetwork) -> "_Source":
+        model = serialised(network.model) if network.path is None else network.path.resolve()
+        return cls(model, network.input_shape, network.output_name, network_hash(network))
+
+
+def in_processes(
+    run: Callable[[Task], Record], workers: Sequence[Callable[[], Any]], tasks: Iterable[Task]
+) -> Generator[Record, None, None]:
+    """Yield ``run`` of ``tasks``; each of ``workers`` opens an executor of one process.
+
+    So the death of a process is about one task. It is tried once more, in a fresh process, and
+    then it has failed.
+    """
+    waiting = iter(tasks)
+    executors = [opened() for opened in workers]
+    idle = list(range(len(workers)))
+    running: dict[Any, tuple[int, Task, int]] = {}
+
+    def start(place: int, task: Task, attempt: int) -> None:
+        running[executors[place].submit(run, task)] = place, task, attempt
+
+    try:
+        while True:
+            while idle and (task := next(waiting, None)) is not None:
+                start(idle.pop(), task, 1)
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                place, task, attempt = running.pop(future)
+                try:
+                    record = future.result()
+                except BrokenProcessPool as error:
+                    executors[place].shutdown(kill_workers=True)
+                    executors[place] = workers[place]()
+                    if attempt < _ATTEMPTS:
+                        start(place, task, attempt + 1)
+                        continue
+                    record = failed(task, f"its process ended {attempt} times{_exit_code(error)}")
+                idle.append(place)
+                yield record
+    finally:
+        for executor in executors:
+            executor.shutdown(kill_workers=True)
+
+
+def _exit_code(error: BrokenProcessPool) -> str:
+    """Return what is known of the death of a process, such as a lack of memory."""
+    found = re.search(r"\{(.*?)\}", str(error))
+    return f", the last time by {found[1]}; memory may be short" if found else ""
+
+
+_given: list[tuple[_Source, Path | None]] = []
+"""The network and the folder of results that this process was started with, if it is a worker."""
+
+
+def _begin(source: _Source, results: Path | None) -> None:
+    """Make a worker's process leave Ctrl-C to the process that started it, and end with that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(AttributeError, OSError):
+        os.setpgid(0, 0)  # its solvers' processes get no Ctrl-C of the terminal either
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    _given.append((source, results))
+
+
+def _run(task: Task) -> Record:
+    source, results = _given[0]
+    return run_task(_loaded(source), task, results)
+
+
+@cache
+def _loaded(source: _Source) -> OnnxNetwork:
+    """Return the network, loaded once in each process."""
+    network = load_network(source.model, input_shape=source.input_shape, output=source.output)
+    if network_hash(network) != source.hashed:
+        where = source.model if isinstance(source.model, Path) else network.name
+        raise ModelError(f"{where} changed while the study ran: run it again")
+    return network
+
+
+def _watch(parent: int) -> None:
+    """End this process, and those it started, once its parent has gone."""
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    with suppress(AttributeError, OSError):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)

@@ -1,0 +1,212 @@
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import Explanation, InputError, SolverUnavailableError, Tally, explain_many
+from milp_verix.study import batch
+from tests.support.digits_example import MODEL, explained, images, network
+from tests.support.studies import comparable, lines
+
+
+def study(path: Path, inputs: Any = None, **options: Any) -> Tally:
+    given = images()[:3] if inputs is None else inputs
+    return explain_many(network(), given, journal=path, **{"epsilon": 0.1, **options})
+
+
+@pytest.mark.slow
+def test_records_are_what_the_single_functions_say(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    kinds = ["explain", "minimum", "contrastive"]
+    seen: list[Tally] = []
+    tally = study(path, images(), indices=[15], task=kinds, progress=seen.append)
+    assert (tally.total, tally.done, tally.complete, tally.stopped) == (3, 3, True, None)
+    assert [one.ended for one in seen] == [0, 1, 2, 3, 3]
+    abductive, least, contrast = lines(path)
+    expected = explained(15)
+    assert abductive["explanation"] == list(expected.explanation)
+    assert abductive["prediction"] == expected.prediction
+    assert abductive["unknown"] == []
+    assert abductive["lower_bound"] is None
+    assert least["size"] == least["lower_bound"] <= abductive["size"]
+    changed = milp_verix.contrastive(network(), images()[15], epsilon=0.1)
+    assert contrast["explanation"] == (changed.contrast and list(changed.contrast))
+    assert contrast["robust"] == changed.robust
+    for record, kind in zip((abductive, least, contrast), kinds, strict=True):
+        assert (record["task"], record["index"], record["epsilon"]) == (kind, 15, 0.1)
+        assert record["settings"]["norm"] == "linf"
+        assert record["seconds"] > 0
+
+
+def test_running_again_skips_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "study.jsonl"
+    study(path, epsilon=[0.01, 0.02], indices="0:2")
+    before = path.read_bytes()
+    monkeypatch.setattr(batch, "_refuse_bad_settings", lambda *_: None)
+    monkeypatch.setattr("milp_verix.study.run.FUNCTIONS", {})  # nothing may be computed
+    tally = study(path, epsilon=[0.01, 0.02], indices="0:2")
+    assert (tally.known, tally.done, tally.ended) == (4, 4, 4)
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    tally = study(path, epsilon=[0.01, 0.02, 0.03])
+    assert (tally.known, tally.done) == (4, 9)
+    assert path.read_bytes().startswith(before)
+    assert len(lines(path)) == 9
+
+
+def test_a_failing_input_is_a_record_and_the_others_go_on(tmp_path: Path) -> None:
+    given = images()[:3].copy()
+    given[1].flat[0] = np.nan
+    tally = study(tmp_path / "study.jsonl", given, epsilon=0.01)
+    assert (tally.done, tally.failed) == (2, 1)
+    _, bad, good = lines(tmp_path / "study.jsonl")
+    assert (bad["index"], bad["status"], bad["explanation"]) == (1, "failed", None)
+    assert "finite" in bad["reason"] or "NaN" in bad["reason"]
+    assert good["status"] == "done"
+    given[1] = images()[1]
+    again = study(tmp_path / "study.jsonl", given, epsilon=0.01)
+    assert (again.known, again.done) == (2, 3)
+
+
+def test_an_unforeseen_error_of_one_task_is_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("of all\nthings")
+
+    monkeypatch.setattr(batch, "_refuse_bad_settings", lambda *_: None)
+    monkeypatch.setitem(milp_verix.study.tasks.FUNCTIONS, "explain", broken)
+    monkeypatch.setattr(
+        "milp_verix.study.tasks._arguments_of", lambda _: {"epsilon": None, "norm": "linf"}
+    )
+    tally = study(tmp_path / "study.jsonl")
+    assert tally.failed == 3
+    assert lines(tmp_path / "study.jsonl")[0]["reason"] == "ZeroDivisionError: of all things"
+
+
+@pytest.mark.slow
+def test_undecided_tasks_are_asked_again_by_choice_alone(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    first = study(path, time_limit=1e-9)
+    assert first.undecided == 3
+    records = lines(path)
+    assert records[0]["unknown"] == list(range(64))
+    assert records[0]["reason"] == "time limit"
+    second = study(path)
+    assert (second.known, second.undecided) == (3, 3)
+    third = study(path, retry=["undecided"])
+    assert (third.known, third.done) == (0, 3)
+    assert len(lines(path)) == 6
+    fourth = study(path, retry="undecided")
+    assert (fourth.known, fourth.done) == (3, 3)
+
+
+@pytest.mark.slow
+def test_a_minimum_within_its_gap_is_done_and_one_without_a_proof_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    inputs = images()[[15]]
+    assert study(path, inputs, task="minimum", gap=0.9).done == 1
+    assert study(path, inputs, task="minimum", time_limit=1e-9).undecided == 1
+
+
+def test_whole_results_go_to_a_folder(tmp_path: Path) -> None:
+    study(tmp_path / "study.jsonl", images()[[15]], results=tmp_path / "results")
+    (record,) = lines(tmp_path / "study.jsonl")
+    stored = Explanation.from_json(tmp_path / "results" / f"{record['key']}.json.gz")
+    assert stored.explanation == explained(15).explanation
+    assert stored.replay(network()) == ()
+    damaged = tmp_path / "results" / "damaged.json.gz"
+    whole = (tmp_path / "results" / f"{record['key']}.json.gz").read_bytes()
+    for data in (whole[:-20], b"no gzip", whole[:30] + b"xxxx" + whole[34:]):
+        damaged.write_bytes(data)
+        with pytest.raises(InputError, match="cannot read"):
+            Explanation.from_json(damaged)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_with_what_is_there_and_leaves_the_running_task_open(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    whole = tmp_path / "whole.jsonl"
+    given = {"epsilon": [0.02, 0.05], "inputs": images()[:10]}
+    timers: list[threading.Timer] = []
+
+    def interrupt(tally: Tally) -> None:
+        if tally.ended == 5 and not timers:
+            timers.append(threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)))
+            timers[0].start()
+
+    tally = study(path, progress=interrupt, **given)
+    assert tally.stopped == "interrupted"
+    assert 5 <= tally.ended == len(lines(path)) < tally.total
+    assert tally.undecided == 0
+    study(path, **given)
+    study(whole, **given)
+    assert comparable(lines(path)) == comparable(lines(whole))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "influnce"}, "unknown order 'influnce'"),
+        ({"grid": {"order": ["influence", "adaptve"]}}, "unknown order 'adaptve'"),
+        ({"bounds": "crwn"}, "unknown bounds"),
+        ({"solver": "higs"}, "unknown solver"),
+        ({"norm": "l3"}, "norm"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"epsilon": [0.1, "a"]}, "epsilon"),
+        ({"time_limit": -1}, "time_limit must be positive"),
+        ({"domain": (1, 0)}, "domain"),
+        ({"task": "minimal"}, "unknown task"),
+        ({"gap": 0.1}, "take no 'gap'"),
+        ({"retry": ["done"]}, "retry takes"),
+        ({"workers": 0}, "workers"),
+        ({"indices": [5]}, r"inputs 0\.\.2, got \[5\]"),
+        ({"indices": [1, 1]}, "distinct"),
+        ({"indices": [-1]}, "at least 0"),
+        ({"indices": []}, r"inputs 0\.\.2"),
+        ({"indices": "7:"}, "none of the 3 inputs"),
+        ({"inputs": np.zeros((2, 63))}, "expected an entry for each input"),
+    ],
+)
+def test_arguments_that_suit_no_input_are_refused_before_anything_is_written(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        study(tmp_path / "study.jsonl", **options)
+    assert not (tmp_path / "study.jsonl").exists()
+
+
+def test_a_label_of_some_inputs_fails_the_others(tmp_path: Path) -> None:
+    tally = study(tmp_path / "study.jsonl", label=explained(0).prediction, epsilon=0.01)
+    assert (tally.done >= 1, tally.failed >= 1) == (True, True)
+
+
+def test_a_solver_that_is_not_installed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SolverUnavailableError):
+        study(tmp_path / "study.jsonl", solver="pulp:NOTHING")
+
+
+def test_several_workers_need_joblib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "joblib.externals.loky", None)
+    with pytest.raises(InputError, match="needs joblib: pip install"):
+        study(tmp_path / "study.jsonl", workers=2)
+    assert study(tmp_path / "study.jsonl", epsilon=0.01, workers=1).done == 3
+
+
+@pytest.mark.slow
+def test_a_network_in_memory_goes_to_workers_too(tmp_path: Path) -> None:
+    pytest.importorskip("joblib")
+    of_file, of_bytes = tmp_path / "file.jsonl", tmp_path / "bytes.jsonl"
+    explain_many(MODEL, images()[:2], epsilon=0.05, journal=of_file, workers=2)
+    explain_many(MODEL.read_bytes(), images()[:2], epsilon=0.05, journal=of_bytes, workers=2)
+    found, expected = (
+        [{**one, "key": None, "network": None} for one in lines(path)]
+        for path in (of_bytes, of_file)
+    )
+    assert comparable(found) == comparable(expected)

@@ -1,0 +1,130 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix import InputError
+from milp_verix.study.inputs import Inputs, indices_in, inputs_of
+
+VALUES = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def read(inputs: Inputs) -> list[list[float]]:
+    return [inputs.read(i).tolist() for i in range(inputs.count)]
+
+
+def table(path: Path, rows: list[list[object]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def test_arrays_in_memory_and_in_files_are_the_same_inputs(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", VALUES)
+    np.savez(tmp_path / "one.npz", VALUES)
+    np.savez(tmp_path / "two.npz", images=VALUES, labels=np.zeros(4))
+    rows = [["a", "b", "c"], *VALUES.tolist()]
+    sources = [
+        VALUES,
+        list(VALUES),
+        tmp_path / "a.npy",
+        tmp_path / "one.npz",
+        f"{tmp_path / 'two.npz'}:images",
+        table(tmp_path / "with_header.csv", rows),
+        table(tmp_path / "without.csv", rows[1:]),
+    ]
+    for source in sources:
+        inputs = inputs_of(source, 3)
+        assert read(inputs) == VALUES.tolist()
+        assert inputs.name(0) is None
+    assert inputs_of(tmp_path / "a.npy", 3).read(1).dtype == np.float32
+
+
+def test_a_table_has_columns_by_name_and_empty_cells_are_nan(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", [["id", "b", "a"], ["x", 1, 2], [], ["y", "", 4]])
+    inputs = inputs_of(path, 2, ["a", "b"])
+    assert inputs.read(0).tolist() == [2.0, 1.0]
+    np.testing.assert_array_equal(inputs.read(1), [4.0, np.nan])
+
+
+def test_a_parquet_file_is_a_table(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"id": ["x", "y"], "b": [1, 2], "a": [0.5, None]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    inputs = inputs_of(tmp_path / "t.parquet", 2, ["a", "b"])
+    np.testing.assert_array_equal(read(inputs), [[0.5, 1.0], [np.nan, 2.0]])
+    assert read(inputs_of(frame[["b"]], 1)) == [[1], [2]]
+    with pytest.raises(InputError, match="expected a number"):
+        inputs_of(tmp_path / "t.parquet", 1, ["id"])
+    (tmp_path / "bad.parquet").write_bytes(b"no parquet")
+    with pytest.raises(InputError, match="cannot read"):
+        inputs_of(tmp_path / "bad.parquet", 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        ([["a", "b"], [1, 2]], None, "the network takes 3 numbers, and 2 columns"),
+        ([["a", "b", "c"], [1, "two", 3]], None, "line 2: expected a number"),
+        ([["a", "b", "c"], [1, 2]], None, "line 2: expected a number"),
+        ([["a", "b", "c"], [1, 2, 3]], ["a", "b", "d"], "no column 'd'"),
+        ([[1, 2, 3]], ["a", "b", "c"], "has no header"),
+        ([["a", "b", "c"]], None, "expected an entry for each input"),
+        ([], None, "0 columns"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(
+    tmp_path: Path, rows: list[list[object]], columns: list[str] | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        inputs_of(table(tmp_path / "t.csv", rows), 3, columns)
+
+
+def test_other_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "damaged.npy").write_bytes(b"\x93NUMPY\x01")
+    np.savez(tmp_path / "two.npz", a=VALUES, b=VALUES)
+    cases = [
+        (VALUES[0], "expected an entry for each input"),
+        (VALUES[:0], "expected an entry for each input"),
+        ([], "an array, a sequence of arrays or a file"),
+        (7, "an array, a sequence of arrays or a file"),
+        (tmp_path / "bytes.csv", "no CSV file in UTF-8"),
+        (tmp_path / "damaged.npy", "no array of numbers"),
+        (tmp_path / "none.npy", "cannot read"),
+        (tmp_path / "none.csv", "cannot read"),
+        (tmp_path / "two.npz", "holds a, b"),
+        (tmp_path / "t.txt", "cannot tell what the inputs"),
+    ]
+    for source, message in cases:
+        with pytest.raises(InputError, match=message):
+            inputs_of(source, 3)
+    with pytest.raises(InputError, match="columns belong to a table"):
+        inputs_of(VALUES, 3, ["a"])
+    np.save(tmp_path / "a.npy", VALUES)
+    with pytest.raises(InputError, match="columns belong to a table"):
+        inputs_of(tmp_path / "a.npy", 3, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0:3", [0, 1, 2]),
+        (":2", [0, 1]),
+        ("8:", [8, 9]),
+        ("8:100", [8, 9]),
+        ("0:10:4", [0, 4, 8]),
+        ("3,7", [3, 7]),
+        ("7,0:2", [7, 0, 1]),
+    ],
+)
+def test_indices(text: str, expected: list[int]) -> None:
+    assert indices_in(text, 10) == expected
+
+
+@pytest.mark.parametrize("text", ["10", "-1", "a", "", "1:2:3:4", "0:3,2", "5:5", "::0", "1.5"])
+def test_indices_that_name_nothing_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="indices"):
+        indices_in(text, 10)

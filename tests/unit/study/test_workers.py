@@ -1,0 +1,67 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milp_verix.study.workers import engine_for, in_processes
+from tests.support import digits_example, studies
+from tests.support.studies import comparable, some_tasks
+
+pytestmark = pytest.mark.slow
+
+
+def opened() -> Any:
+    loky = pytest.importorskip("joblib.externals.loky")
+    return loky.ProcessPoolExecutor(max_workers=1)
+
+
+def test_several_processes_answer_all_tasks() -> None:
+    found = list(in_processes(studies.plain, [opened] * 2, some_tasks(7)))
+    assert sorted(one["index"] for one in found) == list(range(7))
+
+
+def test_no_more_tasks_are_drawn_than_there_are_processes() -> None:
+    drawn: list[int] = []
+
+    def tasks() -> Any:
+        for task in some_tasks(6):
+            drawn.append(task.index)
+            yield task
+
+    answered = 0
+    for _ in in_processes(studies.plain, [opened] * 2, tasks()):
+        answered += 1
+        assert len(drawn) <= answered + 2
+    assert answered == 6
+
+
+def test_a_killed_process_costs_its_task_one_more_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MARKER", str(tmp_path / "marker"))
+    found = list(in_processes(studies.fatal_once, [opened] * 2, some_tasks(4)))
+    assert (tmp_path / "marker").exists()
+    assert {one["index"]: one["status"] for one in found} == dict.fromkeys(range(4), "done")
+
+
+def test_a_task_that_kills_its_process_twice_has_failed_and_the_others_go_on() -> None:
+    found = {one["index"]: one for one in in_processes(studies.fatal, [opened] * 2, some_tasks(5))}
+    assert {index: one["status"] for index, one in found.items()} == {
+        **dict.fromkeys(range(5), "done"),
+        1: "failed",
+    }
+    assert "its process ended 2 times" in found[1]["reason"]
+    assert "SIGKILL" in found[1]["reason"]
+    assert found[1]["explanation"] is None
+
+
+def test_an_error_that_is_no_record_ends_the_study() -> None:
+    with pytest.raises(OSError, match="task 0"):
+        list(in_processes(studies.refusing, [opened], some_tasks(2)))
+
+
+def test_one_worker_and_two_give_the_same_records() -> None:
+    network, tasks = digits_example.network(), some_tasks(4)
+    alone, both = (list(engine_for(network, count, None)(tasks)) for count in (1, 2))
+    assert comparable(alone) == comparable(both)
+    assert {one["status"] for one in alone} == {"done"}
