@@ -20,6 +20,10 @@ from milp_verix.cli.loading import loading
 from milp_verix.cli.parameter_groups import with_groups_expanded
 
 COMMANDS = {
+    "batch": (
+        "batch",
+        "Explain many inputs, at several radii, and write a journal from which a study goes on.",
+    ),
     "compare": (
         "compare",
         "Run the same explanation, or the same checks, on solvers and formulations side by side.",

@@ -97,6 +97,8 @@ def test_every_command_is_listed() -> None:
     shared = {
         "__init__",
         "app",
+        "batch_inputs",
+        "batch_progress",
         "delivery",
         "exit_codes",
         "inputs",

@@ -1,0 +1,57 @@
+"""The command line's INPUTS: what a study takes, with bytes scaled, or a folder of pictures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.cli.inputs import PICTURES, read_input, scale_bytes
+from milp_verix.errors import InputError
+from milp_verix.image_shape import Shape
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.study.inputs import Inputs, inputs_of
+
+
+def batch_inputs(
+    source: str,
+    network: OnnxNetwork,
+    domain: tuple[float, float],
+    image_shape: Shape | None,
+    columns: Sequence[str] | None,
+) -> tuple[Inputs, str | None]:
+    """Return the inputs that ``source`` names, and a note where bytes are scaled to the domain.
+
+    The pictures of a folder are sorted by name. Raises ``InputError``.
+    """
+    if Path(source).is_dir():
+        given = _pictures(Path(source), network, image_shape)
+    else:
+        given = inputs_of(source, network.input_size, columns)
+
+    def read(index: int) -> NDArray[Any]:
+        return scale_bytes(given.read(index), domain, network.dtype)
+
+    low, high = domain
+    note = f"bytes of the inputs are scaled from 0..255 to [{low:g}, {high:g}]"
+    return Inputs(given.count, read, given.name), note if _are_bytes(given) else None
+
+
+def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> Inputs:
+    suffixes = {f".{suffix}" for suffix in PICTURES}
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in suffixes)
+    if not files:
+        raise InputError(f"{folder} holds no pictures: {', '.join(sorted(suffixes))}")
+    return Inputs(
+        len(files),
+        lambda i: read_input(str(files[i]), network.input_shape, image_shape),
+        lambda i: files[i].name,
+    )
+
+
+def _are_bytes(given: Inputs) -> bool:
+    try:
+        return given.read(0).dtype == np.uint8
+    except InputError:
+        return False

@@ -1,0 +1,85 @@
+"""Progress of a study: a bar on a terminal, elsewhere a line every few seconds."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from milp_verix.study.batch import Tally
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def tasks_progress(console: Console, *, quiet: bool) -> Iterator[Callable[[Tally], None]]:
+    """Show tasks, rate, time left and failures; a terminal shows them in place.
+
+    Nothing is shown where it is ``quiet`` and no terminal.
+    """
+    if not console.is_terminal:
+        yield (lambda _: None) if quiet else _lines(console)
+        return
+    columns = (
+        *(
+            TextColumn("tasks"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}"),
+        ),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=console, transient=True) as bar:
+        shown = bar.add_task("tasks", total=None, pace="")
+
+        def show(tally: Tally) -> None:
+            bar.update(shown, total=tally.total, completed=tally.ended, pace=_pace(tally))
+
+        yield show
+
+
+def summary(tally: Tally) -> str:
+    """Return ``"12 of 20 tasks, 9 known before, 3 s: 10 done, 2 undecided, 0 failed"``."""
+    counts = [f"{tally.done} done", f"{tally.undecided} undecided", f"{tally.failed} failed"]
+    known = f", {tally.known} known before" if tally.known else ""
+    stopped = "interrupted: " if tally.stopped else ""
+    return (
+        f"{stopped}{tally.ended} of {tally.total} tasks{known}, {_clock(tally.seconds)}: "
+        f"{', '.join(counts)}"
+    )
+
+
+def _lines(console: Console) -> Callable[[Tally], None]:
+    last = time.monotonic()
+
+    def show(tally: Tally) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            console.print(f"{tally.ended} of {tally.total} tasks, {_pace(tally)}", markup=False)
+
+    return show
+
+
+def _pace(tally: Tally) -> str:
+    """Return ``"2.1 a second, 40 s left, 1 undecided"``; the rate is that of this run."""
+    words = []
+    ended = tally.ended - tally.known
+    if ended and tally.seconds:
+        rate = ended / tally.seconds
+        pace = f"{rate:.3g} a second" if rate >= 1 else f"{1 / rate:.3g} s each"
+        words += [pace, f"{_clock((tally.total - tally.ended) / rate)} left"]
+    if tally.undecided:
+        words.append(f"{tally.undecided} undecided")
+    if tally.failed:
+        words.append(f"{tally.failed} failed")
+    return ", ".join(words)
+
+
+def _clock(seconds: float) -> str:
+    """Return ``"40 s"``, ``"12 min"`` or ``"3.5 h"``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

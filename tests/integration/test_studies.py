@@ -1,0 +1,147 @@
+"""Studies that are killed: they go on where they were, and leave no process behind."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import ENVIRONMENT, command, run
+from tests.support.digits_example import IMAGES, MODEL
+from tests.support.studies import comparable, lines
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look into"),
+]
+
+STUDY = ("batch", MODEL, f"{IMAGES}:images", "--epsilon", "0.05,0.1,0.15", "--indices", "0:8")
+TASKS = 24
+
+
+def start(path: Path, workers: int) -> subprocess.Popen[str]:
+    given = command(*STUDY, "--journal", path, "--workers", workers)
+    return subprocess.Popen(
+        given,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+
+
+def descendants(root: int) -> set[int]:
+    """Return the processes that ``root`` started, and those that they did."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # ended meanwhile
+        if fields[0] != "Z":
+            parents[int(stat.parent.name)] = int(fields[1])
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def workers_of(root: int) -> list[int]:
+    """Return the processes of ``root`` that do tasks."""
+    return [
+        pid
+        for pid in descendants(root)
+        if b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+def wait_for(path: Path, records: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists() or path.read_bytes().count(b"\n") < records:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def assert_gone(pids: set[int]) -> None:
+    deadline = time.monotonic() + 20
+    while left := [pid for pid in pids if running(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    path = tmp_path_factory.mktemp("whole") / "study.jsonl"
+    done = run(*STUDY, "--journal", path)
+    assert done.returncode == 0, done.stderr
+    return comparable(lines(path))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_study_goes_on_and_computes_nothing_twice(
+    tmp_path: Path, expected: list[str], workers: int
+) -> None:
+    if workers > 1:
+        pytest.importorskip("joblib")
+    path = tmp_path / "study.jsonl"
+    for least in (3, 9):
+        process = start(path, workers)
+        wait_for(path, least, process)
+        started = descendants(process.pid)
+        process.kill()
+        process.communicate()
+        assert_gone(started)
+    done = run(*STUDY, "--journal", path, "--workers", workers)
+    assert done.returncode == 0, done.stderr
+    assert comparable(lines(path)) == expected
+    assert len(lines(path)) == TASKS
+
+
+def test_killed_workers_cost_no_record(tmp_path: Path, expected: list[str]) -> None:
+    pytest.importorskip("joblib")
+    path = tmp_path / "study.jsonl"
+    process = start(path, 2)
+    killed = 0
+    for least in (2, 12):
+        wait_for(path, least, process)
+        oldest = min(workers_of(process.pid))  # a fresh one may be at the task of a killed one
+        os.kill(oldest, signal.SIGKILL)
+        killed += 1
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert killed == 2
+    assert "24 done" in output
+    assert comparable(lines(path)) == expected
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_a_study_with_what_is_there(
+    tmp_path: Path, expected: list[str], workers: int, sent: signal.Signals
+) -> None:
+    if workers > 1:
+        pytest.importorskip("joblib")
+    path = tmp_path / "study.jsonl"
+    process = start(path, workers)
+    wait_for(path, 3, process)
+    started = descendants(process.pid)
+    os.killpg(process.pid, sent) if sent == signal.SIGINT else process.send_signal(sent)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert output.startswith("interrupted: ")
+    assert "Traceback" not in errors
+    assert_gone(started)
+    found = comparable(lines(path))
+    assert len(found) < TASKS
+    assert set(found) <= set(expected)
