@@ -49,7 +49,10 @@ def engine_for(network: OnnxNetwork, workers: int, results: Path | None) -> Engi
 
     def opened() -> Any:
         return ProcessPoolExecutor(
-            max_workers=1, initializer=_begin, initargs=(source, results), env=_ONE_THREAD
+            max_workers=1,
+            initializer=_begin,
+            initargs=(os.getpid(), source, results),
+            env=_ONE_THREAD,
         )
 
     return lambda tasks: in_processes(_run, [opened] * workers, tasks)
@@ -120,12 +123,15 @@ _given: list[tuple[_Source, Path | None]] = []
 """The network and the folder of results that this process was started with, if it is a worker."""
 
 
-def _begin(source: _Source, results: Path | None) -> None:
-    """Make a worker's process leave Ctrl-C to the process that started it, and end with that."""
+def _begin(parent: int, source: _Source, results: Path | None) -> None:
+    """Make a worker's process leave Ctrl-C to its parent, and end with it.
+
+    ``parent`` is told, because the parent may have gone before this is reached.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError, OSError):
         os.setpgid(0, 0)  # its solvers' processes get no Ctrl-C of the terminal either
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     _given.append((source, results))
 
 
