@@ -7,6 +7,7 @@ feature that stays.
 """
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -34,10 +35,10 @@ class Explainer:
         self._walked: Traversal | None = None
         self._known: list[Verdict] = []
 
-    def first(self, deadline: float) -> None:
+    def first(self, deadline: float, on_check: Callable[[], None] = lambda: None) -> None:
         """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
 
-        The adversary remembers its last counterfactuals.
+        ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
         """
         incumbent, until = self._incumbent, Deadline(deadline)
         oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
@@ -53,7 +54,14 @@ class Explainer:
         traversal = Traversal(tuple(order[~objective.must[order]].tolist()))
         self._walked = traversal
         changed = incumbent.on_change
-        walk = Walk(oracle, traversal, until, incumbent.check_seconds, lambda _: changed())
+        walk = Walk(
+            oracle,
+            traversal,
+            until,
+            incumbent.check_seconds,
+            lambda _: changed(),
+            lambda _: on_check(),
+        )
         oracle.forget(until)
         traverse(walk, galloping)
         self._walked, self._known = None, [*traversal.violated.values()]

@@ -13,6 +13,7 @@ At any time the best explanation found and the bound are both sound.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
@@ -117,14 +118,16 @@ def minimum(
     objective = make_objective(request.problem.features.count, costs, must, must_not)
     gap = _gap(gap)
     way = _way(method, master, solver)
-    # the checks are the same kind of program as the tree's nodes
-    checker = "phase" if solver == "auto" and highs.unavailable() is None else solver
-    with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
+    limits = limits or SearchLimits()
+    if way == "hitting_sets":
+        # the methods share no bound
+        limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
+    with Oracle(request.problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         search = MinimumSearch(
             oracle,
             request,
             objective,
-            limits or SearchLimits(),
+            limits,
             gap=gap,
             progress=progress,
             snapshots=snapshots,
@@ -146,6 +149,8 @@ def minimum(
             search.run(masters[way])
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
+        finally:
+            search.close()
         return search.result()
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import InputError, SolverError
+from milp_verix.global_search.budget_bound import budget_bound
+from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.proposals import Proposals
@@ -25,6 +27,7 @@ from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.models.constraints import Constraint
 
+_QUICK = "first lower bound"
 _FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
 
@@ -110,6 +113,7 @@ class MinimumSearch:
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
         self.lower_bound = 0.0
+        self._cover: ContrastCover | None = None
         self._shown: tuple[float, float] | None = None
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort()
@@ -144,18 +148,105 @@ class MinimumSearch:
             )
 
     def start(self) -> None:
-        """Find a first explanation, a cheaper one near it, and a first lower bound."""
+        """Find a first lower bound, a first explanation, and a cheaper one near it."""
         self._save()
-        with self._stage(_FIRST):
-            self._explainer.first(self.until)
+        self.lower_bound = self._objective.cost(self._objective.must)
+        with self._stage(_QUICK), suppress(OverflowError):
+            self._bound_at_once()
         self._show(0)
-        limits, now = self.limits, time.monotonic()
-        if limits.uses("descent"):
+        limits = self.limits
+        if self.open:
+            with self._stage(_FIRST):
+                seconds = limits.most_explanation_share * (self.until - time.monotonic())
+                until = min(self.until, time.monotonic() + seconds)
+                self._explainer.first(until, self._cover_now_and_then)
+            self._show(0)
+        if limits.uses("descent") and self.open:
             with self._stage(_NEAR):
+                now = time.monotonic()
                 seconds = min(limits.descent_seconds, limits.descent_share * (self.until - now))
                 self.proposals.descend(now + seconds)
-        self.lower_bound = self._objective.cost(self._objective.must)
         self._show(0)
+
+    def _bound_at_once(self) -> None:
+        """Raise the bound by backward bounds, then by contrastive sets while these do better."""
+        limits, incumbent = self.limits, self.incumbent
+        until = Deadline(self.until).within(limits.quick_share * (self.until - time.monotonic()))
+        deltas = incumbent.adversary.attack(self._objective.least)[0]
+        if limits.uses("budget bound"):
+            self._raise(
+                budget_bound(
+                    self.perturbations,
+                    self._objective,
+                    deltas,
+                    least=self.lower_bound,
+                    most=incumbent.cost,
+                    tolerances=self._request.tolerances,
+                    late=until.passed,
+                )
+            )
+        if not limits.uses("contrast cover") or not self.open:
+            return
+        self._cover = cover = ContrastCover(
+            incumbent, lambda: self._request.open_session(self._oracle.solver)
+        )
+        while self._covers(limits.first_cover_seconds) and not cover.exhausted:
+            self._cover_once(until)
+        if self._covers():
+            self._check_candidate(until)
+
+    def _covered(self) -> bool:
+        """Raise the bound by contrastive sets while these lead; return whether they had a turn.
+
+        They have a share of the time. Checks of candidates take longer the longer it runs.
+        """
+        elapsed, cover = self._request.elapsed, self._cover
+        if cover is None or not self._covers(self.limits.master_cover_share * elapsed):
+            return False
+        until = Deadline(self.until).within(elapsed)
+        if cover.exhausted:
+            self._check_candidate(until)
+        else:
+            self._cover_once(until)
+        return True
+
+    def _covers(self, seconds: float = np.inf) -> bool:
+        """Return whether contrastive sets lead the bound, and have spent less than ``seconds``."""
+        cover = self._cover
+        if cover is None or cover.ended or cover.seconds >= seconds or not self.open:
+            return False
+        return cover.bound >= self.lower_bound or not (cover.sets or cover.exhausted)
+
+    def _cover_once(self, deadline: Deadline) -> None:
+        """Add contrastive sets, if they may prove more than is proven."""
+        cover = self._cover
+        assert cover is not None
+        cover.step(deadline, lambda: cover.hopeless(self.lower_bound))
+        self._raise(cover.bound)
+
+    def _cover_now_and_then(self) -> None:
+        """Raise the bound by contrastive sets, for a share of the time so far."""
+        cover, most = self._cover, self.limits.cover_share * self._request.elapsed
+        while self._covers(most) and cover is not None and not cover.exhausted:
+            self._cover_once(Deadline(self.until).within(most))
+        self._show(0)
+
+    def _check_candidate(self, deadline: Deadline) -> None:
+        """Check the cheapest set that intersects all contrastive sets, if gradients find no more.
+
+        It is a minimum explanation, or has a further contrastive set.
+        """
+        cover = self._cover
+        if cover is None or not cover.exhausted:
+            return
+        started = time.monotonic()
+        decision = self.incumbent.decide(cover.candidate, deadline.at)
+        cover.seconds += time.monotonic() - started
+        if decision.delta is not None:
+            cover.refute(decision.delta, deadline)
+            self._raise(cover.bound)
+        elif not decision.holds:
+            cover.ended = deadline.at >= self.until
 
     def first_scenarios(self) -> list[Constraint]:
         """Return the scenarios to begin with; none if the features in ``must`` are an explanation.
@@ -181,7 +272,8 @@ class MinimumSearch:
                 try:
                     rounds = 0
                     while self.open and not raising.done:
-                        raising.step(self.until)
+                        if not self._covered():
+                            raising.step(self.until)
                         rounds += 1
                         self._raise(raising.bound)
                         self._show(rounds)
@@ -191,6 +283,11 @@ class MinimumSearch:
                     raising.close()
         if self.lower_bound < self.incumbent.cutoff and time.monotonic() >= self.until:
             self.stopped = TIME_LIMIT
+
+    def close(self) -> None:
+        """Release the solver of the covering programs."""
+        if self._cover is not None:
+            self._cover.close()
 
     def _raise(self, bound: float) -> None:
         self.lower_bound = max(self.lower_bound, min(bound, self.incumbent.cost))
@@ -239,7 +336,7 @@ class MinimumSearch:
         ``last`` has the statistics of the checks after the search.
         """
         effort, better = self._oracle.effort, self.proposals.seconds
-        spent = {_FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
+        spent = {_QUICK: 0.0, _FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)

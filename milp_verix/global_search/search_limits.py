@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from milp_verix.errors import InputError
 
 TECHNIQUES = {
+    "budget bound": "a first lower bound from one perturbation, by backward bounds",
+    "contrast cover": "a lower bound from contrastive sets that gradients find",
     "proposals": "better explanations near optima of the relaxation",
     "descent": "better explanations near local minima of the continuous problem",
     "exact pricing": "the worst perturbation by programs, not by gradients alone",
@@ -29,6 +31,11 @@ class SearchLimits:
     :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
 
     Args:
+        quick_share: share of the time limit for the first lower bound.
+        first_cover_seconds: seconds for contrastive sets before the first explanation.
+        cover_share: share of the time for contrastive sets while it is looked for.
+        master_cover_share: share of the time for contrastive sets beside a master.
+        most_explanation_share: the largest share of the time limit for the first explanation.
         descent_share: share of the time limit for descents before the tree begins.
         descent_seconds: the most seconds for descents.
         final_share: share of the time limit kept for counterfactuals at the end.
@@ -63,6 +70,11 @@ class SearchLimits:
         swap_candidates: features considered for removal, and as many for insertion.
     """
 
+    quick_share: float = 0.1
+    first_cover_seconds: float = 0.25
+    cover_share: float = 0.1
+    master_cover_share: float = 0.5
+    most_explanation_share: float = 0.5
     descent_share: float = 0.1
     descent_seconds: float = 4.0
     final_share: float = 0.025

@@ -118,3 +118,20 @@ def cheapest(problem: Case, costs: list[float], must: set[int], must_not: set[in
         and problem.brute.holds([f for f in features if f not in subset])
     ]
     return min(found) if found else None
+
+
+def least_cost(
+    explanations: Sets, costs: Sequence[float], must: set[int], must_not: set[int]
+) -> float | None:
+    """Return the least cost of an explanation, from the minimal ones; None where there is none."""
+    allowed = [one | must for one in explanations if not one & must_not]
+    return min((float(sum(costs[f] for f in one)) for one in allowed), default=None)
+
+
+def objectives(count: int, seed: int) -> Iterable[tuple[list[float], set[int], set[int]]]:
+    """Yield costs, features that must be in an explanation, and features that must not."""
+    rng = np.random.default_rng([seed, 9])
+    first, *_, last = rng.permutation(count).tolist()
+    for costs in (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count)):
+        for must, must_not in ((set(), set()), ({first}, set()), (set(), {last})):
+            yield costs.tolist(), must, must_not

@@ -70,7 +70,7 @@ def opened_incumbent(
         yield Incumbent(oracle, perturbations, objective, adversary, check_seconds=60.0)
 
 
-def begin_with_everything(explainer: Explainer, _deadline: float) -> None:
+def begin_with_everything(explainer: Explainer, *_: object) -> None:
     """Take all features as the first explanation, in place of :meth:`Explainer.first`.
 
     A first explanation would often be a minimum already, and hide a bound that is too high.

@@ -1,0 +1,91 @@
+"""Fewer features that still change the prediction: prefixes by first-order gain, then one by one.
+
+At a perturbation ``δ`` of some features, each adds about ``Σ_{i ∈ f} g_i δ_i`` to the worst margin
+with gradient ``g``. The shortest prefix of the features, largest gain first, that keeps the margin
+above zero is found by forward passes in batches; climbs inside that prefix raise the margin again,
+and allow a shorter one. The result need not be minimal.
+"""
+
+import numpy as np
+
+from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.interval import Late
+from verix_encodings.network.batch import batch_gradients, batch_values
+
+_ROUNDS = 6
+_PREFIXES = 8
+_ONE_BY_ONE = 64
+
+
+def smaller_contrast(
+    perturbations: PerturbationSet,
+    needed: FloatArray,
+    free: BoolArray,
+    delta: FloatArray,
+    late: Late,
+) -> tuple[BoolArray, FloatArray]:
+    """Return some of the features ``free``, and a perturbation by which they change the prediction.
+
+    ``delta``, shape (d,), does so for all of ``free``, shape (features,): it raises a margin above
+    ``needed``, (m,). Once ``late()``, the features so far are returned.
+    """
+    order = np.flatnonzero(free)
+    for _ in range(_ROUNDS):
+        order = _shortest(perturbations, needed, _ranked(perturbations, needed, free, delta), delta)
+        fewer = np.isin(np.arange(free.size), order)
+        shorter = fewer.sum() < free.sum()
+        free = fewer
+        if not shorter or late():
+            break
+        delta = _climbed(perturbations, needed, free, delta)[1]
+    for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
+        if late():
+            break
+        without = free.copy()
+        without[feature] = False
+        harmful, climbed = _climbed(perturbations, needed, without, delta)
+        if harmful:
+            free, delta = without, climbed
+    return free, delta
+
+
+def _climbed(
+    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray
+) -> tuple[bool, FloatArray]:
+    """Climb the margins from ``delta``; return whether one exceeds what is needed, and where."""
+    deltas, values = p.worst(p.weight(~free), delta[:, None], 1)
+    margin = int(np.argmax(values - needed))
+    return bool(values[margin] > needed[margin]), deltas[:, margin]
+
+
+def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray) -> IntArray:
+    """Return the features ``free``, those with the largest first-order gain first."""
+    weight = p.weight(~free)
+    there = batch_values(p.margins, (p.centre + weight * delta)[:, None])
+    worst = np.argmax(there[-1][:, 0] - needed)
+    slope = batch_gradients(p.margins, there, np.array([worst]))[:, 0]
+    gains = np.zeros(free.size)
+    np.add.at(gains, p.feature_of, weight * slope * delta)
+    features = np.flatnonzero(free)
+    return np.asarray(features[np.argsort(-gains[features], kind="stable")])
+
+
+def _shortest(
+    p: PerturbationSet, needed: FloatArray, order: IntArray, delta: FloatArray
+) -> IntArray:
+    """Return the shortest prefix of ``order`` found whose change by ``delta`` is harmful."""
+    low, high = 0, order.size
+    while high - low > 1:
+        lengths = np.unique(np.linspace(low, high, _PREFIXES + 2).astype(int)[1:-1])
+        lengths = lengths[(lengths > low) & (lengths < high)]
+        moved = np.zeros((int(p.feature_of.max()) + 1, lengths.size))
+        for column, length in enumerate(lengths):
+            moved[order[:length], column] = 1.0
+        inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
+        reached = batch_values(p.margins, inputs)[-1] - needed[:, None]
+        harmful = np.flatnonzero(reached.max(axis=0) > 0)
+        first = int(harmful[0]) if harmful.size else lengths.size
+        low = int(lengths[first - 1]) if first else low
+        high = int(lengths[first]) if harmful.size else high
+    return order[:high]
