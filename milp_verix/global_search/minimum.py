@@ -91,7 +91,8 @@ def minimum(
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
             and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
-        progress: called with the first explanation, and when the best one or the bound changes.
+        progress: called with the first lower bound, when all features are still the best
+            explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
             are unknown in these results.
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,12 @@ from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import needs
+from tests.support.searches import without
 from verix_encodings import Program
 
-DIGIT = {"epsilon": 0.1, "master": "program"}
+# bounds before the program leave it less to prove
+WITHOUT = without("budget bound", "contrast cover")
+DIGIT: dict[str, Any] = {"epsilon": 0.1, "master": "program", "limits": WITHOUT}
 
 
 class Recording:
