@@ -37,6 +37,9 @@ from milp_verix.tolerances import Tolerances
 
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")
+_FEW_INPUTS = 64
+"""Inputs up to which all engines of ``auto`` take part in checks."""
+
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
@@ -123,7 +126,11 @@ def minimum(
     if way == "hitting_sets":
         # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
-    with Oracle(request.problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+    # checks of many inputs are the same kind of program as the tree's nodes: there slices of other
+    # engines cost more than they decide
+    wide = request.problem.x.size > _FEW_INPUTS and highs.unavailable() is None
+    checker = "phase" if solver == "auto" and wide else solver
+    with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
         search = MinimumSearch(
             oracle,
             request,
