@@ -44,8 +44,8 @@ def compare(
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; by default
-            all that are installed.
+            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         checks: lists of free features, each a check that is answered by itself, with nothing
             learned from the ones before; by default an explanation is found.

@@ -55,9 +55,9 @@ def contrastive(
 
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
-    ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one positive number
-    for each feature, ask for the cheapest set instead of the smallest. ``progress`` is called after
-    each program, ``snapshots`` as by :func:`milp_verix.explain`.
+    ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one
+    positive number for each feature, ask for the cheapest set instead of the smallest. ``progress``
+    is called after each program, ``snapshots`` as by :func:`milp_verix.explain`.
     """
     request = make_request(
         network,

@@ -77,8 +77,8 @@ def enumerate_explanations(
 
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
-    ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is called after
-    each round, ``snapshots`` as by :func:`milp_verix.explain`.
+    ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is
+    called after each round, ``snapshots`` as by :func:`milp_verix.explain`.
     """
     most = np.inf if limit is None else integer_of(limit, "limit")
     request = make_request(

@@ -87,7 +87,8 @@ def minimum(
         must_not: features that it must not contain; ``InputError`` if these alone can change the
             prediction.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``.
+            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
             slower on networks with more than a dozen features.

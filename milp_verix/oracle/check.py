@@ -60,8 +60,8 @@ def check(
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
             ``x`` and figures follow it.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see
-            ``docs/solvers.md``.
+            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
         time_limit: seconds from the call on; None for no limit. Work that cannot be cut short, such
             as reading the network, may end a little later.
         threads: threads that the solver may use.

@@ -8,7 +8,8 @@ from typing import cast
 from urllib.parse import parse_qsl
 
 from milp_verix.errors import InputError
-from milp_verix.solvers.backends import cbc, gurobi, highs, scip, split
+from milp_verix.solvers.backends import cbc, gurobi, highs, scip
+from milp_verix.solvers.backends.checkers import Checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
 from milp_verix.solvers.phase import branch_and_bound as phase
@@ -20,7 +21,7 @@ SOLVERS: dict[str, Solver] = {
 }
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {split.name: cast("Solver", split)}
+CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta")}
 """Names of engines that decide checks without programs; another solver solves programs for them."""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {

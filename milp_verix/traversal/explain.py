@@ -103,8 +103,8 @@ def explain(
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
             ``x`` and figures follow it.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``; see
-            ``docs/solvers.md``.
+            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work

@@ -59,6 +59,7 @@ from verix_encodings.bounds.patches import (
     reached,
     total,
 )
+from verix_encodings.bounds.phases import Phases, Splits, entries_of
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Node, Relu, Smooth
 
@@ -275,19 +276,22 @@ def upper_form(
     *,
     slopes: Mapping[int, FloatArray] | None = None,
     met: dict[int, Rows] | None = None,
+    splits: Splits | None = None,
 ) -> LinearForm:
     """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
 
     ``relaxation`` is :func:`relaxation_of` the nodes, computed unless it is given. ``slopes``
-    replace the lower slopes of ReLUs, by the number of their value: shape (rows of C, neurons),
-    between 0 and 1, and 0 or 1 where the neuron has one phase. ``met`` receives the coefficients of
-    each value on the way.
+    replace the lower slopes of ReLUs and maxima of pairs, by the number of their value: shape
+    (rows of C, neurons), between 0 and 1, and 0 or 1 where the neuron has one phase. ``met``
+    receives the coefficients of each value on the way. Row by row, the form is above ``C v`` where
+    the phases of ``splits`` hold.
     """
     relaxation = relaxation_of(network, bounds, value) if relaxation is None else relaxation
     slopes = {} if slopes is None else slopes
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
-    pending: dict[int, Coefficients] = {value: coefficients}
+    splits = splits or Splits()
+    pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
     for current in range(value, 0, -1):
         c = pending.pop(current, None)
         if c is None:
@@ -295,7 +299,11 @@ def upper_form(
         if met is not None:
             met[current] = reached(c)
         shift, lost, products = _replaced(
-            network.nodes[current - 1], c, relaxation[current], slopes.get(current)
+            network.nodes[current - 1],
+            c,
+            relaxation[current],
+            slopes.get(current),
+            splits.phases.get(current),
         )
         constant += shift
         error += lost
@@ -313,7 +321,11 @@ def upper_form(
 
 
 def _replaced(
-    node: Node, c: Coefficients, relaxed: FloatArray | Lines, slopes: FloatArray | None
+    node: Node,
+    c: Coefficients,
+    relaxed: FloatArray | Lines,
+    slopes: FloatArray | None,
+    phases: Phases | None,
 ) -> tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]:
     """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
 
@@ -325,16 +337,31 @@ def _replaced(
         c = reached(c)
         return c @ node.bias, absolute(c) @ relaxed, products
     assert isinstance(relaxed, Lines)
+    assert not isinstance(node, Affine)
     c, above, below = reached(c), relaxed.above, relaxed.below
+    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
+    exact = None
+    if phases is not None:
+        c, exact = phases.taken_from(node, dense(c), above.shape[-1])
     positive, negative = _sides(c)
     shift = positive @ relaxed.ceiling
     if relaxed.floor.any():
         shift += negative @ relaxed.floor
     if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
         before = _by_sign(c, above, below if slopes is None else slopes)
-    else:
+    elif slopes is None or not isinstance(node, Max):
         before = total(product(positive, above), product(negative, below))
-    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
+    else:
+        rows = dense(negative)
+        before = total(
+            product(positive, above),
+            total(
+                product(rows * (1.0 - slopes), entries_of(node.first, above.shape[1])),
+                product(rows * slopes, entries_of(node.second, above.shape[1])),
+            ),
+        )
+    if exact is not None:
+        before = total(before, reached(exact))
     return shift, error, [(node.entries if isinstance(node, Max) else node.source, before)]
 
 

@@ -25,21 +25,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.engines.open_boxes import Scored
+from milp_verix.oracle.engines.open_nodes import OpenNodes
+from milp_verix.oracle.engines.tried_points import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.batch_crown import BatchCrown
 from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes, root_boxes
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.lines import Range
-from verix_encodings.network.batch import batch_gradients, batch_values
 
 # the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
 _MOST_BOXES = 512
 _MOST_VALUES = 2**21
-_REPLAYS = 3
 _CLIMBS = 8
 
 
@@ -48,12 +47,10 @@ class BoxSearch:
     """A search over ``region`` for a point where a margin of ``network`` is above zero.
 
     ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
-    margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
-    whether the prediction changes there. ``integral`` marks inputs that are integers, (d,).
-
-    ``worst`` is the worst input seen for each margin, (m, d), with the value ``reached``, (m,);
-    ``boxes`` counts the boxes bounded so far. Boxes are ``stuck`` if they are too small to be
-    split, or a point of theirs is so close to the bound that splitting cannot prove the margin.
+    margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
+    ``integral`` marks inputs that are integers, (d,). ``boxes`` counts the boxes bounded so far.
+    Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close to the
+    bound that splitting cannot prove the margin.
     """
 
     network: Network
@@ -63,22 +60,19 @@ class BoxSearch:
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
     integral: BoolArray | None = None
-    worst: FloatArray = field(init=False)
-    reached: FloatArray = field(init=False)
+    tried: TriedPoints = field(init=False)
     boxes: int = 0
     stuck: int = 0
-    found: bool = False
     _crown: BatchCrown = field(init=False)
     _closed: FloatArray = field(init=False)
-    _open: OpenBoxes = field(init=False)
+    _open: OpenNodes[Scored] = field(init=False)
 
     def __post_init__(self) -> None:
         size = self.needed.size
         self._crown = BatchCrown(self.network, self.root)
-        self.worst = np.zeros((size, self.network.input_size))
-        self.reached = np.full(size, -np.inf)
+        self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
         self._closed = np.full(size, -np.inf)
-        self._open = OpenBoxes(self.needed)
+        self._open = OpenNodes(self.needed)
 
     @property
     def upper(self) -> FloatArray:
@@ -90,9 +84,9 @@ class BoxSearch:
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
         start = root_boxes(self.region).cut(self.integral)[0]
         self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
-        while self._open and not self.found and not late():
+        while self._open and not self.tried.found and not late():
             self._bound(*self._halves(self._open.pop(at_once // 2)), late)
-        return not (self.found or self._open or self.stuck)
+        return not (self.tried.found or self._open or self.stuck)
 
     def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
         """Halve each box at its axis; children keep the bounds of their parents."""
@@ -158,35 +152,8 @@ class BoxSearch:
         points = np.concatenate([boxes.farthest(ways), boxes.middle])
         if self.integral is not None:
             points = np.where(self.integral, np.floor(points), points)
-        values = self._seen(points)
-        if self.integral is None and not self.found:
+        values = self.tried.seen(points)
+        if self.integral is None and not self.tried.found:
             highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
-            self._climb(points[highest[:_CLIMBS]])
+            self.tried.climb(points[highest[:_CLIMBS]])
         return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)
-
-    def _climb(self, starts: FloatArray) -> None:
-        """Climb the margin that is closest to zero at each of ``starts``, shape (k, d)."""
-        margin = np.argmax(batch_values(self.network, starts.T)[-1], axis=0)
-
-        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-            reached = batch_values(self.network, points)[-1]
-            return np.asarray(reached[margin[numbers], np.arange(numbers.size)])
-
-        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-            there = batch_values(self.network, points)
-            return batch_gradients(self.network, there, margin[numbers])
-
-        self._seen(frank_wolfe(starts.T, values, gradients, self.region.farthest)[0].T)
-
-    def _seen(self, points: FloatArray) -> FloatArray:
-        """Keep the worst of ``points``, (k, d), and replay them; return their margins, (m, k)."""
-        values = batch_values(self.network, points.T)[-1]
-        best = np.argmax(values, axis=1)
-        reached = values[np.arange(best.size), best]
-        better = reached > self.reached
-        self.worst[better], self.reached[better] = points[best[better]], reached[better]
-        highest = (values + self.needed[:, None]).max(axis=0)
-        for place in np.argsort(-highest, kind="stable")[:_REPLAYS]:
-            if highest[place] >= 0 and not self.found:
-                self.found = self.replays(points[place])
-        return values

@@ -7,6 +7,7 @@ import numpy as np
 
 from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
 from milp_verix.oracle.engines.input_split import InputSplit
+from milp_verix.oracle.engines.phase_split import PhaseSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import Problem
@@ -20,7 +21,9 @@ from milp_verix.solvers import (
 )
 from verix_encodings import Formulation
 
-CHECKING: dict[str, Callable[[Problem], Engine]] = {InputSplit.name: InputSplit}
+CHECKING: dict[str, Callable[[Problem], Engine]] = {
+    engine.name: engine for engine in (InputSplit, PhaseSplit)
+}
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
 
 _MOST_FREE = 32

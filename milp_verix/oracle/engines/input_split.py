@@ -1,16 +1,15 @@
 """The engine ``split``: claims about few inputs with wide ranges, decided by branching on these."""
 
-from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
 
 from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.witness import replayed
+from milp_verix.oracle.engines.tried_points import Replays, decided
 from milp_verix.problem.problem import Problem
 from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.records.verdict import Answer, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray
 
@@ -48,33 +47,27 @@ class InputSplit:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
         values = sum(claim.margins.sizes)
         if values > _MOST_VALUES:
-            reason = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
-            return Decision(Verdict(Answer.UNKNOWN, reason=reason), claim.upper, {})
-        witnesses: list[Verdict] = []
-
-        def replays(moved: FloatArray) -> bool:
-            found = replayed(self._problem, self._whole(claim, moved), claim.free)
-            witnesses.extend([] if found is None else [found])
-            return found is not None
-
+            refused = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
+            return Decision(Verdict(Answer.UNKNOWN, reason=refused), claim.upper, {})
+        replays = Replays(self._problem, claim.free)
         network, region, root = _folded(self._problem, claim)
-        search = BoxSearch(network, region, root, claim.upper, claim.needed, replays)
+        search = BoxSearch(
+            network,
+            region,
+            root,
+            claim.upper,
+            claim.needed,
+            lambda moved: replays(self._whole(claim, moved)),
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             holds = search.run(claim.deadline.passed)
-        upper = np.minimum(claim.upper, search.upper)
-        if witnesses:
-            verdict = witnesses[0]
-        elif holds:
-            verdict = Verdict(Answer.HOLDS)
-        else:
-            verdict = Verdict(Answer.UNKNOWN, reason=_reason(claim, search))
         points = {
-            int(margin): self._whole(claim, search.worst[margin])
+            int(margin): self._whole(claim, search.tried.worst[margin])
             for margin in claim.open_
-            if np.isfinite(search.reached[margin])
+            if np.isfinite(search.tried.reached[margin])
         }
-        verdict = replace(verdict, effort=Effort(solves=1, nodes=search.boxes))
-        return Decision(verdict, upper, points)
+        reason = None if holds else _reason(claim, search)
+        return decided(claim, search.upper, points, replays.verdict, reason, nodes=search.boxes)
 
     def _whole(self, claim: Claim, moved: FloatArray) -> FloatArray:
         """Return the input whose free coordinates are ``moved``, shape (d,)."""
@@ -102,5 +95,5 @@ def _folded(problem: Problem, claim: Claim) -> tuple[Network, Interval | NormBal
 def _reason(claim: Claim, search: BoxSearch) -> str:
     if not search.stuck or claim.deadline.passed():
         return TIME_LIMIT
-    worst = float(search.reached.max())
+    worst = float(search.tried.reached.max())
     return f"the worst margin, {worst:.2e}, is so close to zero that no split proves it"

@@ -118,27 +118,6 @@ def test_the_best_slope_of_one_neuron_is_found() -> None:
     assert 0 <= upper < 0.2
 
 
-def test_derivatives_by_slopes_are_those_of_differences() -> None:
-    rng = np.random.default_rng(3)
-    network = network_of(random_layers(rng, (5, 9, 8, 3)))
-    box = Interval(np.full(5, 0.3), np.full(5, 0.7))
-    bounds = crown_bounds(network, box)
-    slopes = alpha._Slopes(network, bounds, np.arange(3))
-    for layer in slopes._layers.values():
-        layer.slopes[:, layer.free] = rng.uniform(0.2, 0.8, (6, layer.free.size))
-    before = slopes.extremes(box)
-    derivatives = slopes._derivatives()
-    compared = 0
-    for value, layer in slopes._layers.items():
-        for place, neuron in enumerate(layer.free):
-            layer.slopes[:, neuron] += 1e-7
-            change = (slopes.extremes(box) - before) / 1e-7
-            layer.slopes[:, neuron] -= 1e-7
-            np.testing.assert_allclose(derivatives[value][:, place], change, atol=1e-5)
-            compared += np.count_nonzero(change)
-    assert compared > 20
-
-
 def test_blocks_of_rows_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     network = network_of(random_layers(np.random.default_rng(1), (4, 9, 7, 3)))
     whole = alpha_bounds(network, cube(4))

@@ -14,7 +14,8 @@ from milp_verix.oracle.engines import input_split
 from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.input_split import InputSplit
-from milp_verix.oracle.engines.open_boxes import OpenBoxes, Scored
+from milp_verix.oracle.engines.open_boxes import Scored
+from milp_verix.oracle.engines.open_nodes import OpenNodes
 from milp_verix.problem.problem import make_problem
 from milp_verix.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
@@ -45,10 +46,10 @@ def test_integers_are_decided_as_by_enumeration(seed: int) -> None:
     for shift, holds in ((highest + 1e-3, True), (highest - 1e-3, False)):
         found = search(seed, integral=True, shift=shift)
         assert found.run() is holds
-        assert found.found is not holds
-        assert np.all(found.worst == np.round(found.worst))
+        assert found.tried.found is not holds
+        assert np.all(found.tried.worst == np.round(found.tried.worst))
         if not holds:
-            assert found.reached.max() > 0
+            assert found.tried.reached.max() > 0
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -60,7 +61,7 @@ def test_bounds_by_the_deadline_hold_and_tighten(seed: int) -> None:
     for batches in (0, 1, 5, 20):
         hard = search(seed)
         # nothing replays, so margins above zero stay open for ever
-        hard.replays = lambda _: False
+        hard.tried.replays = lambda _: False
         left = iter(range(batches))
         assert not hard.run(lambda left=left: next(left, None) is None)
         assert np.all(hard.upper >= reached)
@@ -150,7 +151,7 @@ def scored(worst: list[float]) -> Scored:
 
 
 def test_open_boxes_come_worst_first_and_last_first_beyond_the_cap() -> None:
-    queue = OpenBoxes(np.zeros(1))
+    queue = OpenNodes(np.zeros(1))
     queue.push(scored([1.0, 5.0]))
     queue.push(scored([2.0, 3.0]))
     assert queue.upper().tolist() == [5.0]

@@ -1,0 +1,201 @@
+"""Branching on phases, with backward bounds in place of linear programs, in batches.
+
+A node is a margin, and phases that are supposed of some neurons: ``z ≥ 0`` or ``z ≤ 0`` for ReLUs,
+``z_q ≥ z_p`` or ``z_q ≤ z_p`` for maxima of pairs. Its bound is that of one row of
+:mod:`~verix_encodings.bounds.row_slopes`, where the bounds of neurons are those over the whole
+region. A batch of open nodes goes through these steps:
+
+1. Each is split at the undecided neuron with the largest ``c⁺ t``: ``c`` is the coefficient that
+   its bound met there, and ``t`` the intercept of the upper line.
+2. Children begin with the slopes and multipliers of their parents, which a few steps optimise. A
+   child is closed once its margin is proven below ``-needed`` where its phases hold.
+3. The maximisers of the linear forms are evaluated. Gradients climb from the worst of these. Points
+   run in onnxruntime if a margin is above zero there.
+
+The children of a node cover it, so the worst bound of all closed and open nodes of a margin is
+proven for the whole region at any moment. Open nodes with the worst bounds come first. (Branch and
+bound on bounds: Bunel, Lu, Turkaslan, Torr, Kohli, Kumar, JMLR 2020; β-CROWN: Wang et al., NeurIPS
+2021.)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milp_verix.oracle.engines.open_nodes import OpenNodes
+from milp_verix.oracle.engines.tried_points import TriedPoints
+from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.interval import Late, never
+from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
+
+_MOST_ROWS = 128
+_MOST_VALUES = 2**20
+# numbers of the steps for the first nodes, for children, whose steps are smaller, and for nodes
+# without a neuron to split
+_FIRST_STEPS = tuple(range(12))
+_STEPS = tuple(range(3, 8))
+_LAST_STEPS = tuple(range(25)) * 6
+_CLIMBS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhaseNodes:
+    """Nodes of the margins ``margin``, (N,); ``upper`` bounds these, and is -inf elsewhere, (N, m).
+
+    ``signs`` are the phases supposed, and ``dials`` the slopes and multipliers, both (N, count) as
+    in :class:`~verix_encodings.bounds.row_slopes.RowSlopes`; ``split`` is the place to split, (N,).
+    """
+
+    margin: IntArray
+    upper: FloatArray
+    signs: FloatArray
+    dials: FloatArray
+    split: IntArray
+
+    def __len__(self) -> int:
+        return self.margin.size
+
+    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "PhaseNodes":
+        return PhaseNodes(
+            self.margin[chosen],
+            self.upper[chosen],
+            self.signs[chosen],
+            self.dials[chosen],
+            self.split[chosen],
+        )
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the nodes take."""
+        return self.upper.nbytes + self.signs.nbytes + self.dials.nbytes
+
+    @classmethod
+    def joined(cls, groups: Sequence["PhaseNodes"]) -> "PhaseNodes":
+        """Return the nodes of several groups, at least one, as one group."""
+        return cls(
+            np.concatenate([group.margin for group in groups]),
+            np.concatenate([group.upper for group in groups]),
+            np.concatenate([group.signs for group in groups]),
+            np.concatenate([group.dials for group in groups]),
+            np.concatenate([group.split for group in groups]),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class PhaseSearch:
+    """A search over ``region`` for a point where a margin of ``network`` is above zero.
+
+    ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
+    margin holds once it is proven below ``-needed``, (m,). ``replays`` runs an input and returns
+    whether the prediction changes there. Only margins that are ``wanted``, (m,), are searched on.
+
+    ``nodes`` counts the nodes bounded so far. Nodes are ``stuck`` if no neuron is left to split, or
+    a point is so close to their bound that splitting cannot prove the margin.
+    """
+
+    network: Network
+    region: Interval | NormBall
+    root: Bounds
+    bounds: FloatArray
+    needed: FloatArray
+    replays: Callable[[FloatArray], bool]
+    tried: TriedPoints = field(init=False)
+    wanted: BoolArray = field(init=False)
+    nodes: int = 0
+    stuck: int = 0
+    _relaxed: Relaxed = field(init=False)
+    _closed: FloatArray = field(init=False)
+    _open: OpenNodes[PhaseNodes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._relaxed = Relaxed.of(self.network, self.root)
+        self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
+        # margins that hold from the start have no node
+        self._closed = np.where(self.bounds < -self.needed, self.bounds, -np.inf)
+        self._open = OpenNodes(self.needed)
+        self.wanted = np.ones(self.needed.size, dtype=bool)
+
+    @property
+    def upper(self) -> FloatArray:
+        """The bounds proven on the margins over the region, shape (m,)."""
+        if not self.nodes:
+            return self.bounds
+        return np.maximum(self._closed, self._open.upper())
+
+    def run(self, late: Late = never) -> bool:
+        """Search on until an input replays, no node is open, or ``late()``.
+
+        Returns whether all margins hold.
+        """
+        if not self.nodes and not late():
+            margins = np.flatnonzero(~(self.bounds < -self.needed))
+            dials = self._relaxed.first_dials(margins.size)
+            upper = np.full((margins.size, self.needed.size), -np.inf)
+            upper[np.arange(margins.size), margins] = self.bounds[margins]
+            start = PhaseNodes(margins, upper, np.zeros_like(dials), dials, margins)
+            self._bound(start, _FIRST_STEPS)
+        at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_ROWS)
+        while self._open and not self.tried.found and not late():
+            parents = self._open.pop(at_once // 2)
+            wanted = self.wanted[parents.margin]
+            self._close(parents[~wanted].upper)
+            self._bound(self._children(parents[wanted]), _STEPS)
+        return not (self.tried.found or self._open or self.stuck or not self.nodes)
+
+    def _children(self, parents: PhaseNodes) -> PhaseNodes:
+        """Split each node into the two phases of a neuron."""
+        count = len(parents)
+        rows, twice = np.arange(count), np.tile(np.arange(count), 2)
+        children = parents[twice]
+        for sign in (1, -1):
+            children.signs[rows, parents.split] = sign
+            children.dials[rows, parents.split] = 0.0
+            rows = rows + count
+        return children
+
+    def _bound(self, nodes: PhaseNodes, steps: tuple[int, ...]) -> None:
+        """Bound ``nodes``, try points of those that stay open, and queue these."""
+        self.nodes += len(nodes)
+        margin, best, upper = nodes.margin, nodes.dials.copy(), nodes.upper.copy()
+        rows = RowSlopes(self._relaxed, np.eye(self.needed.size)[margin], nodes.dials, nodes.signs)
+        left = np.arange(len(nodes))
+        for place, step in enumerate(steps):
+            if place and step:
+                rows.descend(step)
+            found = rows.extremes(self.region)
+            better = found < upper[left, margin[left]]
+            at = left[better]
+            upper[at, margin[at]], best[at] = found[better], rows.dials[better]
+            open_ = ~(upper[left, margin[left]] < -self.needed[margin[left]])
+            left = left[open_]
+            rows.keep(open_)
+            if not left.size:
+                break
+        self._close(np.delete(upper, left, axis=0))
+        if not left.size:
+            return
+        self._try(rows.points)
+        margin, upper, effects = margin[left], upper[left], rows.effects()
+        split = np.argmax(effects, axis=1) if effects.size else np.zeros_like(left)
+        nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], split)
+        stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
+        spent = effects.max(axis=1, initial=-np.inf) <= 0
+        if steps == _LAST_STEPS or not effects.size:
+            stuck |= spent
+        elif np.any(spent & ~stuck):
+            self._bound(nodes[spent & ~stuck], _LAST_STEPS)
+        self._close(upper[stuck])
+        self.stuck += int(stuck.sum())
+        self._open.push(nodes[~(stuck | spent)])
+
+    def _try(self, points: FloatArray) -> None:
+        """Look at ``points``, (k, d), and climb from the worst of them."""
+        values = self.tried.seen(points)
+        if not self.tried.found:
+            highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
+            self.tried.climb(points[highest[:_CLIMBS]])
+
+    def _close(self, upper: FloatArray) -> None:
+        self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))

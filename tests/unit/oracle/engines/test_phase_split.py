@@ -1,0 +1,137 @@
+"""Branching on phases: verdicts of brute force, proven bounds, and limits."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milp_verix import Answer, check, explain
+from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.phase_search import PhaseSearch
+from milp_verix.oracle.engines.phase_split import PhaseSplit
+from milp_verix.problem.problem import make_problem
+from milp_verix.records.statistics import TIME_LIMIT
+from tests.support.known_radius_network import CRITICAL, checked, valley
+from tests.support.max_pool_cases import pooled
+from tests.support.random_networks import (
+    cube,
+    dense_network,
+    network_of,
+    random_layers,
+    residual,
+    smooth_network,
+)
+from verix_encodings import interval_bounds
+from verix_encodings.network.batch import batch_values
+
+
+@pytest.mark.slow
+def test_max_pools_are_decided_as_by_brute_force(tmp_path: Path) -> None:
+    asked = 0
+    for seed in range(24):
+        network, brute = pooled(seed, tmp_path)
+        for free in ([0, 1, 2, 3], [0, 1, 2], [1, 3]):
+            given = {"epsilon": brute.epsilon, "bounds": "interval", "solver": "beta"}
+            verdict = check(network, brute.x, free, **given)
+            assert verdict.holds if brute.holds(free) else verdict.violated
+            asked += verdict.effort.solves
+    assert asked >= 4
+
+
+def test_smooth_neurons_are_not_split() -> None:
+    rng = np.random.default_rng(0)
+    network = smooth_network(random_layers(rng, (4, 6, 5, 3)), ["sigmoid", "tanh"])
+    root = interval_bounds(network, cube(4))
+    reached = batch_values(network, rng.random((4, 20_000)))[-1].max(axis=1)
+    search = PhaseSearch(network, cube(4), root, root[-1].upper, -reached, lambda _: False)
+    assert not search.run()
+    assert search.stuck == search.nodes == 3
+    assert np.all(reached <= search.upper)
+    assert np.all(search.upper < root[-1].upper)
+
+
+def test_a_network_with_a_skipped_layer(tmp_path: Path) -> None:
+    network, x = residual(tmp_path), np.full(5, 0.5)
+    answers = set()
+    for epsilon in (0.05, 0.1, 0.2, 0.3, 0.5):
+        given = {"epsilon": epsilon, "bounds": "interval"}
+        expected = check(network, x, range(5), solver="highs", **given).answer
+        assert check(network, x, range(5), solver="beta", **given).answer is expected
+        answers.add(expected)
+    assert answers == {Answer.HOLDS, Answer.VIOLATED}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_by_the_deadline_hold_and_tighten(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_of(random_layers(rng, (4, 14, 12, 3))), cube(4)
+    root = interval_bounds(network, box)
+    reached = batch_values(network, rng.random((4, 20_000)))[-1].max(axis=1)
+    needed = np.full(3, 1e-6) - reached - 0.05
+    # margins hold where they stay below the values reached, and a little more
+    uppers = []
+    search = PhaseSearch(network, box, root, root[-1].upper, needed, lambda _: False)
+    for batches in (0, 1, 2, 5):
+        left = iter(range(batches))
+        search.run(lambda left=left: next(left, None) is None)
+        assert np.all(search.upper >= reached)
+        uppers.append(search.upper.sum())
+    assert uppers == sorted(uppers, reverse=True)
+    assert uppers[-1] < uppers[1] < uppers[0]
+
+
+@pytest.mark.parametrize(("epsilon", "answer"), [(0.2, Answer.HOLDS), (0.3, Answer.VIOLATED)])
+def test_a_known_radius(epsilon: float, answer: Answer, tmp_path: Path) -> None:
+    assert checked(valley(tmp_path), epsilon, solver="beta").answer is answer
+
+
+def test_a_margin_of_zero_is_not_split_for_ever(tmp_path: Path) -> None:
+    verdict = checked(valley(tmp_path), CRITICAL - 1e-9, solver="beta", seconds=20)
+    assert verdict.answer is Answer.UNKNOWN
+    assert "phases are split" in str(verdict.reason)
+
+
+def posed(tmp_path: Path, deadline: Deadline = NO_LIMIT) -> tuple[PhaseSplit, Claim]:
+    """Return the engine, and a claim about a network of six inputs that bounds leave open."""
+    layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
+    problem = make_problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
+    free = np.arange(6)
+    region = problem.ball.region(free)
+    bounds = interval_bounds(problem.margins, region)
+    open_ = np.argsort(-bounds[-1].upper)
+    needed = np.full(2, 1e-6)
+    claim = Claim(problem.margins, free, region, bounds, open_, needed, bounds[-1].upper, deadline)
+    return PhaseSplit(problem), claim
+
+
+def test_a_claim_asked_again_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    engine, claim = posed(tmp_path, Deadline(0.0))
+    late = engine.decide(claim)
+    assert late.verdict.reason == TIME_LIMIT
+    assert np.array_equal(late.upper, claim.upper)
+    whole = engine.decide(replace(claim, deadline=NO_LIMIT))
+    assert whole.verdict.holds
+    assert np.all(whole.upper < -claim.needed)
+    assert whole.verdict.effort.nodes > 2
+    assert engine.decide(replace(claim, deadline=NO_LIMIT)).verdict.effort.nodes == 0
+
+
+def test_margins_proven_elsewhere_are_left_as_they_are(tmp_path: Path) -> None:
+    engine, claim = posed(tmp_path)
+    one = replace(claim, open_=claim.open_[:1])
+    decision = engine.decide(one)
+    other = claim.open_[1]
+    assert decision.upper[other] == claim.upper[other]
+    assert decision.upper[claim.open_[0]] < 0
+    assert decision.verdict.holds
+
+
+def test_an_explanation_is_that_of_another_solver(tmp_path: Path) -> None:
+    layers = random_layers(np.random.default_rng(5), (4, 6, 5, 3))
+    network, x = dense_network(layers, tmp_path), np.full(4, 0.5, dtype=np.float32)
+    given = {"epsilon": 0.45, "order": "sequential", "bounds": "interval"}
+    found = explain(network, x, solver="beta", **given)
+    assert found.explanation == explain(network, x, solver="highs", **given).explanation
+    assert found.solver == "beta"
