@@ -29,10 +29,13 @@ CHECKING: dict[str, Callable[[Problem], Engine]] = {
 _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
+_LEAST_OPEN = 21
+"""Open phases below which ``auto`` does not bound phases in batches: their programs are small."""
+
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
 
-_OTHERS = tuple(solver_named(name) for name in ("phase", "split", *_PROGRAM_SOLVERS))
+_OTHERS = tuple(solver_named(name) for name in ("phase", "split", "beta", *_PROGRAM_SOLVERS))
 
 
 def portfolio_for(
@@ -71,9 +74,14 @@ def portfolio_for(
                 **options,
             )
 
-        most_free = _MOST_FREE if solver == "auto" and name in CHECKERS else np.inf
-        group = "programs" if name in _PROGRAM_SOLVERS else None
-        return Candidate(name, opened, most_free, group)
+        auto = solver == "auto"
+        return Candidate(
+            name,
+            opened,
+            most_free=_MOST_FREE if auto and name == InputSplit.name else np.inf,
+            least_open=_LEAST_OPEN if auto and name == PhaseSplit.name else 0,
+            group="programs" if name in _PROGRAM_SOLVERS else None,
+        )
 
     needed = formulation.needs
 

@@ -15,6 +15,7 @@ from milp_verix.errors import SolverUnavailableError
 from milp_verix.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.network.nodes import Max, Relu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +35,13 @@ class Claim:
     needed: FloatArray
     upper: FloatArray
     deadline: Deadline
+
+    @property
+    def open_phases(self) -> int:
+        """The number of ReLUs and maxima of pairs whose phase the bounds leave open."""
+        sources = [n.source for n in self.margins.nodes if isinstance(n, Relu | Max)]
+        ranges = [self.bounds[source] for source in sources]
+        return sum(int(np.count_nonzero((r.lower < 0) & (r.upper > 0))) for r in ranges)
 
     def after(self, decision: "Decision") -> "Claim":
         """Return the claim about the margins that ``decision`` leaves open."""
@@ -95,11 +103,18 @@ class Candidate:
     """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
-    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
-    nor if a candidate of its ``group`` before it has not been given up.
+    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates or
+    fewer than ``least_open`` open phases, nor if a candidate of its ``group`` before it has not
+    been given up.
     """
 
     name: str
     open: Callable[[bool], Engine]
     most_free: float = np.inf
+    least_open: int = 0
     group: str | None = None
+
+    def takes(self, claim: Claim) -> bool:
+        """Return whether the engine may be asked about ``claim``."""
+        few = claim.free.size <= self.most_free
+        return few and (not self.least_open or claim.open_phases >= self.least_open)

@@ -174,7 +174,7 @@ class Portfolio:
         for member in self._members:
             candidate = member.candidate
             group = candidate.group or candidate.name
-            if member.given_up or group in groups or claim.free.size > candidate.most_free:
+            if member.given_up or group in groups or not candidate.takes(claim):
                 continue
             groups.add(group)
             playing.append(member)
