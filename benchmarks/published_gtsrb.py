@@ -109,8 +109,8 @@ def explained(
 def measure(
     folder: Path, chosen: Sequence[Published], methods: Sequence[str], limit: float, journal: Path
 ) -> list[Run]:
-    """Run what the journal lacks, and append it; return the runs that were asked for."""
-    runs = {(r.network, r.image, r.method, r.limit): r for r in (Run(**d) for d in read(journal))}
+    """Run what the journal lacks, and append it; return all runs that were asked for."""
+    done = {(r.network, r.image, r.method) for r in found_in(journal, chosen, methods, limit)}
     with np.load(folder / "data" / "gtsrb10.npz") as data:
         images = data["test_images"]
     networks = {
@@ -118,19 +118,27 @@ def measure(
         for name in dict.fromkeys(row.network for row in chosen)
     }
     commit, today = tables.commit(), dt.datetime.now(tz=dt.UTC).date().isoformat()
-    asked = [(row.network, row.image, method, limit) for row in chosen for method in methods]
-    for key in asked:
-        if key in runs:
+    for key in [(row.network, row.image, method) for row in chosen for method in methods]:
+        if key in done:
             continue
-        name, index, method, _ = key
+        name, index, method = key
         network, image = networks[name], images[index] / np.float32(255)
         found = explained(network, name, image, method, limit)
         sizes = found.size, len(found.unknown), len(found.replay(network)), found.lower_bound
-        run = runs[key] = Run(*key, *sizes, found.statistics.seconds, commit, today)
+        run = Run(*key, limit, *sizes, found.statistics.seconds, commit, today)
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(run)) + "\n")
         print(f"{name}, image {index}, {method}: {run.size}, {run.seconds:.2f} s", flush=True)
-    return [runs[key] for key in asked]
+    return found_in(journal, chosen, methods, limit)
+
+
+def found_in(
+    journal: Path, chosen: Sequence[Published], methods: Sequence[str], limit: float
+) -> list[Run]:
+    """Return the runs of the journal that were asked for."""
+    runs = {(r.network, r.image, r.method, r.limit): r for r in (Run(**d) for d in read(journal))}
+    asked = [(row.network, row.image, method, limit) for row in chosen for method in methods]
+    return [runs[key] for key in asked if key in runs]
 
 
 def contradictions(chosen: Sequence[Published], runs: Sequence[Run]) -> list[str]:
@@ -176,7 +184,7 @@ def summary(chosen: Sequence[Published], runs: Sequence[Run]) -> tables.Table:
         fame = [(row.fame, row.verix_plus) for row in rows.values() if row.fame is not None]
         sizes = _sizes([size for size, _ in fame])
         table.add(name, "FAME, published", *sizes, compared(fame), *"–" * 5)
-        for method in dict.fromkeys(run.method for run in runs):
+        for method in dict.fromkeys(run.method for run in runs if run.network == name):
             mine = [run for run in runs if (run.network, run.method) == (name, method)]
             seconds = [run.seconds for run in mine]
             table.add(
@@ -208,6 +216,7 @@ def main() -> int:
         help="; ".join(f"{name}: {text}" for name, text in METHODS.items()),
     )
     options.add_argument("--limit", type=float, default=20.0, help="seconds (%(default)g)")
+    options.add_argument("--tables", action="store_true", help="print the table, and run nothing")
     arguments = parsed(options)
     rows = list(published(arguments.folder / "data" / "published_gtsrb.csv"))
     chosen = [
