@@ -108,9 +108,9 @@ def explained(
 
 def measure(
     folder: Path, chosen: Sequence[Published], methods: Sequence[str], limit: float, journal: Path
-) -> list[Run]:
-    """Run what the journal lacks, and append it; return all runs that were asked for."""
-    done = {(r.network, r.image, r.method) for r in found_in(journal, chosen, methods, limit)}
+) -> None:
+    """Run what the journal lacks, and append it."""
+    done = {(r.network, r.image, r.method) for r in found_in(chosen, methods, limit, journal)}
     with np.load(folder / "data" / "gtsrb10.npz") as data:
         images = data["test_images"]
     networks = {
@@ -129,11 +129,10 @@ def measure(
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(run)) + "\n")
         print(f"{name}, image {index}, {method}: {run.size}, {run.seconds:.2f} s", flush=True)
-    return found_in(journal, chosen, methods, limit)
 
 
 def found_in(
-    journal: Path, chosen: Sequence[Published], methods: Sequence[str], limit: float
+    chosen: Sequence[Published], methods: Sequence[str], limit: float, journal: Path
 ) -> list[Run]:
     """Return the runs of the journal that were asked for."""
     runs = {(r.network, r.image, r.method, r.limit): r for r in (Run(**d) for d in read(journal))}
@@ -224,7 +223,10 @@ def main() -> int:
         for name in arguments.networks
         for row in [row for row in rows if row.network == name][:: arguments.every]
     ]
-    runs = measure(arguments.folder, chosen, arguments.methods, arguments.limit, arguments.journal)
+    asked = chosen, arguments.methods, arguments.limit
+    if not arguments.tables:
+        measure(arguments.folder, *asked, arguments.journal)
+    runs = found_in(*asked, arguments.journal)
     table = summary(chosen, runs)
     wrong = contradictions(chosen, runs)
     print("", *wrong, f"contradictions: {len(wrong)}", sep="\n")

@@ -58,8 +58,8 @@ def test_published_sizes_are_reproduced_once(
     shared_file("data/published_gtsrb.csv")
     journal = tmp_path / "runs.jsonl"
     options = ["--journal", str(journal), "--every", "100", "--methods", "default,reproduced"]
-    monkeypatch.setattr("sys.argv", ["published_gtsrb.py", str(SHARED), *options])
-    for _ in range(2):
+    for more in ([], [], ["--tables", "--every", "1"]):
+        monkeypatch.setattr("sys.argv", ["published_gtsrb.py", str(SHARED), *options, *more])
         assert script.main() == 0
         assert capsys.readouterr().out.count("| 1 | 117 | 117.0 | 0/1/0 |") == 1
         runs = [json.loads(line) for line in journal.read_text().splitlines()]
