@@ -284,7 +284,7 @@ def upper_form(
     replace the lower slopes of ReLUs and maxima of pairs, by the number of their value: shape
     (rows of C, neurons), between 0 and 1, and 0 or 1 where the neuron has one phase. ``met``
     receives the coefficients of each value on the way. Row by row, the form is above ``C v`` where
-    the phases of ``splits`` hold.
+    the phases of ``splits`` hold: the ``slopes`` of these neurons are 0 or 1.
     """
     relaxation = relaxation_of(network, bounds, value) if relaxation is None else relaxation
     slopes = {} if slopes is None else slopes
@@ -339,29 +339,25 @@ def _replaced(
     assert isinstance(relaxed, Lines)
     assert not isinstance(node, Affine)
     c, above, below = reached(c), relaxed.above, relaxed.below
-    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
-    exact = None
-    if phases is not None:
-        c, exact = phases.taken_from(node, dense(c), above.shape[-1])
     positive, negative = _sides(c)
+    if phases is not None:
+        positive, negative = phases.below_alone(dense(positive), dense(negative))
     shift = positive @ relaxed.ceiling
     if relaxed.floor.any():
         shift += negative @ relaxed.floor
-    if isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
-        before = _by_sign(c, above, below if slopes is None else slopes)
-    elif slopes is None or not isinstance(node, Max):
-        before = total(product(positive, above), product(negative, below))
+    if isinstance(node, Max) and slopes is not None:
+        lower, shares = dense(negative), entries_of(node, above.shape[1])
+        before = product(np.hstack([lower * (1.0 - slopes), lower * slopes]), shares)
+        before = total(before, product(positive, above))
+    elif isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
+        below = below if slopes is None else slopes
+        if phases is None:
+            before = _by_sign(c, above, below)
+        else:
+            before = dense(positive) * above + dense(negative) * below
     else:
-        rows = dense(negative)
-        before = total(
-            product(positive, above),
-            total(
-                product(rows * (1.0 - slopes), entries_of(node.first, above.shape[1])),
-                product(rows * slopes, entries_of(node.second, above.shape[1])),
-            ),
-        )
-    if exact is not None:
-        before = total(before, reached(exact))
+        before = total(product(positive, above), product(negative, below))
+    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
     return shift, error, [(node.entries if isinstance(node, Max) else node.source, before)]
 
 

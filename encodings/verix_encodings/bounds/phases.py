@@ -17,35 +17,32 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.network.nodes import Max, Relu, Smooth
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.network.nodes import Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Phases:
-    """Suppositions about one activation: ``neurons[k]`` is ``active[k]`` in row ``rows[k]``."""
+    """Suppositions about one activation: row ``rows[k]`` supposes a phase of ``neurons[k]``.
+
+    Which phase, says the lower slope of the neuron in that row: 1 or 0. Its line is exact.
+    """
 
     rows: IntArray
     neurons: IntArray
-    active: BoolArray
 
-    def taken_from(
-        self, node: Relu | Max | Smooth, c: FloatArray, size: int
-    ) -> tuple[FloatArray, sp.csr_array]:
-        """Take the coefficients of these neurons out of ``c``, (R, neurons).
+    def below_alone(
+        self, positive: FloatArray, negative: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Move all coefficients of these neurons to those that meet lower lines.
 
-        Returns the coefficients left, and those of the exact values in terms of what ``node``
-        reads: ``z``, or the entries of pairs, of the given ``size``.
+        The arguments, of shape (R, neurons), are changed and returned.
         """
-        assert not isinstance(node, Smooth)
-        taken, left = c[self.rows, self.neurons], c.copy()
-        left[self.rows, self.neurons] = 0.0
-        columns, kept = self.neurons, self.active
-        if isinstance(node, Max):
-            columns = np.where(self.active, node.second[columns], node.first[columns])
-            kept = np.ones_like(self.active)
-        places = self.rows[kept], columns[kept]
-        return left, sp.csr_array((taken[kept], places), shape=(c.shape[0], size))
+        at = self.rows, self.neurons
+        # one of both is zero
+        negative[at] += positive[at]
+        positive[at] = 0.0
+        return positive, negative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +57,8 @@ class Splits:
     multipliers: Mapping[int, FloatArray] = field(default_factory=dict)
 
 
-def entries_of(entries: IntArray, size: int) -> sp.csr_array:
-    """Return the matrix that picks ``entries`` of a value of ``size``."""
-    shape = entries.size, size
-    return sp.csr_array((np.ones(entries.size), entries, np.arange(entries.size + 1)), shape=shape)
+def entries_of(node: Max, size: int) -> sp.csr_array:
+    """Return the matrix that adds coefficients of first and second entries, of ``size``."""
+    columns = np.concatenate([node.first, node.second])
+    ones = np.ones(columns.size)
+    return sp.csr_array((ones, columns, np.arange(columns.size + 1)), shape=(columns.size, size))

@@ -237,7 +237,7 @@ class RowSlopes:
             if not rows.size:
                 continue
             neurons, sign = layer.free[place], signs[rows, place]
-            phases[layer.value] = Phases(rows, neurons, sign > 0)
+            phases[layer.value] = Phases(rows, neurons)
             shape = signs.shape[0], self.relaxed.network.sizes[layer.source]
             total = multipliers.setdefault(layer.source, np.zeros(shape))
             total[rows, neurons] += sign * self.dials[:, layer.places][rows, place]
