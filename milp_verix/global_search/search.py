@@ -12,6 +12,7 @@ from milp_verix.clock import Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.global_search.contrast_cover import ContrastCover
+from milp_verix.global_search.cover_bound import CoverBound
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.proposals import Proposals
@@ -24,6 +25,7 @@ from milp_verix.problem.objective import Objective
 from milp_verix.problem.request import Request
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
 from milp_verix.results.public import Explanation
+from milp_verix.solvers import Session
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.models.constraints import Constraint
 
@@ -113,7 +115,7 @@ class MinimumSearch:
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
         self.lower_bound = 0.0
-        self._cover: ContrastCover | None = None
+        self._cover: CoverBound | None = None
         self._shown: tuple[float, float] | None = None
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort()
@@ -159,7 +161,7 @@ class MinimumSearch:
             with self._stage(_FIRST):
                 seconds = limits.most_explanation_share * (self.until - time.monotonic())
                 until = min(self.until, time.monotonic() + seconds)
-                self._explainer.first(until, self._cover_now_and_then)
+                self._explainer.first(until, self._between_checks)
             self._show(0)
         if limits.uses("descent") and self.open:
             with self._stage(_NEAR):
@@ -185,68 +187,27 @@ class MinimumSearch:
                     late=until.passed,
                 )
             )
-        if not limits.uses("contrast cover") or not self.open:
-            return
-        self._cover = cover = ContrastCover(
-            incumbent, lambda: self._request.open_session(self._oracle.solver)
-        )
-        while self._covers(limits.first_cover_seconds) and not cover.exhausted:
-            self._cover_once(until)
-        if self._covers():
-            self._check_candidate(until)
+        if limits.uses("contrast cover") and self.open:
+            sets = ContrastCover(incumbent, self._session_for_covers)
+            self._cover = CoverBound(
+                sets, incumbent, limits, self.until, lambda: self._request.elapsed
+            )
+            self._raise(self._cover.first(self.lower_bound, until))
 
-    def _covered(self) -> bool:
-        """Raise the bound by contrastive sets while these lead; return whether they had a turn.
+    def _session_for_covers(self) -> Session:
+        return self._request.open_session(self._oracle.solver)
 
-        They have a share of the time. Checks of candidates take longer the longer it runs.
-        """
-        elapsed, cover = self._request.elapsed, self._cover
-        if cover is None or not self._covers(self.limits.master_cover_share * elapsed):
-            return False
-        until = Deadline(self.until).within(elapsed)
-        if cover.exhausted:
-            self._check_candidate(until)
-        else:
-            self._cover_once(until)
-        return True
-
-    def _covers(self, seconds: float = np.inf) -> bool:
-        """Return whether contrastive sets lead the bound, and have spent less than ``seconds``."""
-        cover = self._cover
-        if cover is None or cover.ended or cover.seconds >= seconds or not self.open:
-            return False
-        return cover.bound >= self.lower_bound or not (cover.sets or cover.exhausted)
-
-    def _cover_once(self, deadline: Deadline) -> None:
-        """Add contrastive sets, if they may prove more than is proven."""
-        cover = self._cover
-        assert cover is not None
-        cover.step(deadline, lambda: cover.hopeless(self.lower_bound))
-        self._raise(cover.bound)
-
-    def _cover_now_and_then(self) -> None:
-        """Raise the bound by contrastive sets, for a share of the time so far."""
-        cover, most = self._cover, self.limits.cover_share * self._request.elapsed
-        while self._covers(most) and cover is not None and not cover.exhausted:
-            self._cover_once(Deadline(self.until).within(most))
+    def _between_checks(self) -> None:
+        if self._cover is not None:
+            self._raise(self._cover.between_checks(self.lower_bound))
         self._show(0)
 
-    def _check_candidate(self, deadline: Deadline) -> None:
-        """Check the cheapest set that intersects all contrastive sets, if gradients find no more.
-
-        It is a minimum explanation, or has a further contrastive set.
-        """
-        cover = self._cover
-        if cover is None or not cover.exhausted:
-            return
-        started = time.monotonic()
-        decision = self.incumbent.decide(cover.candidate, deadline.at)
-        cover.seconds += time.monotonic() - started
-        if decision.delta is not None:
-            cover.refute(decision.delta, deadline)
-            self._raise(cover.bound)
-        elif not decision.holds:
-            cover.ended = deadline.at >= self.until
+    def _covered(self) -> bool:
+        """Raise the bound by contrastive sets while these lead; return whether they had a turn."""
+        bound = None if self._cover is None else self._cover.turn(self.lower_bound)
+        if bound is not None:
+            self._raise(bound)
+        return bound is not None
 
     def first_scenarios(self) -> list[Constraint]:
         """Return the scenarios to begin with; none if the features in ``must`` are an explanation.
