@@ -121,6 +121,10 @@ def found_in(document: str, pattern: str) -> tuple[str, ...]:
             r"\| gtsrb-10x2 \| 0.01 \| auto \| – \| 20 (?:\| [\d.]+ ){3}"
             r"\| 20 \| [\d.]+ \| ([\d.]+) \|",
         ),
+        (
+            r"the default has ([\d.]+) features on average",
+            r"\| gtsrb-10x2 \| ours, as it is \| 62 \| [\d.]+ \| ([\d.]+) \|",
+        ),
         (r"`influence` (\d+) and `adaptive` \d+, which", r"\| 10 \| default \| (\d+) \|"),
         (r"`influence` \d+ and `adaptive` (\d+), which", r"\| 10 \| adaptive \| (\d+) \|"),
         (r"VeriX's order gives (\d+) features", r"\| 10 \| sensitivity \| (\d+) \|"),
