@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
-from verix_encodings.bounds.crown import LinearForm, upper_form
 from verix_encodings.bounds.interval import Bounds, Region
+from verix_encodings.bounds.linear_form import LinearForm, upper_form
 from verix_encodings.bounds.lines import Lines, Relaxation, relaxation_of, relu_lines
 from verix_encodings.bounds.patches import Rows
 from verix_encodings.bounds.phases import Phases, Splits

@@ -27,7 +27,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.bounds import alpha
-from verix_encodings.bounds.crown import upper_form
+from verix_encodings.bounds.linear_form import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

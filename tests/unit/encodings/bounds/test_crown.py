@@ -32,7 +32,8 @@ from verix_encodings import (
 )
 from verix_encodings.arrays import dense
 from verix_encodings.bounds import crown
-from verix_encodings.bounds.crown import upper_bounds, upper_form
+from verix_encodings.bounds.crown import upper_bounds
+from verix_encodings.bounds.linear_form import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
