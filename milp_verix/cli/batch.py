@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.batch_inputs import batch_inputs
-from milp_verix.cli.batch_progress import summary, tasks_progress
+from milp_verix.cli.batches.inputs import batch_inputs
+from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.options import (

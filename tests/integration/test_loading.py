@@ -97,8 +97,6 @@ def test_every_command_is_listed() -> None:
     shared = {
         "__init__",
         "app",
-        "batch_inputs",
-        "batch_progress",
         "delivery",
         "exit_codes",
         "inputs",

@@ -9,8 +9,8 @@ from rich.console import Console
 
 import milp_verix
 from milp_verix import Tally
-from milp_verix.cli import batch_progress
-from milp_verix.cli.batch_progress import summary, tasks_progress
+from milp_verix.cli.batches import progress as batch_progress
+from milp_verix.cli.batches.progress import summary, tasks_progress
 from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.studies import comparable, lines
