@@ -1,8 +1,8 @@
 """Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
 
-The mathematics is that of :mod:`~verix_encodings.bounds.linear_form`. ``N`` boxes lie inside one *root*:
-a box, or a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of
-v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each
+The mathematics is that of :mod:`~verix_encodings.bounds.linear_form`. ``N`` boxes lie inside one
+*root*: a box, or a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N,
+size of v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each
 other, and ``owner`` tells the box of each row. An affine node is then one matrix product for all
 rows, and only neurons that a box leaves undecided need rows.
 
