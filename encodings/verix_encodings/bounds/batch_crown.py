@@ -2,9 +2,9 @@
 
 The mathematics is that of :mod:`~verix_encodings.bounds.linear_form`. ``N`` boxes lie inside one
 *root*: a box, or a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N,
-size of v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each
-other, and ``owner`` tells the box of each row. An affine node is then one matrix product for all
-rows, and only neurons that a box leaves undecided need rows.
+size of v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below
+each other, and ``owner`` tells the box of each row. An affine node is then one matrix product for
+all rows, and only neurons that a box leaves undecided need rows.
 
 Each row is replaced twice, with two lower lines of unstable ReLUs, and the better bound counts:
 ``α`` as there, and ``α = 0``. Zero is looser for one neuron, but needs no slope at the input, which
