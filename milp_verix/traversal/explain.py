@@ -152,6 +152,7 @@ def explain(
         check_time_limit=check_time_limit,
     )
     problem, deadline = request.problem, request.deadline
+    _versions()  # looked up before there is anything to lose
     strategy = resolve_strategy(traversal)
     order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
     chosen = without_order(problem.features.count, order, "the run ended")

@@ -19,6 +19,8 @@ from tests.support.exhaustive_explanations import wide_case
 from tests.support.searches import begin_with_everything, opened, without
 
 _LIMITS = without(
+    "budget bound",
+    "contrast cover",
     "proposals",
     "descent",
     "enumeration",

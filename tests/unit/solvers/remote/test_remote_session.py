@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -246,7 +247,8 @@ def test_an_explanation_goes_on(
 ) -> None:
     network = dense_network(random_layers(np.random.default_rng(1), (5, 6, 3)), tmp_path)
     x = np.full(5, 0.5)
-    options = {"epsilon": 0.4, "order": "sequential", "bounds": "interval", "reuse": False}
+    options: dict[str, Any] = {"epsilon": 0.4, "order": "sequential", "bounds": "interval"}
+    options |= {"reuse": False, "solver": "highs"}
     expected = explain(network, x, **options)
     assert expected.statistics.solves > 2
 
