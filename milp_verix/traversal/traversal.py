@@ -214,7 +214,7 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
 
     A check has a slice of the time. Features whose checks run out of it are postponed; once the
     others are decided they are attacked, and asked about again with twice the seconds or more. The
-    last part of a limited time is for an attack on all features left.
+    last part of a limited time begins with an attack on all features left.
     """
     state, whole = walk.state, walk
     if math.isfinite(walk.deadline.at):
@@ -224,8 +224,10 @@ def traverse(walk: Walk, strategy: Strategy) -> None:
         try:
             _rounds(walk, strategy)
         except OutOfTimeError:
-            state.stopped = TIME_LIMIT
             whole.last_attack()
+            _rounds(whole, strategy)
+    except OutOfTimeError:
+        state.stopped = TIME_LIMIT
     except KeyboardInterrupt:
         state.stopped = INTERRUPTED
 
@@ -234,9 +236,9 @@ def _rounds(walk: Walk, strategy: Strategy) -> None:
     """Walk through the features, and through those postponed, until none is left."""
     state = walk.state
     while True:
+        state.postponed.clear()
+        state.in_a_row = 0
         strategy(walk)
         walk.attack([*state.postponed, *state.undecided])
         if not state.postponed:
             return
-        state.postponed.clear()
-        state.in_a_row = 0
