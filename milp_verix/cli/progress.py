@@ -31,7 +31,7 @@ State = TypeVar("State")
 
 
 class _Activity(ProgressColumn):
-    """What goes on now, and for how many seconds, once it has taken one."""
+    """The activity that goes on, with its seconds, once it has taken one."""
 
     def render(self, task: Task) -> Text:
         """Return ``"checking 12 features for 3 s"``."""

@@ -24,7 +24,7 @@ Record: TypeAlias = dict[str, Any]
 """One finished task, as JSON has it."""
 
 DONE, UNDECIDED, FAILED = STATUSES = ("done", "undecided", "failed")
-"""What a task ended with, the best first."""
+"""Endings of a task, the best first."""
 
 _TAIL = 2**16
 
