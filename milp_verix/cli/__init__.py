@@ -1,1 +1,1 @@
-"""The command line: one file for each command."""
+"""The command line: options, inputs, progress and delivery; ``commands/`` has the commands."""

@@ -53,7 +53,7 @@ COMMANDS = {
         "Find features that, when fixed, keep the prediction while all other features may change.",
     ),
 }
-"""For each command, its function in the module ``cli.NAME``, and the first line of its help."""
+"""For each command, its function in the module ``cli.commands.NAME``, and the first line of its help."""
 
 _PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -72,7 +72,7 @@ class _Commands(TyperGroup):
 def command_named(name: str) -> Any:
     """Return the command, one of ``COMMANDS``, as Typer runs it."""
     with loading():
-        module = import_module(f"milp_verix.cli.{name}")
+        module = import_module(f"milp_verix.cli.commands.{name}")
     single = typer.Typer(**_PLAIN)
     function = getattr(module, COMMANDS[name][0])
     single.command(name, epilog=getattr(module, "EXIT_CODES", None))(with_groups_expanded(function))

@@ -19,7 +19,7 @@ from PIL import Image
 
 from milp_verix import Explanation, InputError, encode_check, load_network
 from milp_verix.atomic_write import replacing, write_atomically
-from milp_verix.cli import export as cli_export
+from milp_verix.cli.commands import export as cli_export
 from milp_verix.cli.inputs import read_input, read_texts
 from milp_verix.cli.question import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
@@ -244,7 +244,7 @@ def test_commands_refuse_enormous_files(
 
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import milp_verix.cli.explain as c, milp_verix.cli.app as cli, numpy as np\n"
+        "import milp_verix.cli.commands.explain as c, milp_verix.cli.app as cli, numpy as np\n"
         "c.find_explanation = lambda *_, **__: np.ones(10**15)\n"
         "cli.main()"
     )

@@ -1,1 +1,1 @@
-"""The commands, one file for each; `cli/app.py` lists them."""
+"""The commands, one file for each; ``cli.app`` lists them."""
