@@ -53,7 +53,7 @@ COMMANDS = {
         "Find features that, when fixed, keep the prediction while all other features may change.",
     ),
 }
-"""For each command, its function in the module ``cli.commands.NAME``, and the first line of its help."""
+"""For each command, its function in ``cli.commands.NAME``, and the first line of its help."""
 
 _PLAIN: dict[str, Any] = {
     "add_completion": False,
