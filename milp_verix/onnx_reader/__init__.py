@@ -24,6 +24,7 @@ specification. An operator that moves or repeats elements is ``rearrange`` with 
 one that multiplies by constants is ``dot``.
 """
 
+from milp_verix.onnx_reader.conversion import as_onnx
 from milp_verix.onnx_reader.external_data import embed
 from milp_verix.onnx_reader.model_file import (
     IN_MEMORY,
@@ -43,6 +44,7 @@ __all__ = [
     "Signature",
     "Trace",
     "Watch",
+    "as_onnx",
     "cut",
     "embed",
     "path_of",

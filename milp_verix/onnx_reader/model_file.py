@@ -8,7 +8,7 @@ from typing import TypeAlias
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from milp_verix.errors import InputError, ModelError
+from milp_verix.errors import ModelError
 from milp_verix.onnx_reader.messages import first_line
 
 ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
@@ -21,25 +21,14 @@ _LARGEST = 2**31
 
 
 def path_of(source: ModelSource) -> Path | None:
-    """Return the path of the file that ``source`` names, None for a model in memory.
-
-    Raises ``InputError`` for anything but a :data:`ModelSource`.
-    """
-    if isinstance(source, (bytes, onnx.ModelProto)):
-        return None
-    if isinstance(source, (str, PathLike)):
-        return Path(source)
-    raise InputError(
-        f"the network is a {type(source).__name__}, expected the path of an ONNX file, its bytes "
-        "or an onnx.ModelProto"
-    )
+    """Return the path of the file that ``source`` names, None for a model in memory."""
+    return Path(source) if isinstance(source, (str, PathLike)) else None
 
 
 def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
     """Return a copy of the model that holds all of its weights, and the SHA-256 of its bytes.
 
-    Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX, as
-    :func:`path_of` does.
+    Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX.
     """
     label, data = path_of(source) or IN_MEMORY, _bytes_of(source)
     if not data:

@@ -17,6 +17,7 @@ from milp_verix.onnx_reader import (
     Anchor,
     ModelSource,
     Signature,
+    as_onnx,
     cut,
     embed,
     path_of,
@@ -138,25 +139,36 @@ class OnnxNetwork:
         )
 
 
-NetworkLike: TypeAlias = OnnxNetwork | ModelSource
+NetworkLike: TypeAlias = OnnxNetwork | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
 def load_network(
-    source: ModelSource,
+    source: ModelSource | Any,
     *,
+    example: ArrayLike | None = None,
     input_shape: Sequence[int] | None = None,
     output: str | None = None,
 ) -> OnnxNetwork:
-    """Read an ONNX model: the file at the path ``source``, its bytes, or an ``onnx.ModelProto``.
+    """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
 
-    ``input_shape`` fixes the shape of the input where it has more than one dynamic dimension;
-    ``output`` names the output to explain where there are several.
+    A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
+    estimator or pipeline, or a Keras model. The exporters of these libraries turn it into ONNX:
+    PyTorch's for the module's behaviour in evaluation, skl2onnx, and ``model.export`` of Keras.
 
-    Raises ``ModelError`` where the model cannot be read, ``UnsupportedOperatorError`` where it
-    holds something that cannot be encoded exactly, ``InputError`` where an argument does not fit
-    it.
+    Args:
+        source: the model.
+        example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
+            included. Other models do not use it.
+        input_shape: the shape of the input, where it has more than one dynamic dimension.
+        output: the name of the output to explain, where there are several.
+
+    Raises:
+        ModelError: the model cannot be read or exported.
+        UnsupportedOperatorError: it holds something that cannot be encoded exactly.
+        InputError: an argument does not fit it, or an exporter is not installed.
     """
+    source = as_onnx(source, example)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)

@@ -68,7 +68,7 @@ def make_problem(
     network that cannot be read.
     """
     if not isinstance(network, OnnxNetwork):
-        network = load_network(network)
+        network = load_network(network, example=x)
     given = _array(x)
     said = image_shape_of(image_shape, network.input_shape)
     seen = shape_seen(given.shape, network.input_shape, said)

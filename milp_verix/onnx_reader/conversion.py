@@ -1,0 +1,144 @@
+"""Models of other libraries in memory, turned into ONNX by these libraries' own exporters.
+
+None of the libraries is imported to find out whose a model is: the names of its classes tell.
+"""
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from milp_verix.errors import InputError, ModelError
+from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.model_file import ModelSource
+
+_ACCEPTED = (
+    "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
+    "scikit-learn estimator or a Keras model"
+)
+
+
+def as_onnx(source: Any, example: Any = None) -> ModelSource:
+    """Return ``source`` if it is ONNX already, otherwise the ONNX model that its library exports.
+
+    ``example`` is an input of the shape that a PyTorch module takes, the batch of one included.
+    Modules are exported as they behave in evaluation. Raises ``InputError`` for anything that is
+    no model, and where the exporter is not installed; ``ModelError`` where it fails.
+    """
+    if isinstance(source, str | PathLike | bytes | onnx.ModelProto):
+        return source
+    kind = _kind(source)
+    if kind is None:
+        raise InputError(
+            f"the network is a {type(source).__name__}, expected {_ACCEPTED}; export any other "
+            "model to ONNX with its own library and give the file"
+        )
+    library, install, export = _EXPORTERS[kind]
+    with tempfile.TemporaryDirectory() as folder, _quiet():
+        file = Path(folder) / "model.onnx"
+        try:
+            export(source, example, file)
+            model = onnx.load(file)
+        except InputError:
+            raise
+        except ImportError as error:
+            raise InputError(
+                f"{library} needs {error.name or first_line(error)} to export a model to ONNX: "
+                f"{install}"
+            ) from error
+        except Exception as error:  # each exporter has its own exceptions
+            raise ModelError(
+                f"{library} cannot export this {type(source).__name__} to ONNX: {first_line(error)}"
+            ) from error
+    return _without_remarks(model)
+
+
+def _kind(source: Any) -> str | None:
+    """Return the name of the library that ``source`` is a model of, None for any other object."""
+    if isinstance(source, type):
+        return None
+    bases = {(base.__module__.split(".")[0], base.__name__) for base in type(source).__mro__}
+    # a Keras model may be a PyTorch module, too
+    for kind, base in (("keras", "Model"), ("torch", "Module"), ("sklearn", "BaseEstimator")):
+        if (kind, base) in bases:
+            return kind
+    return None
+
+
+def _export_torch(module: Any, example: Any, file: Path) -> None:
+    import torch
+
+    if example is None:
+        raise InputError(
+            "a torch.nn.Module does not know the shape of its input: give one with "
+            "load_network(module, example=x), the batch of one included"
+        )
+    weights = next(module.parameters(), torch.zeros(()))
+    x = torch.as_tensor(np.asarray(example), dtype=weights.dtype, device=weights.device)
+    modes = {part: part.training for part in module.modules()}
+    module.eval()
+    try:
+        with torch.no_grad():
+            module(x)  # the exporter's own message for a wrong shape is long
+        torch.onnx.export(module, (x,), file, verbose=False)
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
+def _export_sklearn(estimator: Any, _example: Any, file: Path) -> None:
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import FloatTensorType
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise InputError(f"the {type(estimator).__name__} is not fitted: call fit first") from error
+    kind = FloatTensorType([1, estimator.n_features_in_])
+    model = to_onnx(estimator, initial_types=[("x", kind)])
+    file.write_bytes(model.SerializeToString())
+
+
+def _export_keras(model: Any, _example: Any, file: Path) -> None:
+    # the exporter takes the shapes of the last call
+    model(np.zeros([1 if size is None else size for size in model.input_shape], np.float32))
+    model.export(str(file), format="onnx", verbose=False)
+
+
+_EXPORTERS: dict[str, tuple[str, str, Callable[[Any, Any, Path], None]]] = {
+    "torch": ("PyTorch", "pip install 'milp-verix[torch]'", _export_torch),
+    "sklearn": ("scikit-learn", "pip install 'milp-verix[sklearn]'", _export_sklearn),
+    "keras": ("Keras", "install the packages that its model.export asks for", _export_keras),
+}
+"""For each library its name, the remedy for an exporter that is missing, and its exporter."""
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the notices of exporters on their own versions and methods."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _without_remarks(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Remove notes on where in a user's files each node comes from: equal models hash equally."""
+    parts = (*model.graph.node, *model.graph.initializer, *model.graph.value_info)
+    for part in (model, model.graph, *parts, *model.graph.input, *model.graph.output):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    return model
