@@ -89,5 +89,5 @@ def test_what_is_no_model(given: onnx.ModelProto | bytes, message: str) -> None:
 @pytest.mark.parametrize("given", [None, 3, np.zeros(3), model().graph])
 def test_what_is_no_network(given: Any) -> None:
     for ask in (load_network, lambda network: milp_verix.check(network, X, [0], epsilon=0.1)):
-        with pytest.raises(InputError, match=r"expected the path of an ONNX file, its bytes or an"):
+        with pytest.raises(InputError, match=r"expected the path of an ONNX file, its bytes, an"):
             ask(given)
