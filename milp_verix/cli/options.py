@@ -87,6 +87,13 @@ FeatureNames: TypeAlias = Annotated[
 Label: TypeAlias = Annotated[
     int | None, typer.Option(help="The class explained; it must be the one predicted.")
 ]
+Against: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS[,CLASS…]",
+        help="The classes that must not overtake the predicted one. [all others]",
+    ),
+]
 Output: TypeAlias = Annotated[
     int | None, typer.Option(help="Regression: the one output explained. [all]")
 ]

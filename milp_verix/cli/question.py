@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix.cli.inputs import decoded_note, read_input, read_texts, scale_bytes
 from milp_verix.cli.options import (
+    Against,
     Delta,
     DomainEnds,
     Epsilon,
@@ -61,6 +62,7 @@ class Explained:
     """The prediction that is explained."""
 
     label: Label = None
+    against: Against = None
     output: Output = None
 
 
@@ -131,6 +133,7 @@ def arguments_of(
         "domain": ball.domain,
         "features": _groups(ball.features, network),
         "label": explained.label,
+        "against": _classes(explained.against),
         "output": explained.output,
         "image_shape": image_shape_of(
             _shape(reading.image_shape, "--image-shape"), network.input_shape
@@ -178,6 +181,18 @@ def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
     except ValueError as error:
         raise InputError(
             f"{option} is whole numbers with commas between, such as 28,28; got {text!r}"
+        ) from error
+
+
+def _classes(given: str | None) -> tuple[int, ...] | None:
+    """Return the classes that the option --against names."""
+    if given is None:
+        return None
+    try:
+        return tuple(int(part) for part in given.split(","))
+    except ValueError as error:
+        raise InputError(
+            f"--against is class numbers with commas between, such as 3,9; got {given!r}"
         ) from error
 
 

@@ -16,7 +16,17 @@ from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.results.public import Run
 from milp_verix.traversal.explain import explain
 
-PROBLEM = ("epsilon", "norm", "delta", "domain", "features", "label", "output", "image_shape")
+PROBLEM = (
+    "epsilon",
+    "norm",
+    "delta",
+    "domain",
+    "features",
+    "label",
+    "against",
+    "output",
+    "image_shape",
+)
 """The options that pose the problem."""
 ENCODING = ("bounds", "segments")
 """The options that say how a check becomes a program."""

@@ -27,6 +27,7 @@ def check(
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
     label: int | None = None,
+    against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
     solver: str = "auto",
@@ -55,6 +56,8 @@ def check(
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
         features: groups of coordinates, see :func:`milp_verix.problem.features.make_features`.
         label: the class explained; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one; all others by
+            default.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
@@ -88,6 +91,7 @@ def check(
         domain=domain,
         features=features,
         label=label,
+        against=against,
         output=output,
         image_shape=image_shape,
         solver=solver,

@@ -26,6 +26,7 @@ def encode_check(
     domain: Domain = (0.0, 1.0),
     features: FeaturesLike = None,
     label: int | None = None,
+    against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
     bounds: BoundMethod | str = "crown",
@@ -44,8 +45,8 @@ def encode_check(
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
     Args:
-        network, x, epsilon, norm, delta, domain, features, label, output, image_shape, bounds,
-            segments, formulation: as for :func:`milp_verix.check`.
+        network, x, epsilon, norm, delta, domain, features, label, against, output, image_shape,
+            bounds, segments, formulation: as for :func:`milp_verix.check`.
         free: indices of the features that may change; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
@@ -64,6 +65,7 @@ def encode_check(
         domain=domain,
         features=features,
         label=label,
+        against=against,
         output=output,
         image_shape=image_shape,
     )

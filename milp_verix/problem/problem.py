@@ -59,6 +59,7 @@ def make_problem(
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
+    against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
 ) -> Problem:
@@ -75,11 +76,14 @@ def make_problem(
     domain = _shaped(domain, network.input_shape, seen)
     converted = _converted(network, given.reshape(-1), domain)
     ball = make_ball(converted, epsilon, norm, domain)
-    question = make_question(network, ball.centre, delta=delta, label=label, output=output)
+    question = make_question(
+        network, ball.centre, delta=delta, label=label, against=against, output=output
+    )
     groups = named(make_features(features, network.input_shape, seen), feature_names)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes: tuple[str, ...] = () if seen == said else (note,)
+    notes += question.notes
     if delta is None and label is None:
         notes += reading_notes(network, network.evaluate(ball.centre))
     return Problem(network, question, ball, groups, output, seen, notes)

@@ -1,6 +1,7 @@
 """The question about a prediction: a set of margins that must all stay below zero.
 
-Classification: the class ``c`` is kept if ``f_j(x') − f_c(x') < 0`` for every rival ``j ≠ c``.
+Classification: the class ``c`` is kept if ``f_j(x') − f_c(x') < 0`` for every rival ``j``: all
+other classes, or those that the question is restricted to.
 Two classes by one score: class 1 is kept if ``−s(x') < 0``, class 0 if ``s(x') < 0``.
 Regression: the outputs are kept if ``±(f_k(x') − f_k(x)) − δ ≤ 0`` for every output ``k``.
 
@@ -8,6 +9,7 @@ Each margin is affine in the outputs, so the margins of a network are a network
 (:meth:`verix_encodings.Network.then`), and a check asks for the supremum of its outputs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -27,6 +29,10 @@ class Question(Protocol):
     @property
     def prediction(self) -> int | tuple[float, ...]:
         """The network's prediction: a class, or the values of the outputs asked about."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Reservations that a reader of a result must know."""
 
     def margins(self, network: Network) -> Network:
         """Return the network whose outputs are the margins."""
@@ -49,21 +55,41 @@ class Question(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The predicted class stays ``label``, one of ``classes``."""
+    """The class ``label``, one of ``classes``, stays above its rivals.
+
+    These are the classes ``against``, ascending, or all others if that is None.
+    """
 
     label: int
     classes: int
+    against: tuple[int, ...] | None = None
 
     @property
     def prediction(self) -> int:
         """The class predicted."""
         return self.label
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The classes that do not count."""
+        if self.against is None:
+            return ()
+        rivals = ", ".join(map(str, self.against))
+        return (
+            f"class {self.label} is compared with {rivals} alone; other classes may overtake it",
+        )
+
+    @property
+    def _rivals(self) -> list[int]:
+        if self.against is not None:
+            return list(self.against)
+        return [rival for rival in range(self.classes) if rival != self.label]
+
     def margins(self, network: Network) -> Network:
-        """One margin ``f_j − f_c`` for each rival ``j ≠ c``, in ascending ``j``."""
-        weights = np.delete(np.eye(self.classes), self.label, axis=0)
+        """One margin ``f_j − f_c`` for each rival ``j``, in ascending ``j``."""
+        weights = np.eye(self.classes)[self._rivals]
         weights[:, self.label] = -1.0
-        return network.then(weights, np.zeros(self.classes - 1))
+        return network.then(weights, np.zeros(len(weights)))
 
     def losses(self, network: Network) -> Network:
         """Minus the score of the predicted class."""
@@ -71,11 +97,15 @@ class Classification:
 
     def changed(self, outputs: NDArray[Any]) -> bool:
         """Return whether some rival's score is above that of the label."""
-        return bool(np.max(np.delete(outputs, self.label)) > outputs[self.label])
+        return bool(np.max(outputs[self._rivals]) > outputs[self.label])
 
     def predicted(self, outputs: NDArray[Any]) -> int:
-        """Return the class with the highest score, the first of them in a tie."""
-        return int(np.argmax(outputs))
+        """Return the class with the highest score, the first of them in a tie.
+
+        Where the question is restricted to some rivals, only these and the label are compared.
+        """
+        compared = sorted([self.label, *self._rivals])
+        return compared[int(np.argmax(outputs[compared]))]
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """``f_c(x) − f_c(x')``, in the units of the network's scores."""
@@ -92,6 +122,11 @@ class Threshold:
 
     label: int
     threshold: float
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """There are none."""
+        return ()
 
     @property
     def prediction(self) -> int:
@@ -136,6 +171,11 @@ class Regression:
     error: FloatArray
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """There are none."""
+        return ()
+
+    @property
     def prediction(self) -> tuple[float, ...]:
         """The values of the outputs asked about."""
         return tuple(float(value) for value in self.reference)
@@ -176,22 +216,27 @@ def make_question(
     *,
     delta: float | None = None,
     label: int | None = None,
+    against: int | Sequence[int] | None = None,
     output: int | None = None,
 ) -> Question:
     """Return the question that the prediction at ``x`` poses.
 
     Classification unless ``delta`` is given: of two classes where there is a single output
-    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``output`` is the one
-    output a regression is about (all of them by default). Raises ``InputError`` for arguments that
-    do not fit the network.
+    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``against`` are the
+    classes that it is compared with, all others by default. ``output`` is the one output a
+    regression is about (all of them by default). Raises ``InputError`` for arguments that do not
+    fit the network.
     """
     scores = network.evaluate(x)
     if not np.isfinite(scores).all():
         raise InputError(f"the network's output at the input is not finite: {scores}")
     if delta is None:
-        return _classification(network, scores, label, output)
-    if label is not None:
-        raise InputError("label belongs to classification, delta to regression: give one of them")
+        return _classification(network, scores, label, against, output)
+    for name, given in (("label", label), ("against", against)):
+        if given is not None:
+            raise InputError(
+                f"{name} belongs to classification, delta to regression: give one of them"
+            )
     if network.softmax_stripped or network.sigmoid_stripped:
         stripped = "Softmax" if network.softmax_stripped else "Sigmoid"
         raise InputError(
@@ -218,7 +263,11 @@ def make_question(
 
 
 def _classification(
-    network: OnnxNetwork, scores: NDArray[Any], label: int | None, output: int | None
+    network: OnnxNetwork,
+    scores: NDArray[Any],
+    label: int | None,
+    against: int | Sequence[int] | None,
+    output: int | None,
 ) -> Classification | Threshold:
     if output is not None:
         raise InputError("output belongs to regression: give delta, or leave output out")
@@ -234,7 +283,25 @@ def _classification(
             f"the network predicts class {question.label}, not {label}; an explanation is of what "
             "the network predicts"
         )
-    return question
+    if against is None:
+        return question
+    rivals = _rivals_in(against, question.label, classes)
+    # of two classes, each has one rival
+    return question if isinstance(question, Threshold) else replace(question, against=rivals)
+
+
+def _rivals_in(against: int | Sequence[int], label: int, classes: int) -> tuple[int, ...]:
+    """Return the classes that the predicted one is compared with, ascending."""
+    given = [against] if isinstance(against, int | np.integer) else list(against)
+    rivals = sorted({_index(rival, classes, "against") for rival in given})
+    if not rivals:
+        raise InputError("against names no class; leave it out to compare with all of them")
+    if label in rivals:
+        raise InputError(
+            f"against names class {label}, which the network predicts; name others of the "
+            f"classes 0..{classes - 1}"
+        )
+    return tuple(rivals)
 
 
 def _index(value: int, size: int, what: str) -> int:

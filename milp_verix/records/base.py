@@ -46,6 +46,7 @@ class Result:
 
     ``input`` has the network's input shape and dtype. ``domain`` is the pair of ends, each a float
     or a flat tuple. ``output`` is the one output that a regression is about, None for all.
+    ``against`` are the classes that the prediction was compared with, None for all others.
     ``groups`` holds the coordinates of each feature: feature ``i`` is ``groups[i]``.
     ``image_shape`` is the shape in which the input is an image, None if its own shape is one.
     ``feature_names`` are the user's names, or None. ``notes`` tell a reader how the result came
@@ -66,6 +67,7 @@ class Result:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     output: int | None = None
+    against: tuple[int, ...] | None = None
     image_shape: tuple[int, ...] | None = None
     feature_names: tuple[str, ...] | None = None
 

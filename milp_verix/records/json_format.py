@@ -111,6 +111,7 @@ def _subject_data(result: Result) -> dict[str, Any]:
         "norm": result.norm,
         "delta": result.delta,
         "output": result.output,
+        "against": result.against,
         "domain": [_finite(low), _finite(high)],
         "features": {
             "count": len(result.groups),
@@ -138,6 +139,7 @@ def _shared_fields(data: dict[str, Any]) -> dict[str, Any]:
         "norm": data["norm"],
         "delta": data["delta"],
         "output": data["output"],
+        "against": _tuple(data.get("against")),
         "domain": (_end(low, -math.inf), _end(high, math.inf)),
         "groups": tuple(tuple(group) for group in groups),
         "feature_shape": _tuple(data["features"]["shape"]),

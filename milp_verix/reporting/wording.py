@@ -60,7 +60,7 @@ def outcome_text(explanation: Explanation) -> str:
     where only a lower bound is proven; ``"locally minimal"`` or ``"2 undecided"`` without a bound.
     """
     if not explanation.explanation:
-        return "robust: no input in the ball changes the prediction"
+        return f"robust: no input in the ball {change_text(explanation)}"
     if explanation.proven:
         which = " in cost" if explanation.costs is not None else ""
         return f"globally minimum{which}{asked_text(explanation)}, proven"
@@ -95,9 +95,24 @@ def norm_text(norm: str) -> str:
 
 
 def ball_text(result: Result) -> str:
-    """Return ``"ε = 0.1 (L∞)"``, for a regression with its δ."""
+    """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
     ball = f"ε = {number(result.epsilon)} ({norm_text(result.norm)})"
+    if result.against is not None:
+        ball += f", against {_classes(result.against)} alone"
     return ball if result.delta is None else f"{ball}, δ = {number(result.delta)}"
+
+
+def change_text(result: Result) -> str:
+    """Return ``"changes the prediction"``, or the classes that a change must raise above it."""
+    if result.against is None:
+        return "changes the prediction"
+    return f"raises {_classes(result.against, 'one of ')} above the prediction"
+
+
+def _classes(classes: tuple[int, ...], several: str = "") -> str:
+    if len(classes) == 1:
+        return f"class {classes[0]}"
+    return f"{several}classes {', '.join(map(str, classes))}"
 
 
 def headline(explanation: Explanation) -> str:
@@ -110,7 +125,8 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
     """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
     prediction = prediction_text(found.prediction, 3)
     if found.contrast is None or found.counterfactual is None:
-        outcome = "changed by nothing in the ball" if found.robust else "no contrast found"
+        nothing = f"no change in the ball {change_text(found)}"
+        outcome = nothing if found.robust else "no contrast found"
         return f"Prediction {prediction}, {outcome}"
     changed = changed_text(found.prediction, found.counterfactual.prediction)
     features = counted(len(found.groups), "feature")
@@ -120,12 +136,12 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
 def contrast_outcome(found: ContrastiveExplanation) -> str:
     """Return the claim that is proven of a contrast, in words."""
     if found.robust:
-        return "proven: no change in the ball changes the prediction"
+        return f"proven: no change in the ball {change_text(found)}"
     if found.contrast is None:
         return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
     least = "cheaper" if found.costs else "smaller"
     if found.proven:
-        return f"proven: no {least} set changes the prediction"
+        return f"proven: no {least} set {change_text(found)}"
     return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
         found.lower_bound or 0.0
     )

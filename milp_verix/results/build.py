@@ -35,6 +35,7 @@ def shared_fields(
         "norm": ball.norm,
         "delta": getattr(problem.question, "delta", None),
         "output": problem.output,
+        "against": getattr(problem.question, "against", None),
         "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
         "groups": tuple(tuple(int(i) for i in group) for group in problem.features.groups),
         "feature_shape": problem.features.shape,

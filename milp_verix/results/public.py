@@ -13,7 +13,12 @@ from milp_verix.records import comparison, contrast, enumeration, explanation
 from milp_verix.records.base import Result
 from milp_verix.records.json_format import dump, load
 from milp_verix.reporting import comparison_files
-from milp_verix.reporting.wording import contrast_headline, enumeration_headline, outcome_text
+from milp_verix.reporting.wording import (
+    ball_text,
+    contrast_headline,
+    enumeration_headline,
+    outcome_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +96,7 @@ class Explanation(explanation.Explanation, _Stored):
         return (
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
             f"{len(self.groups)} features, {outcome_text(self)}, "
-            f"epsilon={self.epsilon:g} {self.norm}, "
+            f"{ball_text(self)}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 

@@ -56,6 +56,7 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
         domain=result.domain,
         features=result.groups,
         output=result.output,
+        against=result.against,
     )
     if problem.question.prediction != result.prediction:
         raise InputError(

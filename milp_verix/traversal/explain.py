@@ -57,6 +57,7 @@ def explain(
     transformation: str = "reversal",
     traversal: str = "galloping",
     label: int | None = None,
+    against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
     solver: str = "auto",
@@ -98,6 +99,8 @@ def explain(
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
         label: the class explained; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one; all others by
+            default.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``,
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
@@ -143,6 +146,7 @@ def explain(
         features=features,
         feature_names=feature_names,
         label=label,
+        against=against,
         output=output,
         image_shape=image_shape,
         solver=solver,
