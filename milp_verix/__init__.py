@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
+    from milp_verix.study.results import read_result
     from milp_verix.study.table import read_study
     from milp_verix.tolerances import Tolerances
     from milp_verix.traversal.explain import Progress, explain
@@ -83,6 +84,7 @@ __all__ = [
     "explain_many",
     "load_network",
     "minimum",
+    "read_result",
     "read_study",
     "to_pyomo",
 ]
@@ -106,6 +108,7 @@ _HOMES = {
     "results.public": "Comparison ContrastiveExplanation Enumeration Explanation Run",
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",
+    "study.results": "read_result",
     "study.table": "read_study",
     "tolerances": "Tolerances",
     "traversal.explain": "Progress explain",

@@ -82,6 +82,12 @@ def scale_bytes(
     return np.asarray(np.clip(scaled, low, high))
 
 
+def scaled_note(domain: tuple[float, float]) -> str:
+    """Return a note that bytes were scaled to the domain."""
+    low, high = domain
+    return f"the input's bytes were scaled from 0..255 to [{low:g}, {high:g}]"
+
+
 def decoded_note(specification: str) -> str | None:
     """Return a note that a picture was decoded; None for an array."""
     matched = _SPECIFICATION.fullmatch(specification)

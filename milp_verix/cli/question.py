@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from milp_verix.cli.inputs import decoded_note, read_input, read_texts, scale_bytes
+from milp_verix.cli.inputs import decoded_note, read_input, read_texts, scale_bytes, scaled_note
 from milp_verix.cli.options import (
     Against,
     Delta,
@@ -111,9 +111,10 @@ def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Rea
     }
     given = read_input(subject.specification, network.input_shape, arguments["image_shape"])
     x = scale_bytes(given, ball.domain, network.dtype)
-    low, high = ball.domain
-    scaled = f"the input's bytes were scaled from 0..255 to [{low:g}, {high:g}]"
-    notes = (decoded_note(subject.specification), None if x is given else scaled)
+    notes = (
+        decoded_note(subject.specification),
+        None if x is given else scaled_note(ball.domain),
+    )
     return Question(network, x, arguments, tuple(note for note in notes if note is not None))
 
 

@@ -16,7 +16,9 @@ from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
-from milp_verix.study.journal import FAILED, UNDECIDED, Journal, identity
+from milp_verix.study.journal import FAILED, UNDECIDED, Journal, Record, identity
+from milp_verix.study.results import ResultsFolder, default_folder
+from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 from milp_verix.study.workers import engine_for
 
@@ -66,7 +68,7 @@ def explain_many(
     columns: Sequence[str] | None = None,
     workers: int = 1,
     retry: Collection[str] = (),
-    results: str | Path | None = None,
+    results: bool | str | Path = True,
     fsync: bool = False,
     progress: Callable[[Tally], None] | None = None,
     warn: Callable[[str], None] = warnings.warn,
@@ -93,8 +95,9 @@ def explain_many(
         columns: the columns of a table that make an input, by name and in its order.
         workers: processes that share the tasks; more than one need joblib.
         retry: tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again.
-        results: a folder for the whole results with their counterfactuals, ``KEY.json.gz`` each,
-            which ``Explanation.from_json`` reads. By default they are left out.
+        results: True stores whole results with their counterfactuals in ``STUDY.results`` beside
+            ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere.
+            Each is a file that ``Explanation.from_json`` reads; the record's ``result`` names it.
         fsync: whether each record is forced to the disk, to survive a failure of the machine.
         progress: called with a :class:`Tally` at the start and after each record.
         warn: called with a text for each line of the journal that is no record.
@@ -115,9 +118,9 @@ def explain_many(
     chosen = _indices(indices, given.count)
     settings = settings_of(_listed(task), {"epsilon": _listed(epsilon), **(grid or {})}, options)
     again = _statuses(retry)
-    folder = None if results is None else _folder(Path(results))
+    engine = engine_for(network, workers, whole=results is not False)
     _refuse_bad_settings(network, given, chosen, settings)
-    engine = engine_for(network, workers, folder)
+    folder = _folder(results, Path(journal))
     tally = Tally(len(chosen) * len(settings))
 
     def tell() -> None:
@@ -139,8 +142,9 @@ def explain_many(
 
         try:
             tell()
-            with closing(engine(open_tasks())) as records:
-                for record in records:
+            with closing(engine(open_tasks())) as outcomes:
+                for outcome in outcomes:
+                    record = _stored(outcome, folder)
                     book.append(record)
                     tally = tally.counting(record["status"])
                     tell()
@@ -175,12 +179,17 @@ def _statuses(retry: Collection[str]) -> set[str]:
     return wanted
 
 
-def _folder(path: Path) -> Path:
-    try:
-        path.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}") from error
-    return path.resolve()
+def _folder(results: bool | str | Path, journal: Path) -> ResultsFolder | None:
+    if results is False:
+        return None
+    return ResultsFolder(default_folder(journal) if results is True else Path(results), journal)
+
+
+def _stored(outcome: Outcome, folder: ResultsFolder | None) -> Record:
+    """Write the whole result, if there is one; return the record, which says where."""
+    record, content = outcome.record, outcome.result
+    where = None if folder is None or content is None else folder.write(record["key"], content)
+    return {**record, "result": where}
 
 
 def _refuse_bad_settings(

@@ -21,16 +21,22 @@ def _no_name(_: int) -> None:
     return None
 
 
+def _no_notes(_: int) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
+    ``notes(i)`` say how it was converted.
     ``read`` raises ``InputError`` where an input cannot be read; the others are not affected.
     """
 
     count: int
     read: Callable[[int], NDArray[Any]]
     name: Callable[[int], str | None] = _no_name
+    notes: Callable[[int], tuple[str, ...]] = _no_notes
 
 
 def inputs_of(source: Any, size: int, columns: Sequence[str] | None = None) -> Inputs:

@@ -1,27 +1,36 @@
 """One task becomes one record; an error becomes a record with its reason."""
 
-import gzip
 import time
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import milp_verix
-from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import MilpVerixError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
+from milp_verix.study.results import packed
 from milp_verix.study.tasks import FUNCTIONS, Task
 
 _ROUNDING = 1e-6
 
 
-def run_task(network: OnnxNetwork, task: Task, results: Path | None) -> Record:
-    """Do ``task`` and return its record; write the whole result to the folder ``results``, if any.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The record of a task, and its whole result packed for a file, or None.
 
-    Raises ``KeyboardInterrupt`` for Ctrl-C, which leaves the task open, and ``InputError`` where
-    the result cannot be written.
+    The process that has the journal writes both, so that no other needs the same disk.
+    """
+
+    record: Record
+    result: bytes | None = None
+
+
+def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
+    """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
+
+    Raises ``KeyboardInterrupt`` for Ctrl-C, which leaves the task open.
     """
     started = time.perf_counter()
     if task.x is None:
@@ -35,26 +44,25 @@ def run_task(network: OnnxNetwork, task: Task, results: Path | None) -> Record:
         return failed(task, why, time.perf_counter() - started)
     if result.statistics.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-    if results is not None:
-        text = result.to_json().encode()
-        # without a time in it, so equal results are equal files
-        write_atomically(results / f"{task.key}.json.gz", gzip.compress(text, mtime=0))
+    result = replace(result, notes=(*result.notes, *task.notes))
     found = (
         _contrast(result) if isinstance(result, ContrastiveExplanation) else _explanation(result)
     )
-    gap = task.setting.told.get("gap", 0.0)
-    return {
+    gap = float(task.setting.told.get("gap", 0.0))
+    record = {
         **_subject(task),
         **found,
         "status": DONE if _done(result, gap) else UNDECIDED,
         "prediction": result.prediction,
         "seconds": round(time.perf_counter() - started, 6),
+        "notes": result.notes,
     }
+    return Outcome(record, packed(result) if whole else None)
 
 
-def failed(task: Task, reason: str, seconds: float = 0.0) -> Record:
+def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:
     """Return the record of a task that ended without a result."""
-    return {
+    record = {
         **_subject(task),
         "status": FAILED,
         "explanation": None,
@@ -62,7 +70,9 @@ def failed(task: Task, reason: str, seconds: float = 0.0) -> Record:
         "prediction": None,
         "seconds": round(seconds, 6),
         "reason": " ".join(reason.split()),
+        "notes": task.notes,
     }
+    return Outcome(record)
 
 
 def _subject(task: Task) -> dict[str, Any]:
@@ -80,13 +90,17 @@ def _subject(task: Task) -> dict[str, Any]:
 
 
 def _explanation(result: Explanation) -> dict[str, Any]:
-    reasons = sorted(set(result.unknown_reasons.values()))
+    obstacles = sorted(set(result.unknown_reasons.values()))
+    reason = result.statistics.stopped or "; ".join(obstacles) or None
+    if result.proven and reason is not None:
+        reason = f"the minimum is proven; {len(result.unknown)} features lack a counterfactual"
+        reason += f" ({'; '.join(obstacles)})" if obstacles else ""
     return {
         "explanation": result.explanation,
         "unknown": result.unknown,
         "size": result.size,
         "lower_bound": result.lower_bound,
-        "reason": result.statistics.stopped or "; ".join(reasons) or None,
+        "reason": reason,
     }
 
 
@@ -107,4 +121,4 @@ def _done(result: Explanation | ContrastiveExplanation, gap: float) -> bool:
         return result.proven
     if result.lower_bound is None:
         return result.minimal
-    return (result.gap or 0.0) <= max(gap, _ROUNDING) * result.cost
+    return (result.gap or 0.0) <= (gap + _ROUNDING) * result.cost

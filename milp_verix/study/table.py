@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("key", "index", "name", "task", "epsilon", "status", "size", "explanation", "unknown"),
-    *("prediction", "lower_bound", "robust", "seconds", "reason", "network", "version"),
+    *("prediction", "lower_bound", "robust", "seconds", "reason", "notes"),
+    *("result", "network", "version"),
 )
 """The columns that every table has; the settings follow them."""
 
@@ -22,10 +23,11 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
     """Return the journal at ``path``, a file or a folder, as a pandas DataFrame: a row for a task.
 
     Rows are sorted by ``index``. ``explanation`` and ``unknown`` hold lists of features,
-    ``lower_bound`` and ``seconds`` numbers, ``reason`` why a task is undecided or failed. Each
-    setting is a column of its own: ``order``, ``norm``, … A task with several records has the best
-    of them. ``to_parquet`` and ``to_csv`` of the table write it. ``warn`` is called for each line
-    that is no record.
+    ``lower_bound`` and ``seconds`` numbers, ``reason`` why a task is undecided or failed,
+    ``result`` the path that :func:`milp_verix.read_result` reads. Each setting is a column of its
+    own: ``order``, ``norm``, … A task with several records has the best of them.
+    ``to_parquet`` and ``to_csv`` of the table write it. ``warn`` is called for each line that is no
+    record.
 
     Raises ``InputError`` for a journal that cannot be read, and where pandas is not installed.
     """

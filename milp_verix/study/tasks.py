@@ -57,7 +57,7 @@ class Task:
     """One input and one setting. ``problem`` says why there is no input ``x``, where there is none.
 
     ``index`` is the input's place in the study, ``name`` its file, or None. ``network`` is the
-    hash of the network.
+    hash of the network. ``notes`` say how the input was converted.
     """
 
     key: str
@@ -67,6 +67,7 @@ class Task:
     problem: str | None
     setting: Setting
     network: str
+    notes: tuple[str, ...] = ()
 
 
 def settings_of(
@@ -106,14 +107,14 @@ def tasks_of(
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
     hashed = network_hash(network)
     for index in indices:
-        name = inputs.name(index)
+        name, notes = inputs.name(index), inputs.notes(index)
         x, problem, identity = _read(inputs, index, name)
         for setting in settings:
             lasting = {name: told for name, told in setting.told.items() if name not in LIMITS}
             content = [hashed, identity, setting.task, lasting, milp_verix.__version__]
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
-            yield Task(key, index, name, x, problem, setting, hashed)
+            yield Task(key, index, name, x, problem, setting, hashed, notes)
 
 
 def network_hash(network: OnnxNetwork) -> str:

@@ -1,6 +1,6 @@
 """Engines that do the tasks of a study: this process, or several processes by joblib's loky.
 
-An engine takes tasks and yields their records, in any order. It draws a task when it can start it.
+An engine takes tasks and yields their outcomes, in any order. It draws a task when it can start it.
 Every engine gives the same records, apart from seconds.
 """
 
@@ -21,24 +21,24 @@ from typing import Any, TypeAlias
 from milp_verix.errors import InputError, ModelError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
-from milp_verix.study.journal import Record
-from milp_verix.study.run import failed, run_task
+from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.tasks import Task, network_hash
 
-Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Record, None, None]]
+Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
 
 _ATTEMPTS = 2
 _SECONDS_BETWEEN_LOOKS = 1.0
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def engine_for(network: OnnxNetwork, workers: int, results: Path | None) -> Engine:
+def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
     """Return the engine of this many ``workers``; one does its tasks in this process.
 
-    Raises ``InputError`` where several are asked for without joblib.
+    ``whole`` results come with the records if they are asked for. Raises ``InputError``
+    where several workers are asked for without joblib.
     """
     if workers == 1:
-        return lambda tasks: (run_task(network, task, results) for task in tasks)
+        return lambda tasks: (run_task(network, task, whole) for task in tasks)
     try:
         from joblib.externals.loky import ProcessPoolExecutor
     except ImportError as error:
@@ -51,7 +51,7 @@ def engine_for(network: OnnxNetwork, workers: int, results: Path | None) -> Engi
         return ProcessPoolExecutor(
             max_workers=1,
             initializer=_begin,
-            initargs=(os.getpid(), source, results),
+            initargs=(os.getpid(), source, whole),
             env=_ONE_THREAD,
         )
 
@@ -74,8 +74,8 @@ class _Source:
 
 
 def in_processes(
-    run: Callable[[Task], Record], workers: Sequence[Callable[[], Any]], tasks: Iterable[Task]
-) -> Generator[Record, None, None]:
+    run: Callable[[Task], Outcome], workers: Sequence[Callable[[], Any]], tasks: Iterable[Task]
+) -> Generator[Outcome, None, None]:
     """Yield ``run`` of ``tasks``; each of ``workers`` opens an executor of one process.
 
     So the death of a process is about one task. It is tried once more, in a fresh process, and
@@ -98,16 +98,16 @@ def in_processes(
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 place, task, attempt = running.pop(future)
                 try:
-                    record = future.result()
+                    outcome = future.result()
                 except BrokenProcessPool as error:
                     executors[place].shutdown(kill_workers=True)
                     executors[place] = workers[place]()
                     if attempt < _ATTEMPTS:
                         start(place, task, attempt + 1)
                         continue
-                    record = failed(task, f"its process ended {attempt} times{_exit_code(error)}")
+                    outcome = failed(task, f"its process ended {attempt} times{_exit_code(error)}")
                 idle.append(place)
-                yield record
+                yield outcome
     finally:
         for executor in executors:
             executor.shutdown(kill_workers=True)
@@ -119,11 +119,11 @@ def _exit_code(error: BrokenProcessPool) -> str:
     return f", the last time by {found[1]}; memory may be short" if found else ""
 
 
-_given: list[tuple[_Source, Path | None]] = []
-"""The network and the folder of results that this process was started with, if it is a worker."""
+_given: list[tuple[_Source, bool]] = []
+"""The network of this process, if it is a worker, and whether whole results are asked for."""
 
 
-def _begin(parent: int, source: _Source, results: Path | None) -> None:
+def _begin(parent: int, source: _Source, whole: bool) -> None:
     """Make a worker's process leave Ctrl-C to its parent, and end with it.
 
     ``parent`` is told, because the parent may have gone before this is reached.
@@ -132,12 +132,12 @@ def _begin(parent: int, source: _Source, results: Path | None) -> None:
     with suppress(AttributeError, OSError):
         os.setpgid(0, 0)  # its solvers' processes get no Ctrl-C of the terminal either
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    _given.append((source, results))
+    _given.append((source, whole))
 
 
-def _run(task: Task) -> Record:
-    source, results = _given[0]
-    return run_task(_loaded(source), task, results)
+def _run(task: Task) -> Outcome:
+    source, whole = _given[0]
+    return run_task(_loaded(source), task, whole)
 
 
 @cache

@@ -10,6 +10,7 @@ import numpy as np
 
 from milp_verix.study.inputs import Inputs
 from milp_verix.study.journal import Journal, Record
+from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task, settings_of, tasks_of
 from tests.support import digits_example
 
@@ -32,9 +33,13 @@ def lines(path: Path) -> list[Record]:
 
 
 def comparable(records: list[Record]) -> list[str]:
-    """Return records in an order of their own, without seconds."""
-    kept = [{**one, "seconds": None} for one in records]
+    """Return records in an order of their own, without seconds and folders of results."""
+    kept = [{**one, "seconds": None, "result": _name(one.get("result"))} for one in records]
     return sorted(json.dumps(one, sort_keys=True) for one in kept)
+
+
+def _name(result: str | None) -> str | None:
+    return result and Path(result).name
 
 
 def some_tasks(count: int) -> list[Task]:
@@ -45,27 +50,27 @@ def some_tasks(count: int) -> list[Task]:
     return list(tasks_of(network, inputs, range(count), settings))
 
 
-def plain(task: Task) -> Record:
+def plain(task: Task) -> Outcome:
     """Answer a task without a solver."""
-    return record(task.index)
+    return Outcome(record(task.index))
 
 
-def fatal(task: Task) -> Record:
+def fatal(task: Task) -> Outcome:
     """Answer a task, but die of task 1 each time."""
     if task.index == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    return record(task.index)
+    return Outcome(record(task.index))
 
 
-def fatal_once(task: Task) -> Record:
+def fatal_once(task: Task) -> Outcome:
     """Answer a task, but die of task 1 the first time: the file of the variable MARKER says it."""
     marker = Path(os.environ["MARKER"])
     if task.index == 1 and not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return record(task.index)
+    return Outcome(record(task.index))
 
 
-def refusing(task: Task) -> Record:
+def refusing(task: Task) -> Outcome:
     """Raise an error that ends the study."""
     raise OSError(f"task {task.index}")

@@ -1,17 +1,20 @@
 """The command line's INPUTS: what a study takes, with bytes scaled, or a folder of pictures."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.cli.inputs import PICTURES, read_input, scale_bytes
+from milp_verix.cli.inputs import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.study.inputs import Inputs, inputs_of
+
+_MOST_TRIED = 100
 
 
 def batch_inputs(
@@ -29,13 +32,18 @@ def batch_inputs(
         given = _pictures(Path(source), network, image_shape)
     else:
         given = inputs_of(source, network.input_size, columns)
+    scaled = (scaled_note(domain),) if np.isfinite(domain).all() and _are_bytes(given) else ()
 
     def read(index: int) -> NDArray[Any]:
         return scale_bytes(given.read(index), domain, network.dtype)
 
+    def notes(index: int) -> tuple[str, ...]:
+        decoded = decoded_note(given.name(index) or "")
+        return (*(() if decoded is None else (decoded,)), *scaled)
+
     low, high = domain
     note = f"bytes of the inputs are scaled from 0..255 to [{low:g}, {high:g}]"
-    return Inputs(given.count, read, given.name), note if _are_bytes(given) else None
+    return Inputs(given.count, read, given.name, notes), note if scaled else None
 
 
 def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> Inputs:
@@ -51,7 +59,8 @@ def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> 
 
 
 def _are_bytes(given: Inputs) -> bool:
-    try:
-        return given.read(0).dtype == np.uint8
-    except InputError:
-        return False
+    """Return whether the inputs are bytes: the first that can be read tells."""
+    for index in range(min(given.count, _MOST_TRIED)):
+        with suppress(InputError):
+            return given.read(index).dtype == np.uint8
+    return False

@@ -86,9 +86,12 @@ def batch(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write whole results with their counterfactuals here, KEY.json.gz. [left out]",
+            help="Write whole results with their counterfactuals here. [STUDY.results]",
         ),
     ] = None,
+    no_results: Annotated[
+        bool, typer.Option("--no-results", help="Leave whole results out: there is the journal.")
+    ] = False,
     fsync: Annotated[
         bool, typer.Option("--fsync", help="Force each record to the disk before the next.")
     ] = False,
@@ -156,7 +159,7 @@ def batch(
                 indices=indices,
                 workers=workers,
                 retry=_parts(retry) or [],
-                results=results,
+                results=_results(results, none=no_results),
                 fsync=fsync,
                 progress=show,
                 warn=lambda text: errors.print(f"warning: {text}", markup=False),
@@ -170,6 +173,12 @@ def batch(
 def _parts(text: str | None) -> list[str] | None:
     """Return the words in ``text``, with commas between; None for no text."""
     return [part.strip() for part in text.split(",")] if text else None
+
+
+def _results(folder: Path | None, *, none: bool) -> bool | Path:
+    if none and folder is not None:
+        raise InputError("--no-results and --results exclude each other; leave one out")
+    return folder or not none
 
 
 def _radii(text: str) -> list[float]:

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import Explanation, InputError, SolverUnavailableError, Tally, explain_many
+from milp_verix import (
+    ContrastiveExplanation,
+    Explanation,
+    InputError,
+    SolverUnavailableError,
+    Tally,
+    explain_many,
+    read_result,
+)
 from milp_verix.study import batch
 from tests.support.digits_example import MODEL, explained, images, network
 from tests.support.studies import comparable, lines
@@ -115,18 +123,61 @@ def test_a_minimum_within_its_gap_is_done_and_one_without_a_proof_is_not(tmp_pat
     assert study(path, inputs, task="minimum", time_limit=1e-9).undecided == 1
 
 
-def test_whole_results_go_to_a_folder(tmp_path: Path) -> None:
-    study(tmp_path / "study.jsonl", images()[[15]], results=tmp_path / "results")
-    (record,) = lines(tmp_path / "study.jsonl")
-    stored = Explanation.from_json(tmp_path / "results" / f"{record['key']}.json.gz")
+def test_whole_results_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    study(path, images()[[15]], task=["explain", "contrastive"])
+    record, other = lines(path)
+    key = record["key"]
+    assert record["result"] == f"study.results/{key[:2]}/{key}.json.gz"
+    stored = Explanation.from_json(tmp_path / record["result"])
     assert stored.explanation == explained(15).explanation
     assert stored.replay(network()) == ()
-    damaged = tmp_path / "results" / "damaged.json.gz"
-    whole = (tmp_path / "results" / f"{record['key']}.json.gz").read_bytes()
+    contrast = read_result(path, other)
+    assert isinstance(contrast, ContrastiveExplanation)
+    assert contrast.contrast == tuple(other["explanation"])
+    damaged = tmp_path / "damaged.json.gz"
+    whole = (tmp_path / record["result"]).read_bytes()
     for data in (whole[:-20], b"no gzip", whole[:30] + b"xxxx" + whole[34:]):
         damaged.write_bytes(data)
         with pytest.raises(InputError, match="cannot read"):
             Explanation.from_json(damaged)
+
+
+def test_a_record_says_where_its_result_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    path = tmp_path / "a" / "journals"  # a folder
+    given = {"inputs": images()[[15]], "epsilon": 0.01}
+    monkeypatch.chdir(tmp_path)
+    study(Path("a", "journals"), results=Path("b"), **given)
+    study(path, **{**given, "epsilon": 0.02})
+    study(path, **{**given, "epsilon": 0.03}, results=False)
+    monkeypatch.chdir(tmp_path.parent)
+    records = [lines(file)[0] for file in path.iterdir()]
+    found = {one["epsilon"]: one["result"] for one in records}
+    assert found[0.01].startswith("../b/")
+    assert found[0.02].startswith("journals.results/")
+    assert found[0.03] is None
+    for record in records:
+        result = read_result(path, record)
+        assert (result is None) == (record["epsilon"] == 0.03)
+        assert result is None or result.epsilon == record["epsilon"]
+    (tmp_path / "a" / found[0.02]).unlink()
+    with pytest.raises(InputError, match="cannot read"):
+        read_result(path, next(one for one in records if one["epsilon"] == 0.02))
+
+
+def test_a_result_that_cannot_be_written_leaves_its_task_open(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    study(path, results=tmp_path / "whole")
+    key = lines(path)[-1]["key"]
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / key[:2]).touch()  # where a folder should be
+    other = tmp_path / "other.jsonl"
+    with pytest.raises(InputError, match="cannot write"):
+        study(other, results=tmp_path / "results")
+    assert key not in {one["key"] for one in lines(other)}
+    (tmp_path / "results" / key[:2]).unlink()
+    assert study(other, results=tmp_path / "results").complete
 
 
 @pytest.mark.slow

@@ -1,13 +1,22 @@
+import gzip
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from milp_verix import Explanation
+from milp_verix.study.journal import Record
+from milp_verix.study.run import Outcome
 from milp_verix.study.workers import engine_for, in_processes
 from tests.support import digits_example, studies
 from tests.support.studies import comparable, some_tasks
 
 pytestmark = pytest.mark.slow
+
+
+def records(outcomes: Iterable[Outcome]) -> list[Record]:
+    return [outcome.record for outcome in outcomes]
 
 
 def opened() -> Any:
@@ -16,7 +25,7 @@ def opened() -> Any:
 
 
 def test_several_processes_answer_all_tasks() -> None:
-    found = list(in_processes(studies.plain, [opened] * 2, some_tasks(7)))
+    found = records(in_processes(studies.plain, [opened] * 2, some_tasks(7)))
     assert sorted(one["index"] for one in found) == list(range(7))
 
 
@@ -39,13 +48,14 @@ def test_a_killed_process_costs_its_task_one_more_try(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MARKER", str(tmp_path / "marker"))
-    found = list(in_processes(studies.fatal_once, [opened] * 2, some_tasks(4)))
+    found = records(in_processes(studies.fatal_once, [opened] * 2, some_tasks(4)))
     assert (tmp_path / "marker").exists()
     assert {one["index"]: one["status"] for one in found} == dict.fromkeys(range(4), "done")
 
 
 def test_a_task_that_kills_its_process_twice_has_failed_and_the_others_go_on() -> None:
-    found = {one["index"]: one for one in in_processes(studies.fatal, [opened] * 2, some_tasks(5))}
+    answered = records(in_processes(studies.fatal, [opened] * 2, some_tasks(5)))
+    found = {one["index"]: one for one in answered}
     assert {index: one["status"] for index, one in found.items()} == {
         **dict.fromkeys(range(5), "done"),
         1: "failed",
@@ -62,6 +72,10 @@ def test_an_error_that_is_no_record_ends_the_study() -> None:
 
 def test_one_worker_and_two_give_the_same_records() -> None:
     network, tasks = digits_example.network(), some_tasks(4)
-    alone, both = (list(engine_for(network, count, None)(tasks)) for count in (1, 2))
-    assert comparable(alone) == comparable(both)
-    assert {one["status"] for one in alone} == {"done"}
+    alone, both = (list(engine_for(network, count, whole=True)(tasks)) for count in (1, 2))
+    assert comparable(records(alone)) == comparable(records(both))
+    assert {one["status"] for one in records(alone)} == {"done"}
+    for outcome in (*alone, *both):
+        assert outcome.result is not None
+        stored = Explanation.from_json(gzip.decompress(outcome.result).decode())
+        assert list(stored.explanation) == list(outcome.record["explanation"])

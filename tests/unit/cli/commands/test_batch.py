@@ -88,6 +88,12 @@ def test_a_folder_of_pictures_with_a_damaged_one(tmp_path: Path) -> None:
     expected = [one["explanation"] for one in lines(other)]
     assert [found[0]["explanation"], found[2]["explanation"]] == expected
     assert any(expected)
+    assert "the input was decoded from a.png" in found[0]["notes"]
+    scaled = "the input's bytes were scaled from 0..255 to [0, 1]"
+    assert all(scaled in one["notes"] for one in (*found, *lines(other)))
+    result = milp_verix.read_result(path, found[0])
+    assert result is not None
+    assert list(result.notes) == found[0]["notes"]
 
 
 @pytest.mark.slow
@@ -129,6 +135,7 @@ def test_a_torn_journal_is_told(tmp_path: Path) -> None:
         (("--epsilon", "0.1", "--indices", "99"), "indices are such as"),
         (("--epsilon", "0.1", "--columns", "a"), "columns belong to a table"),
         (("--epsilon", "0.1", "--results", "none/none"), "cannot make the folder"),
+        (("--epsilon", "0.1", "--results", "a", "--no-results"), "exclude each other"),
         (("--epsilon", "0.1", "--solver", "hihgs"), "unknown solver"),
     ],
 )
