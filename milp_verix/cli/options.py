@@ -146,6 +146,13 @@ Costs: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
 ]
+Resume: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RESULT.json",
+        help="Go on from this earlier result of the same question, such as one that --json saved.",
+    ),
+]
 JsonPath: TypeAlias = Annotated[
     Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")
 ]

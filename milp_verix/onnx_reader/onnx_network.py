@@ -1,5 +1,6 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,8 @@ class OnnxNetwork:
     ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
     file may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
     model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
-    beside a file are not covered. ``input_shape`` has 1 for the batch;
+    beside a file are not covered. ``content_sha256`` covers these, too, and how the file was read.
+    ``input_shape`` has 1 for the batch;
     ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
     ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
@@ -46,6 +48,7 @@ class OnnxNetwork:
 
     path: Path | None
     sha256: str
+    content_sha256: str
     ir: Network
     input_name: str
     output_name: str
@@ -178,6 +181,7 @@ def load_network(
     return OnnxNetwork(
         path=path,
         sha256=sha256,
+        content_sha256=_content_hash(sha256, model, signature),
         ir=traced.network,
         input_name=signature.input_name,
         output_name=signature.output_name,
@@ -192,6 +196,14 @@ def load_network(
         model=model,
         signature=signature,
     )
+
+
+def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:
+    """Return a SHA-256 of a file, the weights stored beside it, and the way it is read."""
+    hashed = hashlib.sha256(f"{sha256} {signature.input_shape} {signature.output_name}".encode())
+    for part in (*model.graph.initializer, *model.graph.node):
+        hashed.update(part.SerializeToString(deterministic=True))
+    return hashed.hexdigest()
 
 
 def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:

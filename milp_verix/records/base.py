@@ -30,7 +30,11 @@ class Counterfactual:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """The network that a result is about. ``sha256`` is that of the ONNX file."""
+    """The network that a result is about.
+
+    ``sha256`` is that of the ONNX file. ``content_sha256`` covers weights stored beside it, the
+    input's shape and the output's name, too; None in files of earlier versions.
+    """
 
     file: str
     sha256: str
@@ -38,6 +42,7 @@ class ModelInfo:
     dtype: str
     softmax_stripped: bool
     sigmoid_stripped: bool = False
+    content_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,7 +55,7 @@ class Result:
     ``groups`` holds the coordinates of each feature: feature ``i`` is ``groups[i]``.
     ``image_shape`` is the shape in which the input is an image, None if its own shape is one.
     ``feature_names`` are the user's names, or None. ``notes`` tell a reader how the result came
-    about; ``versions`` are those of the solver and, in explanations, of the packages used.
+    about; ``versions`` are those of the solver and of the packages used.
     """
 
     model: ModelInfo

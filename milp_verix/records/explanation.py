@@ -4,6 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
+
+from numpy.typing import NDArray
 
 from milp_verix.records.base import Counterfactual, Result
 
@@ -24,8 +27,9 @@ class Explanation(Result):
 
     ``lower_bound`` is a proven lower bound on the cost of every explanation that holds the features
     ``must`` and none of ``must_not``; it is None if no minimum was sought. ``costs`` are the costs
-    of the features; None stands for 1 each, so that the cost is the size. Raises ``ValueError``
-    for fields that contradict each other.
+    of the features; None stands for 1 each, so that the cost is the size. ``scenarios`` are inputs
+    of the ball of all features on which the bound of an unfinished search rests: another search
+    may begin with them. Raises ``ValueError`` for fields that contradict each other.
     """
 
     order: str
@@ -42,6 +46,7 @@ class Explanation(Result):
     traversal: str | None = None
     must: tuple[int, ...] = ()
     must_not: tuple[int, ...] = ()
+    scenarios: tuple[NDArray[Any], ...] = ()
 
     def __post_init__(self) -> None:
         self._check()

@@ -177,6 +177,7 @@ def _explanation_data(e: Explanation) -> dict[str, Any]:
         "proven": e.proven,
         "must": e.must,
         "must_not": e.must_not,
+        **({"scenarios": [_written(point) for point in e.scenarios]} if e.scenarios else {}),
     }
 
 
@@ -199,6 +200,7 @@ def _explanation_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]
         "traversal": data.get("strategy" if old else "traversal"),
         "must": tuple(data.get("must", ())),
         "must_not": tuple(data.get("must_not", ())),
+        "scenarios": tuple(_array(p, x.dtype, x.shape) for p in data.get("scenarios", ())),
     }
 
 

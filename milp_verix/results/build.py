@@ -1,5 +1,8 @@
 """Fields of results, made from a problem, the solver that answered, and its verdicts."""
 
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -10,14 +13,16 @@ from milp_verix.records.statistics import SolverStatistics, Statistics
 from milp_verix.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
 
+NOT_INSTALLED = "not installed as a package"
+
 
 def shared_fields(
     problem: Problem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return the fields of a :class:`~milp_verix.records.base.Result` but its statistics.
 
-    ``versions`` are those of the solvers; ``notes`` come behind those of the network and the
-    problem.
+    ``versions`` are those of the solvers, and join those of the packages. ``notes`` come behind
+    those of the network and the problem.
     """
     network, ball = problem.network, problem.ball
     return {
@@ -28,6 +33,7 @@ def shared_fields(
             str(network.dtype),
             network.softmax_stripped,
             network.sigmoid_stripped,
+            network.content_sha256,
         ),
         "input": problem.x.reshape(network.input_shape),
         "prediction": problem.question.prediction,
@@ -42,7 +48,7 @@ def shared_fields(
         "feature_names": problem.features.names,
         "image_shape": problem.image_shape,
         "solver": solver,
-        "versions": versions,
+        "versions": {**package_versions(), **versions},
         "notes": network.notes + problem.notes + notes,
     }
 
@@ -80,3 +86,15 @@ def _end(values: FloatArray) -> DomainEnd:
     if np.all(values == values[0]):
         return float(values[0])
     return tuple(float(value) for value in values)
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that a result rests on."""
+    versions = {"python": platform.python_version()}
+    for package in ("milp-verix", "numpy", "onnx", "onnxruntime"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = NOT_INSTALLED
+    return versions

@@ -19,7 +19,7 @@ def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[in
     return tuple(
         feature
         for feature, counterfactual in sorted(explanation.counterfactuals.items())
-        if not _stands(problem, [*explanation.irrelevant, feature], counterfactual)
+        if not stands(problem, [*explanation.irrelevant, feature], counterfactual)
     )
 
 
@@ -32,7 +32,7 @@ def failing_contrasts(
     """
     problem = _posed_again(result, network)
     return tuple(
-        contrast for contrast, found in contrasts.items() if not _stands(problem, contrast, found)
+        contrast for contrast, found in contrasts.items() if not stands(problem, contrast, found)
     )
 
 
@@ -66,8 +66,11 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
     return problem
 
 
-def _stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
-    """Return whether the counterfactual changes the prediction and moves ``free`` features only."""
+def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+    """Return whether the counterfactual changes the prediction and moves ``free`` features only.
+
+    It lies in the ball by definition, and its prediction is the one recorded.
+    """
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False

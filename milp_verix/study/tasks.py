@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
 """The function that does each kind of task."""
 
 LIMITS = ("time_limit", "check_time_limit")
-_GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots")
+_GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume")
 _LONGEST = 500
 
 
@@ -119,13 +119,7 @@ def tasks_of(
 
 def network_hash(network: OnnxNetwork) -> str:
     """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
-    hashed = hashlib.sha256(
-        f"{network.sha256} {network.input_shape} {network.output_name}".encode()
-    )
-    graph = network.model.graph
-    for part in (*graph.initializer, *graph.node):
-        hashed.update(part.SerializeToString(deterministic=True))
-    return hashed.hexdigest()
+    return network.content_sha256
 
 
 def told_in_json(value: Any, name: str) -> Any:

@@ -1,10 +1,8 @@
 """Explain a prediction: an order, the VeriX loop over the oracle, and the result."""
 
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +16,11 @@ from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED, StageStatistics
 from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.public import Explanation
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import Order, resolve_order, without_order
+from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.strategies import resolve_strategy
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
 from verix_encodings import BoundMethod, Formulation
@@ -73,6 +73,7 @@ def explain(
     tolerances: Tolerances | None = None,
     progress: Callable[[Progress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+    resume: EarlierResult | None = None,
 ) -> Explanation:
     """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
 
@@ -130,9 +131,14 @@ def explain(
         progress: called before each check, and after each decision.
         snapshots: called with a function that returns the sound result so far: at the start, and
             whenever more is known. The function may be called at any time, in any thread.
+        resume: an earlier result of the same question, or the path of its JSON, to go on from: its
+            decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
+            claim on the irrelevant features is checked again with a slice of the time. Where that
+            does not decide it, the claim counts if the same version of milp-verix made it, with
+            a note; otherwise the run begins anew. Give the same ``tolerances``: no result has them.
 
     Raises:
-        InputError: an argument does not fit.
+        InputError: an argument does not fit; ``resume`` is about another question.
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
@@ -156,8 +162,8 @@ def explain(
         check_time_limit=check_time_limit,
     )
     problem, deadline = request.problem, request.deadline
-    _versions()  # looked up before there is anything to lose
     strategy = resolve_strategy(traversal)
+    earlier = None if resume is None else earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
     chosen = without_order(problem.features.count, order, "the run ended")
     state = Traversal(chosen.permutation)
@@ -189,14 +195,22 @@ def explain(
                 progress(Progress(state.done, whole, size, state.activity, snapshot))
 
         try:
+            begun = resumption(earlier, oracle, deadline, request.check_seconds)
+            if begun.traversal is not None:
+                chosen, state = begun.order, begun.traversal
             if snapshots is not None:
                 snapshots(partial(result, state.copy()))
-            chosen = order_by(deadline, oracle.prepare(deadline))
-            state = Traversal(chosen.permutation)
+            if state.stopped is not None:
+                raise KeyboardInterrupt
+            whole = oracle.prepare(deadline)
+            if not state.done:
+                chosen = order_by(deadline, whole)
+                chosen = replace(chosen, notes=begun.order.notes + chosen.notes)
+                state = Traversal(chosen.permutation)
         except KeyboardInterrupt:
             state.stopped = INTERRUPTED
             if oracle.proven:
-                state.irrelevant.extend(state.order)
+                state.irrelevant.extend(state.remaining)
             return result(state)
         seconds = request.check_seconds
         walk = Walk(oracle, state, deadline, seconds, on_step, on_activity=on_activity)
@@ -213,9 +227,8 @@ def explanation_of(
     unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
     statistics = statistics_of(effort, traversal.checks, seconds, traversal.stopped, oracle.solvers)
     notes = order.notes + oracle.notes
-    shared = shared_fields(problem, oracle.solver, oracle.versions, notes)
     return Explanation(
-        **{**shared, "versions": {**_versions(), **shared["versions"]}},
+        **shared_fields(problem, oracle.solver, oracle.versions, notes),
         order=order.name,
         permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
@@ -237,14 +250,3 @@ def explanation_of(
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
     )
-
-
-@cache
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("milp-verix", "numpy", "onnx", "onnxruntime"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = "not installed as a package"
-    return versions

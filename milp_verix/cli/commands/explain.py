@@ -13,6 +13,7 @@ from milp_verix.cli.options import (
     JsonPath,
     PlotPath,
     Quiet,
+    Resume,
     Segments,
     SolverName,
     Threads,
@@ -77,6 +78,7 @@ def explain(
     ] = None,
     check_time_limit: CheckTimeLimit = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
+    resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     reading: Reading,
@@ -108,6 +110,7 @@ def explain(
                 seed=seed,
                 progress=show,
                 snapshots=save,
+                resume=resume,
             )
         result = asked.noted(result)
         delivery.deliver(result, facts, result.plot)

@@ -1,0 +1,134 @@
+"""An earlier result of the same question, and how much of it a new search may take over.
+
+A counterfactual is run in onnxruntime again, and is inside the ball by definition: it rests on
+nobody's word. A proof is not in a result. The earlier claim that some features may be free, and an
+earlier lower bound, count without a new proof only if the same version of milp-verix found them for
+the same network; a note then says so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.problem.problem import Problem
+from milp_verix.records.base import Result
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.json_format import load
+from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.build import NOT_INSTALLED, package_versions, shared_fields
+from milp_verix.results.replay import stands
+
+AnyResult = TypeVar("AnyResult", bound=Result)
+
+EarlierResult: TypeAlias = Explanation | str | Path
+"""An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
+
+_NO_QUESTION = {
+    "model",
+    "input",
+    "feature_shape",
+    "feature_names",
+    "image_shape",
+    "solver",
+    "versions",
+    "notes",
+}
+"""Fields that are no part of the question, or that are compared by hashes and bytes."""
+
+_PACKAGE = "milp-verix"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """An earlier ``result`` of a question, with all in it that stands without a proof.
+
+    ``counterfactuals`` are those that a replay confirmed; they stand if the features in
+    ``result.irrelevant`` may be free. ``scenarios`` are points of the ball of all features, shape
+    (N, d), in float64. ``trusted`` tells whether its proofs count without a new one.
+    """
+
+    result: Explanation
+    counterfactuals: Mapping[int, Verdict]
+    scenarios: NDArray[np.float64]
+    trusted: bool
+
+    @property
+    def author(self) -> str:
+        """The version of milp-verix that found it."""
+        return f"{_PACKAGE} {self.result.versions.get(_PACKAGE, 'of an unknown version')}"
+
+
+def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
+    """Return what stands of the earlier result ``given`` for ``problem``.
+
+    Raises ``InputError`` where it cannot be read, and where it is about another question.
+    """
+    result = asked_before(given, Explanation, problem)
+    counterfactuals = {
+        feature: Verdict(Answer.VIOLATED, witness=found.input, prediction=found.prediction)
+        for feature, found in result.counterfactuals.items()
+        if stands(problem, [*result.irrelevant, feature], found)
+    }
+    everything = np.arange(problem.x.size)
+    points = [point.reshape(-1) for point in result.scenarios]
+    inside = [p.astype(np.float64) for p in points if problem.ball.contains(p, everything)]
+    scenarios = np.array(inside).reshape(len(inside), problem.x.size)
+    return Earlier(result, counterfactuals, scenarios, trusted(result, problem))
+
+
+def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResult:
+    """Return the earlier result ``given``, of the class ``kind``, of the question of ``problem``.
+
+    Raises ``InputError`` where it cannot be read, and where it is about another question.
+    """
+    result = load(given, kind) if isinstance(given, str | Path) else given
+    if not isinstance(result, kind):
+        raise InputError(
+            f"resume takes an earlier result of the kind {kind.__name__}, or the path of its JSON; "
+            f"got {type(given).__name__}"
+        )
+    network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
+    known = model.content_sha256 is not None
+    pairs = {
+        "network's SHA-256": (
+            model.content_sha256 or model.sha256,
+            network.content_sha256 if known else network.sha256,
+        ),
+        "network's input shape": (model.input_shape, network.input_shape),
+        "input": (_exactly(result.input), _exactly(now["input"])),
+        **{n: (getattr(result, n), now[n]) for n in now if n not in _NO_QUESTION},
+    }
+    for name, (before, after) in pairs.items():
+        if before != after:
+            raise InputError(
+                f"resume: the earlier result is about another question: its {_told(name)} "
+                f"{_differs(before, after)}; ask the same question, or leave resume out"
+            )
+    return result
+
+
+def trusted(result: Result, problem: Problem) -> bool:
+    """Return whether this version of milp-verix found ``result``, for exactly this network."""
+    same_network = result.model.content_sha256 == problem.network.content_sha256
+    mine = package_versions()[_PACKAGE]
+    return same_network and mine != NOT_INSTALLED and result.versions.get(_PACKAGE) == mine
+
+
+def _exactly(array: NDArray[Any]) -> tuple[str, bytes]:
+    return str(array.dtype), array.tobytes()
+
+
+def _told(name: str) -> str:
+    return {"groups": "division into features"}.get(name, name)
+
+
+def _differs(before: Any, after: Any) -> str:
+    """Return both values in words if they are short."""
+    texts = f"is {before}", f"now it is {after}"
+    short = max(map(len, texts)) < 60
+    return ", ".join(texts) if short else "differs"
