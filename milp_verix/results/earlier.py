@@ -25,6 +25,11 @@ from milp_verix.results.replay import stands
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 
+
+class EarlierResultError(InputError):
+    """An earlier result cannot be read, or is about another question."""
+
+
 EarlierResult: TypeAlias = Explanation | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
 
@@ -66,7 +71,7 @@ class Earlier:
 def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
     """Return what stands of the earlier result ``given`` for ``problem``.
 
-    Raises ``InputError`` where it cannot be read, and where it is about another question.
+    Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
     result = asked_before(given, Explanation, problem)
     counterfactuals = {
@@ -84,11 +89,14 @@ def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
 def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResult:
     """Return the earlier result ``given``, of the class ``kind``, of the question of ``problem``.
 
-    Raises ``InputError`` where it cannot be read, and where it is about another question.
+    Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = load(given, kind) if isinstance(given, str | Path) else given
+    try:
+        result = load(given, kind) if isinstance(given, str | Path) else given
+    except InputError as error:
+        raise EarlierResultError(f"resume: {error}") from error
     if not isinstance(result, kind):
-        raise InputError(
+        raise EarlierResultError(
             f"resume takes an earlier result of the kind {kind.__name__}, or the path of its JSON; "
             f"got {type(given).__name__}"
         )
@@ -105,7 +113,7 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
     }
     for name, (before, after) in pairs.items():
         if before != after:
-            raise InputError(
+            raise EarlierResultError(
                 f"resume: the earlier result is about another question: its {_told(name)} "
                 f"{_differs(before, after)}; ask the same question, or leave resume out"
             )

@@ -16,10 +16,11 @@ from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
-from milp_verix.study.journal import FAILED, UNDECIDED, Journal, Record, identity
+from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
+from milp_verix.study.partial import forget, partial_file, partial_folder
 from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
-from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
+from milp_verix.study.tasks import FUNCTIONS, RESUMABLE, Setting, Task, settings_of, tasks_of
 from milp_verix.study.workers import engine_for
 
 _NO_TIME = 1e-9
@@ -120,7 +121,7 @@ def explain_many(
     again = _statuses(retry)
     engine = engine_for(network, workers, whole=results is not False)
     _refuse_bad_settings(network, given, chosen, settings)
-    folder = _folder(results, Path(journal))
+    folder, partials = _folder(results, Path(journal)), partial_folder(Path(journal))
     tally = Tally(len(chosen) * len(settings))
 
     def tell() -> None:
@@ -136,7 +137,9 @@ def explain_many(
             for one in tasks_of(network, given, chosen, settings):
                 status = book.statuses.get(identity(one.key, one.index))
                 if status is None or status in again:
-                    yield one
+                    # the others take no earlier result
+                    lasting = one.setting.task in RESUMABLE
+                    yield replace(one, partial=partial_file(partials, one.key)) if lasting else one
                 else:
                     tally = replace(tally.counting(status), known=tally.known + 1)
 
@@ -146,6 +149,10 @@ def explain_many(
                 for outcome in outcomes:
                     record = _stored(outcome, folder)
                     book.append(record)
+                    for text in outcome.warnings:
+                        warn(text)
+                    if record["status"] == DONE:
+                        forget(partial_file(partials, record["key"]))
                     tally = tally.counting(record["status"])
                     tell()
         except KeyboardInterrupt:

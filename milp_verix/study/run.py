@@ -1,15 +1,19 @@
 """One task becomes one record; an error becomes a record with its reason."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial as partial_function
 from typing import Any
 
 import milp_verix
 from milp_verix.errors import MilpVerixError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
+from milp_verix.study.partial import Partial
 from milp_verix.study.results import packed
 from milp_verix.study.tasks import FUNCTIONS, Task
 
@@ -21,43 +25,70 @@ class Outcome:
     """The record of a task, and its whole result packed for a file, or None.
 
     The process that has the journal writes both, so that no other needs the same disk.
+    ``warnings`` are for its user.
     """
 
     record: Record
     result: bytes | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
     """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
 
+    It goes on from the answer in ``task.partial``, if there is one, and saves its own there.
     Raises ``KeyboardInterrupt`` for Ctrl-C, which leaves the task open.
     """
     started = time.perf_counter()
     if task.x is None:
         return failed(task, str(task.problem))
+    warnings: list[str] = []
+    partial = Partial(task.partial, warnings.append)
     try:
-        result = FUNCTIONS[task.setting.task](network, task.x, **task.setting.arguments)
+        with partial.saving():
+            result = _answered(network, task, partial, warnings.append)
     except MilpVerixError as error:
         return failed(task, str(error), time.perf_counter() - started)
     except Exception as error:  # one task must not end the others, whatever is wrong with it
         why = f"{type(error).__name__}: {error}"
         return failed(task, why, time.perf_counter() - started)
+    done = _done(result, float(task.setting.told.get("gap", 0.0)))
+    if not done:
+        partial.keep(result)
     if result.statistics.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     result = replace(result, notes=(*result.notes, *task.notes))
     found = (
         _contrast(result) if isinstance(result, ContrastiveExplanation) else _explanation(result)
     )
-    gap = float(task.setting.told.get("gap", 0.0))
     record = {
         **_subject(task),
         **found,
-        "status": DONE if _done(result, gap) else UNDECIDED,
+        "status": DONE if done else UNDECIDED,
         "prediction": result.prediction,
         "seconds": round(time.perf_counter() - started, 6),
         "notes": result.notes,
     }
-    return Outcome(record, packed(result) if whole else None)
+    return Outcome(record, packed(result) if whole else None, tuple(warnings))
+
+
+def _answered(
+    network: OnnxNetwork, task: Task, partial: Partial, warn: Callable[[str], None]
+) -> Explanation | ContrastiveExplanation:
+    """Return the result of a task, which goes on from its answer so far if that is of use."""
+    answer = partial_function(
+        FUNCTIONS[task.setting.task],
+        network,
+        task.x,
+        **task.setting.arguments,
+        snapshots=partial.snapshots,
+    )
+    if (earlier := partial.earlier) is not None:
+        try:
+            return answer(resume=earlier)
+        except EarlierResultError as error:
+            warn(f"{earlier} is ignored, and its task begins anew: {error}")
+    return answer()
 
 
 def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:

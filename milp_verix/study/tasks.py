@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from inspect import Parameter, signature
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
     "contrastive": contrastive,
 }
 """The function that does each kind of task."""
+
+RESUMABLE = ("explain",)
+"""The kinds of task that go on from an earlier result."""
 
 LIMITS = ("time_limit", "check_time_limit")
 _GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume")
@@ -57,7 +61,8 @@ class Task:
     """One input and one setting. ``problem`` says why there is no input ``x``, where there is none.
 
     ``index`` is the input's place in the study, ``name`` its file, or None. ``network`` is the
-    hash of the network. ``notes`` say how the input was converted.
+    hash of the network. ``notes`` say how the input was converted. ``partial`` is the file for the
+    answer so far, None to save none.
     """
 
     key: str
@@ -68,6 +73,7 @@ class Task:
     setting: Setting
     network: str
     notes: tuple[str, ...] = ()
+    partial: Path | None = None
 
 
 def settings_of(

@@ -70,7 +70,7 @@ def test_a_full_disk_is_told_once_and_loses_nothing(
 ) -> None:
     out, tries = tmp_path / "out.json", 0
     out.write_text("0")
-    monkeypatch.setattr("milp_verix.cli.progress._SECONDS_BETWEEN_SAVES", 0.05)
+    monkeypatch.setattr("milp_verix.autosave.SECONDS_BETWEEN", 0.05)
     write = Path.write_bytes
 
     def full(self: Path, data: bytes) -> int:

@@ -7,11 +7,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from milp_verix import Explanation
 from tests.support.command_line import ENVIRONMENT, command, run
 from tests.support.digits_example import IMAGES, MODEL
 from tests.support.studies import comparable, lines
+from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 
 pytestmark = [
     pytest.mark.slow,
@@ -160,3 +163,43 @@ def test_ctrl_c_and_sigterm_end_a_study_with_what_is_there(
     found = comparable(lines(path))
     assert len(found) < TASKS
     assert set(found) <= set(expected)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_long_task_that_is_killed_goes_on_from_what_it_had(tmp_path: Path, workers: int) -> None:
+    if workers > 1:
+        pytest.importorskip("joblib")
+    network = hard_network(tmp_path)
+    np.save(tmp_path / "inputs.npy", HARD_X[None])
+    journal = tmp_path / "study.jsonl"
+    options = [f"--{name}={value}" for name, value in HARD_OPTIONS.items()]
+    study = ("batch", network.path, tmp_path / "inputs.npy", *options, "--journal", journal)
+    process = subprocess.Popen(
+        command(*study, "--workers", workers),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (saved := [*tmp_path.glob("study.partial/[0-9a-f]*.json.gz")]):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    started = descendants(process.pid)
+    process.kill()
+    process.communicate()
+    assert_gone(started)
+    assert lines(journal) == []
+    part = Explanation.from_json(saved[0])
+    assert part.irrelevant
+    assert part.unknown
+    done = run(*study, "--workers", workers, "--time-limit", "3")
+    assert done.returncode == 3, done.stderr
+    (record,) = lines(journal)
+    assert record["status"] == "undecided"
+    assert not {*part.irrelevant} & {*record["explanation"]}
+    assert any("irrelevant feature" in note for note in record["notes"])
+    # it is there for more time
+    assert {*part.irrelevant} <= {*Explanation.from_json(saved[0]).irrelevant}
