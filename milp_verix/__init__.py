@@ -12,6 +12,8 @@ provably stays.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milp_verix.auditing.audit import audit
+    from milp_verix.auditing.search import AuditProgress
     from milp_verix.comparison.compare import compare
     from milp_verix.duality.contrast_search import ContrastiveProgress
     from milp_verix.duality.contrastive import contrastive
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
     from milp_verix.results.public import (
+        Audit,
         Comparison,
         ContrastiveExplanation,
         Enumeration,
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Audit",
+    "AuditProgress",
     "Comparison",
     "ContrastiveExplanation",
     "ContrastiveProgress",
@@ -75,6 +80,7 @@ __all__ = [
     "Tolerances",
     "UnsupportedOperatorError",
     "Verdict",
+    "audit",
     "check",
     "compare",
     "contrastive",
@@ -90,6 +96,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "auditing.audit": "audit",
+    "auditing.search": "AuditProgress",
     "comparison.compare": "compare",
     "duality.contrast_search": "ContrastiveProgress",
     "duality.contrastive": "contrastive",
@@ -105,7 +113,7 @@ _HOMES = {
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
-    "results.public": "Comparison ContrastiveExplanation Enumeration Explanation Run",
+    "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",
     "study.results": "read_result",

@@ -20,6 +20,10 @@ from milp_verix.cli.loading import loading
 from milp_verix.cli.parameter_groups import with_groups_expanded
 
 COMMANDS = {
+    "audit": (
+        "audit",
+        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.",
+    ),
     "batch": (
         "batch",
         "Explain many inputs, at several radii, and write a journal from which a study goes on.",

@@ -168,7 +168,9 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
         raise InputError(f"{option}: {error}") from error
     except ValueError as error:
         raise InputError(f"{option}: cannot read {path}: {error}") from error
-    known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": ""}.get(option, "pixels")
+    known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": "", "--explanation": ""}.get(
+        option, "pixels"
+    )
     either = f"{known} or " if known else ""
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
 

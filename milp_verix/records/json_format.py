@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.records.audit import Audit
+from milp_verix.records.audit_json import audit_data, audit_fields
 from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Prediction, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
@@ -278,6 +280,12 @@ _FORMS: dict[type[Result], _Form] = {
         "contrastive", "a contrastive explanation", _contrast_data, _contrast_fields
     ),
     Enumeration: _Form("enumeration", "an enumeration", _enumeration_data, _enumeration_fields),
+    Audit: _Form(
+        "audit",
+        "an audit",
+        lambda audit: audit_data(audit, _counterfactual_data),
+        lambda data, x: audit_fields(data, lambda point: _counterfactual(point, x)),
+    ),
 }
 
 

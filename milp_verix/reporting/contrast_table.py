@@ -27,7 +27,7 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     if found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
-    return told + _effort(found)
+    return told + effort_facts(found)
 
 
 def contrast_html(found: ContrastiveExplanation) -> str:
@@ -55,7 +55,7 @@ def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
         reason = found.statistics.stopped or found.unknown_reason or "unknown"
         complete = f"no: {reason}"
     told.append(("complete", complete))
-    return told + _effort(found)
+    return told + effort_facts(found)
 
 
 def _sizes(sets: tuple[FeatureSet, ...]) -> str:
@@ -66,7 +66,8 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"
 
 
-def _effort(found: Result) -> list[tuple[str, str]]:
+def effort_facts(found: Result) -> list[tuple[str, str]]:
+    """Return the solver, checks, time and notes of ``found``."""
     statistics = found.statistics
     checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
     stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records import comparison, contrast, enumeration, explanation
+from milp_verix.records import audit, comparison, contrast, enumeration, explanation
 from milp_verix.records.base import Result
 from milp_verix.records.json_format import dump, load
 from milp_verix.reporting import comparison_files
+from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.wording import (
     ball_text,
     contrast_headline,
@@ -171,6 +172,63 @@ class Enumeration(enumeration.Enumeration, _Stored):
 
     def __repr__(self) -> str:
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
+
+
+class Audit(audit.Audit, _Stored):
+    """The judgement on a set of features that some tool calls an explanation.
+
+    ``sound``: True, with a proof that the set keeps the prediction; False, with a
+    ``counterexample``; or None. ``removable`` features can be left out, all together; ``added``
+    ones make a set sound that is not. The fields are documented in
+    :class:`milp_verix.records.audit.Audit`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table: sound or not, minimal or not, features, effort."""
+        from milp_verix.reporting.audit_table import audit_facts
+        from milp_verix.reporting.explanation_table import table_of
+
+        return table_of(audit_facts(self))
+
+    def replay(self, network: "OnnxNetwork") -> tuple[int | None, ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        None among them stands for the counterexample. A counterfactual fails that is outside the
+        ball or the domain, changes a feature of the sound set beside its own, or does not change
+        the prediction. Raises ``InputError`` where ``network`` is not the network audited.
+        """
+        from milp_verix.results.replay import failing_points
+
+        others = [f for f in range(len(self.groups)) if f not in self.explanation]
+        irrelevant = [f for f in range(len(self.groups)) if f not in self.sound_set]
+        points = [(f, [*irrelevant, f], point) for f, point in self.counterfactuals.items()]
+        if self.counterexample is None:
+            return failing_points(self, points, network)
+        return failing_points(self, [(None, others, self.counterexample), *points], network)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Drawing":
+        """Draw the audit; write it to ``path`` if given.
+
+        Images: the input, the set with the features that can be left out or are missing, and an
+        input that changes the prediction, with its change. Other inputs: a bar for each feature.
+        ``image_shape`` is that of :meth:`milp_verix.Explanation.plot`.
+        """
+        from milp_verix.reporting.figures.audit_plot import plot_audit
+
+        return plot_audit(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.audit_table import audit_html
+
+        return audit_html(self)
 
 
 class Run(comparison.Run):

@@ -36,6 +36,20 @@ def failing_contrasts(
     )
 
 
+def failing_points(
+    result: Result,
+    points: Iterable[tuple[int | None, Iterable[int], Counterfactual]],
+    network: OnnxNetwork,
+) -> tuple[int | None, ...]:
+    """Return the names of ``points`` that are no counterfactuals.
+
+    Each has a name, the features that it may change, and the input. Raises as
+    :func:`_posed_again` does.
+    """
+    problem = _posed_again(result, network)
+    return tuple(name for name, free, found in points if not stands(problem, free, found))
+
+
 def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
     """Return the problem that ``result`` is about.
 

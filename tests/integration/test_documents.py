@@ -20,6 +20,7 @@ MARK = "<!-- shown, not run -->"
 SHOWN = {
     "python3 -m venv .venv && .venv/bin/pip install . && ": "it installs; CI runs it from nothing",
     "python3 -m venv .venv && .venv/bin/pip install -e": "it runs these tests; CI runs it, too",
+    "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",
 }
 """How blocks begin that are not run here, and why. The documents mark them."""
 

@@ -1,0 +1,1 @@
+"""The judgement on explanations that other tools gave."""

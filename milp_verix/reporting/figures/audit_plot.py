@@ -1,0 +1,257 @@
+"""The figure of an audit: the input, the set audited, and an input that changes the prediction."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+from matplotlib.transforms import ScaledTranslation
+
+from milp_verix.records.audit import Audit
+from milp_verix.records.base import Counterfactual
+from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay
+from milp_verix.reporting.figures.outline import mark
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
+    GRID,
+    INK,
+    LABEL,
+    TICKS,
+    colour_bar,
+    colour_scale,
+    few_ticks,
+    frame,
+    typeset,
+)
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.wording import changed_text, prediction_text, shortened
+from verix_encodings.arrays import BoolArray, FloatArray
+
+_PANEL, _GAP, _CAPTION, _BELOW, _TALLEST = 2.9, 0.25, 0.25, 0.75, 1.3
+_TINT = 0.6
+_MOST_BARS, _BAR = 40, 0.22
+_NARROWEST, _NARROWEST_BARS = 8.0, 4.0
+_LONGEST_NAME, _LONGEST_TITLE = 32, 40
+_INCHES_PER_CHARACTER = 0.066
+_LEGEND = 0.3
+
+
+class AuditStatus(Enum):
+    """Status of a feature in an audit."""
+
+    KEPT = "in the set"
+    REMOVABLE = "can be left out"
+    ADDED = "missing"
+    UNDECIDED = "undecided"
+    OUTSIDE = "not in the set"
+
+    @property
+    def colour(self) -> str:
+        """The colour of tints, bars and legends."""
+        return _COLOURS[self]
+
+
+_COLOURS = {
+    AuditStatus.KEPT: "#12a05c",
+    AuditStatus.REMOVABLE: "#56b4e9",
+    AuditStatus.ADDED: "#9b4dca",
+    AuditStatus.UNDECIDED: "#f59b00",
+    AuditStatus.OUTSIDE: "#b4b4b4",
+}
+
+
+def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
+    """Return the status of each feature.
+
+    Features outside a set that is not sound are missing or undecided if a completion was found.
+    """
+    found = [AuditStatus.OUTSIDE] * len(audit.groups)
+    for feature in audit.explanation:
+        found[feature] = AuditStatus.KEPT
+    for feature in audit.removable:
+        found[feature] = AuditStatus.REMOVABLE
+    if len(audit.added) > len(audit.unknown) or audit.sound:
+        for feature in audit.added:
+            found[feature] = AuditStatus.ADDED
+        for feature in audit.unknown:
+            found[feature] = AuditStatus.UNDECIDED
+    return tuple(found)
+
+
+def plot_audit(
+    audit: Audit, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+) -> Drawing:
+    """Draw ``audit``; write it to ``path`` if given, in the format of its suffix.
+
+    The input that changes the prediction is the counterexample of a set that is not sound, or the
+    counterfactual of some feature of a sound one. Raises ``InputError`` as
+    :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    """
+
+    def draw() -> Drawing:
+        view = image_view(audit, image_shape)
+        return _bars(audit) if view is None else _images(audit, view, image_shape)
+
+    return drawn(draw, path)
+
+
+def _flip(audit: Audit) -> tuple[int | None, Counterfactual] | None:
+    """Return an input that changes the prediction, and the feature it needs freed, if any."""
+    if audit.counterexample is not None:
+        return None, audit.counterexample
+    features = sorted(audit.counterfactuals)
+    if not features:
+        return None
+    feature = features[len(features) // 2]
+    return feature, audit.counterfactuals[feature]
+
+
+def _change(audit: Audit, point: Counterfactual) -> FloatArray:
+    before, after = (x.reshape(-1).astype(np.float64) for x in (audit.input, point.input))
+    return after - before
+
+
+def _images(audit: Audit, view: ImageView, image_shape: tuple[int, ...] | None) -> Drawing:
+    flip = _flip(audit)
+    height = _PANEL * min(_TALLEST, view.height / view.width)
+    panels = 2 if flip is None else 4
+    top = HEADER + _CAPTION
+    sheet = Sheet(panels * (_PANEL + _GAP) - _GAP + 2 * MARGIN, top + height + _BELOW)
+    sheet.titled(audit_headline(audit), audit_outcome(audit), audit)
+    boxes = [
+        sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height) for place in range(panels)
+    ]
+    predicted = typeset(prediction_text(audit.prediction, 3))
+    _picture(boxes[0], view.rgb(audit.input), f"Input: {predicted}")
+    masks = _masks(audit, view)
+    _picture(boxes[1], _tinted(view.rgb(audit.input), masks), "Set audited")
+    present = [status for status, mask in masks.items() if mask.any()]
+    _legend(boxes[1], present, loc="upper center", bbox_to_anchor=(0.5, -0.09 / height))
+    if flip is None:
+        return sheet.figure
+    feature, point = flip
+    changed = typeset(changed_text(audit.prediction, point.prediction))
+    name = "" if feature is None else shortened(labels_of(audit, image_shape)[feature], 24)
+    change = view.change(audit.input, point.input)
+    colours, norm = colour_scale(change)
+    image = boxes[2].imshow(change, cmap=colours, norm=norm, interpolation="nearest")
+    _titled(boxes[2], "Change" if feature is None else f"Without {name}: change")
+    bar = sheet.axes(MARGIN + 2 * (_PANEL + _GAP), top + height + 0.09, _PANEL, 0.1)
+    colour_bar(image, bar, "in input units")
+    kind = "Counterexample" if feature is None else "Counterfactual"
+    _picture(boxes[3], view.rgb(point.input), f"{kind} {changed}")
+    if feature is not None:
+        for axes in boxes[2:]:
+            mark(axes, view.covered(list(audit.groups[feature])))
+    return sheet.figure
+
+
+def _masks(audit: Audit, view: ImageView) -> dict[AuditStatus, BoolArray]:
+    """Return the pixels of each status but the last; a pixel has the first that a feature has."""
+    known, masks = audit_statuses(audit), {}
+    taken = np.zeros((view.height, view.width), dtype=bool)
+    for status in list(AuditStatus)[:-1]:
+        groups = [group for group, own in zip(audit.groups, known, strict=True) if own is status]
+        masks[status] = view.covered([i for group in groups for i in group]) & ~taken
+        taken |= masks[status]
+    return masks
+
+
+def _tinted(colours: FloatArray, masks: dict[AuditStatus, BoolArray]) -> FloatArray:
+    nowhere = np.zeros(colours.shape[:2], dtype=bool)
+    tinted = overlay(colours, nowhere, nowhere)
+    for status, mask in masks.items():
+        tinted[mask] = (1.0 - _TINT) * tinted[mask] + _TINT * np.array(to_rgb(status.colour))
+    return tinted
+
+
+def _bars(audit: Audit) -> Drawing:
+    known, flip = audit_statuses(audit), _flip(audit)
+    everything = range(len(audit.groups))
+    # those outside the set come last, and are left out first
+    ranked = sorted(everything, key=lambda f: known[f] is AuditStatus.OUTSIDE)
+    shown = sorted(ranked[:_MOST_BARS])
+    change = np.zeros(audit.input.size) if flip is None else _change(audit, flip[1])
+    lengths = [_strongest(change[list(audit.groups[feature])]) for feature in shown]
+    names = labels_of(audit)
+    labels = [shortened(names[feature], _LONGEST_NAME) for feature in shown]
+    left = MARGIN + max(map(len, labels), default=0) * _INCHES_PER_CHARACTER + 0.3
+    top, height = HEADER + _LEGEND, max(len(shown), 1) * _BAR
+    sheet = Sheet(max(_NARROWEST, left + _NARROWEST_BARS + MARGIN), top + height + _BELOW)
+    sheet.titled(audit_headline(audit), audit_outcome(audit), audit)
+    axes = sheet.axes(left, top, sheet.width - MARGIN - left, height)
+    places, colours = range(len(shown)), [known[feature].colour for feature in shown]
+    axes.barh(places, lengths, color=colours, height=0.7, zorder=2)
+    beside = ScaledTranslation(-6 / 72, 0.0, sheet.figure.dpi_scale_trans)
+    axes.scatter(
+        np.zeros(len(shown)),
+        places,
+        s=18,
+        marker="s",
+        color=colours,
+        transform=axes.get_yaxis_transform() + beside,
+        clip_on=False,
+    )
+    axes.set_yticks(places, labels, parse_math=False)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.axvline(0.0, color=INK, linewidth=0.6)
+    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
+    axes.tick_params(axis="x", **TICKS)
+    axes.tick_params(axis="y", length=0, pad=14, labelsize=8.5, labelcolor=INK)
+    axes.set_xlabel(_bars_label(audit, flip), **LABEL)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    present = [status for status in AuditStatus if any(known[f] is status for f in shown)]
+    _legend(axes, present, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
+    return sheet.figure
+
+
+def _bars_label(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> str:
+    if flip is None:
+        return "change: no input that changes the prediction is known"
+    feature, point = flip
+    changed = typeset(changed_text(audit.prediction, point.prediction))
+    if feature is None:
+        return f"change of the counterexample ({changed}), in input units"
+    name = shortened(labels_of(audit)[feature], _LONGEST_TITLE)
+    return f"change of the counterfactual without {name} ({changed}), in input units"
+
+
+def _strongest(values: FloatArray) -> float:
+    return float(values[np.abs(values).argmax()])
+
+
+def _legend(axes: Axes, statuses: list[AuditStatus], **style: Any) -> None:
+    handles = [
+        Patch(facecolor=status.colour, edgecolor="none", label=status.value) for status in statuses
+    ]
+    if handles:
+        axes.legend(
+            handles=handles,
+            frameon=False,
+            fontsize=8.5,
+            labelcolor=INK,
+            handlelength=1.0,
+            handleheight=1.0,
+            ncols=2 if len(handles) > 3 else len(handles),
+            borderaxespad=0.0,
+            columnspacing=1.3,
+            handletextpad=0.5,
+            **style,
+        )
+
+
+def _picture(axes: Axes, colours: FloatArray, title: str) -> None:
+    axes.imshow(colours, interpolation="nearest")
+    _titled(axes, title)
+
+
+def _titled(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=10.0, pad=4, color=INK, parse_math=False)
+    frame(axes)
