@@ -1,0 +1,120 @@
+"""Make the tables and figures of the VeriX paper, and ours beside them.
+
+    python -m benchmarks.paper --scale small --out FOLDER
+    python -m benchmarks.paper --scale full --out FOLDER --mnist mnist_test.npz \
+        --gtsrb gtsrb10.npz --taxinet taxinet.npz
+
+FOLDER gets ``tables.md`` and ``figures/``. The small scale needs no data and no PyTorch: 8×8 digits
+and networks for them ship. The full scale trains its networks first (``pip install '.[train]'``).
+Everything computed is in journals in FOLDER: the same command goes on where it was cut off.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import milp_verix
+from benchmarks.paper.figures import FIGURES
+from benchmarks.paper.scales import SCALES
+from benchmarks.paper.signal import adversarial_table, signal_table
+from benchmarks.paper.table_architectures import architectures_table, largest_table
+from benchmarks.paper.table_complete import complete_table
+from benchmarks.paper.table_networks import networks_table
+from benchmarks.paper.workplace import Workplace
+from benchmarks.tables import RESULTS, measured_now, places, put
+from milp_verix.atomic_write import write_atomically
+
+TABLES: dict[str, tuple[str, Callable[[Workplace], Sequence[object]]]] = {
+    "networks": ("Networks", networks_table),
+    "complete": ("Complete against incomplete checks", complete_table),
+    "architectures": ("Complete checks by architecture", architectures_table),
+    "largest": ("The largest networks, incomplete checks", largest_table),
+    "signal": ("Sizes of explanations as a signal", signal_table),
+    "adversarial": ("Networks trained adversarially", adversarial_table),
+}
+_SETS = ("mnist", "gtsrb", "taxinet")
+
+
+def main() -> int:
+    """Do what the arguments say; return the exit code."""
+    arguments = _parser().parse_args()
+    if arguments.cpu_clock:
+        time.monotonic = time.perf_counter = time.process_time
+    scale = SCALES[arguments.scale]()
+    scale = scale if arguments.images is None else scale.at_most(arguments.images)
+    place = Workplace(arguments.out, scale, {name: getattr(arguments, name) for name in _SETS})
+    wanted = arguments.only or [*TABLES, *FIGURES]
+    try:
+        _make_tables(place, wanted, arguments.write)
+        for name in FIGURES:
+            if name in wanted:
+                print(f"figure {name}", flush=True)
+                _draw(place, name)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    except (milp_verix.MilpVerixError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _make_tables(place: Workplace, wanted: Sequence[str], results: bool) -> None:
+    """Write ``tables.md`` anew after each table; also to RESULTS.md where it has a place."""
+    words = ["python -m benchmarks.paper", *(_named(word) for word in sys.argv[1:])]
+    measured = replace(measured_now(), command=" ".join(words))
+    pieces = [f"# The evaluation of the VeriX paper, scale {place.scale.name}", str(measured)]
+    for name, (title, make) in TABLES.items():
+        if name not in wanted:
+            continue
+        tables = [str(table) for table in make(place)]
+        pieces += [f"## {title}", *tables]
+        print("\n\n".join(pieces[-1 - len(tables) :]), flush=True)
+        write_atomically(place.out / "tables.md", "\n\n".join(pieces) + "\n")
+        if results and f"paper-{name}" in places(RESULTS.read_text(encoding="utf-8")):
+            put(f"paper-{name}", [measured, *tables])
+
+
+def _named(word: str) -> str:
+    """Return an argument of the command line, of a path its name alone."""
+    return Path(word).name if "/" in word else word
+
+
+def _draw(place: Workplace, name: str) -> None:
+    drawing = FIGURES[name](place)
+    if drawing is None:
+        print(f"figure {name}: nothing to draw at this scale")
+        return
+    for suffix in ("pdf", "png"):
+        path = place.out / "figures" / f"{name}.{suffix}"
+        write_atomically(path, drawing.render(suffix))
+
+
+def _parser() -> argparse.ArgumentParser:
+    first, _, rest = str(__doc__).partition("\n\n")
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.paper",
+        description=first,
+        epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--scale", choices=SCALES, required=True)
+    made.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    for name in _SETS:
+        made.add_argument(f"--{name}", type=Path, metavar="PATH")
+    made.add_argument(
+        "--only", nargs="+", choices=[*TABLES, *FIGURES], help="some of the tables and figures"
+    )
+    made.add_argument("--images", type=int, metavar="N", help="at most N images a question")
+    made.add_argument("--cpu-clock", action="store_true", help="count seconds in CPU time")
+    made.add_argument(
+        "--write", action="store_true", help="put the tables into benchmarks/RESULTS.md, too"
+    )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

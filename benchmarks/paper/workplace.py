@@ -1,0 +1,129 @@
+"""The folder of an evaluation: networks, journals, and whole results, each made once."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import milp_verix
+from benchmarks.paper.architectures import ARCHITECTURES
+from benchmarks.paper.data import DataSet, column_of_mass, load
+from benchmarks.paper.scales import Question, Scale
+from milp_verix.study.tasks import network_hash
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHIPPED = Path(__file__).parent / "networks"
+
+
+class Workplace:
+    """The folder ``out``, and the ``paths`` of data sets by name.
+
+    Networks come from ``out/networks``; one that is missing is copied from those that ship, or
+    trained. Every explanation is a line of a journal in ``out/journals``, and a file in
+    ``out/results``; those that are there are not computed again.
+    """
+
+    def __init__(self, out: Path, scale: Scale, paths: Mapping[str, Path | None]) -> None:
+        self.out, self.scale, self._paths = out, scale, paths
+        for folder in ("networks", "journals", "results", "figures"):
+            (out / folder).mkdir(parents=True, exist_ok=True)
+        self.data = cache(self._data)
+        self.network = cache(self._network)
+
+    def _data(self, name: str) -> DataSet:
+        return load(name, self._paths.get(name))
+
+    def data_of(self, network: str) -> DataSet:
+        """Return the data set that a network is about."""
+        return self.data(ARCHITECTURES[network].data)
+
+    def _network(self, name: str) -> milp_verix.OnnxNetwork:
+        path = self.out / "networks" / f"{name}.onnx"
+        if not path.exists():
+            if (SHIPPED / path.name).exists():
+                shutil.copy(SHIPPED / path.name, path)
+            else:
+                from benchmarks.paper.training import train
+
+                print(f"training {name}", flush=True)
+                train(ARCHITECTURES[name], self.data_of(name), path)
+        return milp_verix.load_network(path)
+
+    def study(
+        self,
+        name: str,
+        question: Question,
+        *,
+        images: NDArray[Any] | None = None,
+        indices: Sequence[int] | None = None,
+        **options: Any,
+    ) -> "pd.DataFrame":
+        """Explain images by the journal ``name``; return its records of them, sorted by index.
+
+        By default ``images`` are the tests of the network's data set, and ``indices`` the first
+        ones. ``options`` replace those of the question. Raises ``KeyboardInterrupt`` for Ctrl-C,
+        and ``InputError`` where an explanation failed.
+        """
+        network = self.network(question.network)
+        images = self.data_of(question.network).test.images if images is None else images
+        indices = range(min(question.images, len(images))) if indices is None else indices
+        journal = self.out / "journals" / f"{name}.jsonl"
+        tally = milp_verix.explain_many(
+            network,
+            images,
+            indices=list(indices),
+            journal=journal,
+            results=self.out / "results",
+            **{**question.options, **options},
+        )
+        if tally.stopped:
+            raise KeyboardInterrupt
+        table = milp_verix.read_study(journal)
+        current = (
+            (table["network"] == network_hash(network))
+            & (table["version"] == milp_verix.__version__)
+            & table["index"].isin(list(indices))
+        )
+        table = table[current].reset_index(drop=True)
+        failed = table[table["status"] == "failed"]
+        if len(failed):
+            raise milp_verix.InputError(f"{name}: {failed['reason'].iloc[0]}")
+        return table
+
+    def explanations(self, table: "pd.DataFrame") -> list[milp_verix.Explanation]:
+        """Return the whole results that records stand for."""
+        import gzip
+
+        folder = self.out / "results"
+        return [
+            milp_verix.Explanation.from_json(
+                gzip.decompress((folder / f"{key}.json.gz").read_bytes()).decode()
+            )
+            for key in table["key"]
+        ]
+
+    def outputs(self, network: str, images: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what onnxruntime answers to ``images``, shape (N, outputs)."""
+        import onnxruntime
+
+        self.network(network)
+        path = self.out / "networks" / f"{network}.onnx"
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        parts = [images[k : k + 100] for k in range(0, len(images), 100)]
+        answers = [session.run(None, {"image": part})[0] for part in parts]
+        return np.concatenate(answers)
+
+    def score(self, network: str) -> float:
+        """Return the share of tests classified right, or a regression's mean absolute error."""
+        data = self.data_of(network)
+        answers = self.outputs(network, data.test.images)
+        if answers.shape[1] == 1:
+            part = column_of_mass(data.test) if data.classes else data.test
+            return float(np.abs(answers[:, 0] - part.targets).mean())
+        return float(np.mean(answers.argmax(axis=1) == data.test.targets))
