@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types notebooks check clean
+.PHONY: help setup demo paper test lint types notebooks check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -15,6 +15,9 @@ setup: ## Create the virtual environment with everything that development needs
 
 demo: ## Explain an example image; writes explanation.json and explanation.png
 	$(BIN)/milp-verix explain examples/digits.onnx 'examples/digits.npz:images[0]' --epsilon 0.1 --json explanation.json --plot explanation.png
+
+paper: ## Make the tables and figures of the VeriX paper on small images, in paper/
+	$(BIN)/python -m benchmarks.paper --scale small --out paper
 
 test: ## Run the tests, first the fast ones
 	$(BIN)/pytest -m 'not slow'
@@ -40,6 +43,6 @@ check: ## Do all that CI does, in a .venv made afresh
 	.ci/run
 
 clean: ## Remove what builds, checks and the demo leave behind
-	rm -rf build dist explanation.json explanation.png
+	rm -rf build dist paper explanation.json explanation.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find milp_verix encodings tests examples benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,6 +1,6 @@
 """Make a network of the shape of VeriX's GTSRB-sota: five convolutions, two max-pools, 400 ReLUs.
 
-    pip install '.[train]'
+    pip install '.[sklearn]'
     python benchmarks/gtsrb_sota.py gtsrb10.npz gtsrb-sota.onnx
 
 The .npz file holds ``train_images`` and ``test_images`` (N, 32, 32, 3), bytes, with

@@ -6,7 +6,7 @@
     python benchmarks/minimum.py MODEL IMAGES --indices 0:100 --epsilon 0.05 --without all
 
 ``digits`` trains networks on scikit-learn's digits, one for each of ``--hidden``, and takes the
-test images (``pip install 'milp-verix[train]'``). Solvers take turns on each image; ``--orders``
+test images (``pip install 'milp-verix[sklearn]'``). Solvers take turns on each image; ``--orders``
 adds the sizes of local explanations. ``--without`` switches techniques of the search off, one
 run for each, after a run with all of them: an ablation. Exits with 1 where proofs contradict each
 other.

@@ -1,6 +1,6 @@
 """Make a network of the paper's CNN shape for MNIST: two convolutions, then 20 ReLUs.
 
-    pip install '.[train]'
+    pip install '.[sklearn]'
     python benchmarks/mnist_cnn.py mnist_test.npz mnist-cnn.onnx
     python benchmarks/mnist_cnn.py mnist_test.npz mnist-30x2.onnx --hidden 30,30 --dense
 

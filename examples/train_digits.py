@@ -1,6 +1,6 @@
 """Train the example network on 8×8 digits and write ``digits.onnx`` and ``digits.npz``.
 
-Needs scikit-learn (``pip install 'milp-verix[train]'``), takes a second or two, and writes the
+Needs scikit-learn (``pip install 'milp-verix[sklearn]'``), takes a second or two, and writes the
 same bytes whenever it runs on the same machine with the same package versions.
 """
 

@@ -2,14 +2,17 @@
 
 import json
 import re
-from dataclasses import asdict, dataclass
-from importlib import import_module
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from statistics import mean, median
 from typing import Any
 
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
+from benchmarks.verix_marabou import Found, verix
+from milp_verix.problem.problem import make_problem
+from milp_verix.study.tasks import network_hash
+from milp_verix.traversal.order import make_order
 
 COMPLETE: dict[str, dict[str, Any]] = {
     "complete": {},
@@ -59,7 +62,7 @@ def ours(place: Workplace, question: Question, method: str, **options: Any) -> R
     task = options.get("task", "explain")
     name = re.sub("[^a-z0-9.]+", "-", f"{question.network}-{question.epsilon:g}-{method.lower()}")
     table = place.study(name, question, **options)
-    found = place.explanations(table)
+    found = place.explanations(name, table)
     effort = [one.statistics for one in found]
     checks = sum(each.checks for each in effort)
     proven = [one.proven if task == "minimum" else one.minimal for one in found]
@@ -82,29 +85,20 @@ def minimum(place: Workplace, question: Question) -> Row:
     return ours(place, question, f"minimum {limit:g} s", task="minimum", time_limit=limit)
 
 
-def verix(place: Workplace, question: Question) -> Row | str | None:
-    """Return the row of VeriX's loop on Marabou; a word where it is not installed.
+def beside(place: Workplace, question: Question) -> list[Row | str]:
+    """Return VeriX's loop on Marabou and ours on its images, where the scale asks for them.
 
-    None where the scale does not ask for it. Each image is a line in ``journals/marabou.jsonl``.
+    A word stands for it where Marabou is not installed. Each image is a line in the file
+    ``journals/marabou.jsonl``.
     """
-    method = "VeriX on Marabou"
     if question.network not in place.scale.beside_verix:
-        return None
+        return []
     if find_spec("maraboupy") is None:
-        return f"{method}: not installed"
-    journal = place.out / "journals" / "marabou.jsonl"
-    found = []
-    for index in range(place.scale.verix):
-        key = [question.network, question.epsilon, index]
-        lines = journal.read_text().splitlines() if journal.exists() else []
-        known = [one["found"] for one in map(json.loads, lines) if one["key"] == key]
-        if not known:
-            known = [_verix_once(place, question, index)]
-            with journal.open("a") as file:
-                file.write(json.dumps({"key": key, "found": known[0]}) + "\n")
-        found.append(known[0])
-    return Row(
-        f"{method}, {sum(one['spurious'] for one in found)} counterfactuals spurious",
+        return ["VeriX on Marabou: not installed"]
+    found = [_verix(place, question, index) for index in range(place.scale.verix)]
+    spurious = sum(one["spurious"] for one in found)
+    theirs = Row(
+        f"VeriX on Marabou, {spurious} counterfactuals spurious",
         len(found),
         mean(one["size"] for one in found),
         median(one["size"] for one in found),
@@ -114,16 +108,30 @@ def verix(place: Workplace, question: Question) -> Row | str | None:
         mean(one["seconds"] for one in found),
         median(one["seconds"] for one in found),
     )
+    same = replace(question, images=len(found))
+    mine = replace(ours(place, same, "complete"), method="complete, images of VeriX")
+    return [theirs, mine]
 
 
-def _verix_once(place: Workplace, question: Question, index: int) -> dict[str, Any]:
-    from milp_verix.problem.problem import make_problem
-    from milp_verix.traversal.order import make_order
+def _verix(place: Workplace, question: Question, index: int) -> dict[str, Any]:
+    """Return the numbers of one run, from the journal if they are there."""
+    journal = place.out / "journals" / "marabou.jsonl"
+    network = network_hash(place.network(question.network))
+    key = {"network": network, "epsilon": question.epsilon, "index": index}
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    for record in map(json.loads, lines):
+        if key.items() <= record.items():
+            return record
+    found = {**key, **asdict(_verix_now(place, question, index))}
+    with journal.open("a") as file:
+        file.write(json.dumps(found) + "\n")
+    return found
 
-    loop = import_module("benchmarks.verix_marabou").verix
+
+def _verix_now(place: Workplace, question: Question, index: int) -> Found:
     x = place.data_of(question.network).test.images[index].reshape(-1)
     features = question.options["features"]
     network = place.network(question.network)
     problem = make_problem(network, x, epsilon=question.epsilon, features=features)
     model = str(place.out / "networks" / f"{question.network}.onnx")
-    return asdict(loop(model, problem, make_order(problem, "sensitivity").permutation))
+    return verix(model, problem, make_order(problem, "sensitivity").permutation)

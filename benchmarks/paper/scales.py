@@ -91,9 +91,9 @@ def small() -> Scale:
         networks=tuple(name for name in ARCHITECTURES if name.startswith("digits-")),
         complete=(Question("digits-dense", 0.1, 50), Question("digits-dense-large", 0.1, 20)),
         architectures=tuple(
-            Question(f"digits-{shape}", 0.03, 10) for shape in ("dense", "dense-large", "cnn")
+            Question(f"digits-{shape}", 0.1, 10) for shape in ("dense", "dense-large", "cnn")
         ),
-        largest=(Question("digits-sota", 0.03, 10),),
+        largest=(Question("digits-sota", 0.1, 10),),
         explained=Question("digits-cnn", 0.1, 6),
         contrasts=Question("digits-dense", 0.1, 1),
         radii=(1.0, 0.1, 0.05),

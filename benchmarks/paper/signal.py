@@ -19,7 +19,7 @@ from benchmarks.paper.workplace import Workplace
 from benchmarks.tables import Table
 
 RIGHT = "predicted right"
-SCORES = ("size", "1 − maximum softmax", "− margin")
+SCORES = ("size", "1 − maximum softmax", "negative margin")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ def kinds_of(place: Workplace, question: Question) -> list[Kind]:
     images = _images(place, question)
     stacked = np.concatenate(list(images.values()))
     name = f"{question.network}-{question.epsilon:g}-signal"
-    table = place.study(name, question, images=stacked, indices=range(len(stacked)))
+    table = place.study(name, question, images=stacked, indices=range(len(stacked)), results=False)
     scores = np.stack([table["size"].to_numpy(float), *_doubts(place, question.network, stacked)])
     ends = np.cumsum([len(part) for part in images.values()])
     parts = np.split(scores, ends[:-1], axis=1)

@@ -2,7 +2,7 @@
 
 from benchmarks.paper import quoted
 from benchmarks.paper.architectures import ARCHITECTURES, counts
-from benchmarks.paper.methods import HEAD, Row, minimum, ours, verix
+from benchmarks.paper.methods import HEAD, Row, beside, minimum, ours
 from benchmarks.paper.workplace import Workplace
 from benchmarks.tables import Table
 
@@ -12,13 +12,15 @@ def architectures_table(place: Workplace) -> list[Table]:
     table = Table(f"network | ε | {HEAD} | paper: seconds", words=3, quiet=True)
     for question in place.scale.architectures:
         named = question.network, f"{question.epsilon:g}"
-        rows = [ours(place, question, "complete"), minimum(place, question), verix(place, question)]
+        rows = [
+            ours(place, question, "complete"),
+            minimum(place, question),
+            *beside(place, question),
+        ]
         paper = quoted.EXPLANATION_SECONDS.get(question.network, "–")
         for row in rows:
-            if isinstance(row, Row):
-                table.add(*named, *row.cells(), paper)
-            elif row is not None:
-                table.add(*named, row, *["–"] * 8, paper)
+            cells = row.cells() if isinstance(row, Row) else (row, *["–"] * 8)
+            table.add(*named, *cells, paper)
     return [table]
 
 

@@ -13,7 +13,8 @@ import milp_verix
 from benchmarks.paper.architectures import ARCHITECTURES
 from benchmarks.paper.data import DataSet, column_of_mass, load
 from benchmarks.paper.scales import Question, Scale
-from milp_verix.study.tasks import network_hash
+from milp_verix.study.inputs import inputs_of
+from milp_verix.study.tasks import settings_of, tasks_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +26,13 @@ class Workplace:
     """The folder ``out``, and the ``paths`` of data sets by name.
 
     Networks come from ``out/networks``; one that is missing is copied from those that ship, or
-    trained. Every explanation is a line of a journal in ``out/journals``, and a file in
-    ``out/results``; those that are there are not computed again.
+    trained. Every explanation is a line of a journal in ``out/journals``, and a file beside it;
+    those that are there are not computed again.
     """
 
     def __init__(self, out: Path, scale: Scale, paths: Mapping[str, Path | None]) -> None:
         self.out, self.scale, self._paths = out, scale, paths
-        for folder in ("networks", "journals", "results", "figures"):
+        for folder in ("networks", "journals", "figures"):
             (out / folder).mkdir(parents=True, exist_ok=True)
         self.data = cache(self._data)
         self.network = cache(self._network)
@@ -62,51 +63,57 @@ class Workplace:
         *,
         images: NDArray[Any] | None = None,
         indices: Sequence[int] | None = None,
+        task: str = "explain",
+        grid: Mapping[str, Sequence[Any]] | None = None,
+        results: bool = True,
         **options: Any,
     ) -> "pd.DataFrame":
-        """Explain images by the journal ``name``; return its records of them, sorted by index.
+        """Explain images by the journal ``name``; return the records of them, sorted by index.
 
         By default ``images`` are the tests of the network's data set, and ``indices`` the first
-        ones. ``options`` replace those of the question. Raises ``KeyboardInterrupt`` for Ctrl-C,
-        and ``InputError`` where an explanation failed.
+        ones. ``options`` replace those of the question, ``grid`` has several values for each.
+        Raises ``KeyboardInterrupt`` for Ctrl-C, and ``InputError`` where an explanation failed.
         """
         network = self.network(question.network)
         images = self.data_of(question.network).test.images if images is None else images
-        indices = range(min(question.images, len(images))) if indices is None else indices
-        journal = self.out / "journals" / f"{name}.jsonl"
+        indices = list(range(question.images) if indices is None else indices)
+        given = {**question.options, **options}
+        axes = {"epsilon": [given.pop("epsilon")], **(grid or {})}
         tally = milp_verix.explain_many(
             network,
             images,
-            indices=list(indices),
-            journal=journal,
-            results=self.out / "results",
-            **{**question.options, **options},
+            epsilon=axes["epsilon"],
+            indices=indices,
+            journal=self._journal(name),
+            task=task,
+            grid={axis: values for axis, values in axes.items() if axis != "epsilon"},
+            results=results,
+            **given,
         )
         if tally.stopped:
             raise KeyboardInterrupt
-        table = milp_verix.read_study(journal)
-        current = (
-            (table["network"] == network_hash(network))
-            & (table["version"] == milp_verix.__version__)
-            & table["index"].isin(list(indices))
+        # a journal may hold more: other images, and networks of the same name
+        tasks = tasks_of(
+            network,
+            inputs_of(images, network.input_size),
+            indices,
+            settings_of([task], axes, given),
         )
-        table = table[current].reset_index(drop=True)
+        table = milp_verix.read_study(self._journal(name))
+        table = table[table["key"].isin([one.key for one in tasks])].reset_index(drop=True)
         failed = table[table["status"] == "failed"]
         if len(failed):
             raise milp_verix.InputError(f"{name}: {failed['reason'].iloc[0]}")
         return table
 
-    def explanations(self, table: "pd.DataFrame") -> list[milp_verix.Explanation]:
-        """Return the whole results that records stand for."""
-        import gzip
+    def explanations(self, name: str, table: "pd.DataFrame") -> list[milp_verix.Explanation]:
+        """Return the whole results of records of the journal ``name``."""
+        records = table.to_dict("records")
+        found = [milp_verix.read_result(self._journal(name), record) for record in records]
+        return [one for one in found if isinstance(one, milp_verix.Explanation)]
 
-        folder = self.out / "results"
-        return [
-            milp_verix.Explanation.from_json(
-                gzip.decompress((folder / f"{key}.json.gz").read_bytes()).decode()
-            )
-            for key in table["key"]
-        ]
+    def _journal(self, name: str) -> Path:
+        return self.out / "journals" / f"{name}.jsonl"
 
     def outputs(self, network: str, images: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what onnxruntime answers to ``images``, shape (N, outputs)."""

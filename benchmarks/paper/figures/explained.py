@@ -36,7 +36,7 @@ def _images(
 ) -> Drawing:
     data = place.data_of(question.network)
     table = place.study(f"figure-{name}", question, indices=indices, **options)
-    found = place.explanations(table)
+    found = place.explanations(f"figure-{name}", table)
     captions = [
         f"{data.classes[int(one.prediction)]}\n{one.size} of {len(one.groups)}"  # type: ignore[arg-type]
         for one in found
@@ -58,7 +58,7 @@ def runways(place: Workplace) -> Drawing:
     table = place.study("figure-runways", question, indices=sorted(chosen))
     unit = "pixels" if data.classes else "m"
     pairs = []
-    for index, one in zip(table["index"], place.explanations(table), strict=True):
+    for index, one in zip(table["index"], place.explanations("figure-runways", table), strict=True):
         (estimate,) = one.prediction  # type: ignore[misc]
         text = f"{estimate:+.2f} {unit}, true {true[index]:+.2f}\n{one.size} of {len(one.groups)}"
         pairs.append((float(true[index]), Panel(original(one), text), one))

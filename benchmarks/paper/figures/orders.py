@@ -17,8 +17,7 @@ def orders(place: Workplace) -> Drawing:
     """Draw a box of sizes by random orders for each image, and one mark for each method."""
     question, count = place.scale.orders, place.scale.order_count
     seeds = {"order": ["random"], "seed": list(range(count))}
-    drawn = place.study("figure-orders-random", question, grid=seeds)
-    drawn = drawn[drawn["seed"] < count]
+    drawn = place.study("figure-orders-random", question, grid=seeds, results=False)
     indices = sorted(drawn["index"].unique())
     boxes = [drawn.loc[drawn["index"] == index, "size"].to_numpy() for index in indices]
     chosen = {"order": ["sensitivity", "influence"]}

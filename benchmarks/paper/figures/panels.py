@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +33,22 @@ def panels(
     """Draw rows of panels of equal height; ``statuses`` get a legend below."""
     widths = [_HEIGHT * p.colours.shape[1] / p.colours.shape[0] for p in rows[0]]
     width = max(_NARROWEST, 2 * MARGIN + sum(widths) + _GAP * (len(widths) - 1))
-    step = _CAPTION + _HEIGHT + _GAP
+    captions = [_CAPTION if any(panel.caption for panel in row) else 0.0 for row in rows]
+    tops = list(accumulate((c + _HEIGHT + _GAP for c in captions), initial=MARGIN + _TITLE))
     below = _LEGEND if statuses else 0.0
-    sheet = Sheet(width, MARGIN + _TITLE + step * len(rows) + below + MARGIN / 2)
+    sheet = Sheet(width, tops[-1] + below + MARGIN / 2)
     sheet.text(MARGIN, MARGIN - 0.05, title, fontsize=12, fontweight="bold")
     sheet.text(MARGIN, MARGIN + 0.2, subtitle, fontsize=8.5, color=MUTED)
-    for k, row in enumerate(rows):
-        left, top = MARGIN, MARGIN + _TITLE + k * step
+    for row, top, caption in zip(rows, tops, captions, strict=False):
+        left = MARGIN
         for panel, wide in zip(row, widths, strict=True):
             sheet.text(left, top, panel.caption, fontsize=7.5, color=INK, linespacing=1.25)
-            axes = sheet.axes(left, top + _CAPTION, wide, _HEIGHT)
+            axes = sheet.axes(left, top + caption, wide, _HEIGHT)
             axes.imshow(panel.colours, interpolation="nearest", aspect="auto")
             frame(axes)
             left += wide + _GAP
     if statuses:
-        axes = sheet.axes(MARGIN, MARGIN + _TITLE + step * len(rows), width - 2 * MARGIN, 0.2)
+        axes = sheet.axes(MARGIN, tops[-1], width - 2 * MARGIN, 0.2)
         axes.set_axis_off()
         legend(axes, statuses, loc="center left")
     return sheet.figure

@@ -19,10 +19,12 @@ def radii(place: Workplace) -> Drawing:
     """Draw two images with the irrelevant pixels at each radius, each explained by itself."""
     question = place.scale.contrasts
     data = place.data_of(question.network)
-    table = place.study("figure-radii", question, indices=range(_IMAGES), epsilon=place.scale.radii)
+    table = place.study(
+        "figure-radii", question, indices=range(_IMAGES), grid={"epsilon": place.scale.radii}
+    )
     rows = []
     for index in range(_IMAGES):
-        found = place.explanations(table[table["index"] == index])
+        found = place.explanations("figure-radii", table[table["index"] == index])
         found.sort(key=lambda one: -one.epsilon)
         row = [Panel(original(found[0]), f"predicted {data.classes[int(found[0].prediction)]}")]  # type: ignore[arg-type]
         for one in found:

@@ -27,9 +27,12 @@ def ruled_out(place: Workplace) -> Drawing:
     ones = [i for i, label in enumerate(data.test.targets) if label == predicted[i] == 1]
     table = place.study("figure-ruled-out", question, indices=ones[:20], order="sensitivity")
     # of the first ones, the image with the most rivals says most
-    pairs = zip(table["index"], place.explanations(table), strict=True)
+    pairs = zip(table["index"], place.explanations("figure-ruled-out", table), strict=True)
     index, found = max(pairs, key=lambda pair: len(_rivals(pair[1])))
-    rows = [Panel(original(found), "1"), Panel(marked(found), f"explanation\n{found.size} pixels")]
+    rows = [
+        Panel(original(found), "predicted 1"),
+        Panel(marked(found), f"explanation\n{found.size} pixels"),
+    ]
     for label, count in _rivals(found).most_common(_CLASSES):
         caption = f"rule out {data.classes[int(label)]}\n{count} pixels"
         rows.append(Panel(_with(found, label), caption))

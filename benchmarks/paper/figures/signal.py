@@ -31,7 +31,7 @@ def signal(place: Workplace) -> Drawing:
                 area = auroc(kind.scores[score], usual.scores[score])
                 axes.plot(false, true, color=colour, linewidth=1.3, label=f"{area:.2f}")
             axes.set_title(kind.name, fontsize=8.5, color=INK, pad=4)
-            axes.set(xlim=(0, 1), ylim=(0, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+            axes.set(xlim=(0, 1.01), ylim=(0, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(**TICKS)
             axes.legend(loc="lower right", frameon=False, fontsize=7.5, handlelength=1.2)
             for side in ("top", "right"):
