@@ -50,7 +50,7 @@ def test_the_file_computes_the_layers(seed: int) -> None:
 @pytest.mark.parametrize("name", [name for name in ARCHITECTURES if name.startswith("digits")])
 def test_networks_that_ship_are_of_their_architecture(name: str) -> None:
     path = Path("benchmarks/paper/networks") / f"{name}.onnx"
-    network = milp_verix.load_network(Path(__file__).parents[3] / path)
+    network = milp_verix.load_network(Path(__file__).parents[2] / path)
     relus, _ = counts(ARCHITECTURES[name].layers, (1, 8, 8))
     assert network.ir.relu_count == relus
 
