@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from milp_verix.cli.inputs import decoded_note, read_input, read_texts, scale_bytes, scaled_note
 from milp_verix.cli.options import (
     Against,
     Delta,
@@ -25,15 +24,18 @@ from milp_verix.cli.options import (
 )
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
+from milp_verix.input_files import (
+    decoded_note,
+    read_input,
+    read_numbers,
+    read_texts,
+    scale_bytes,
+    scaled_note,
+)
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.records.base import Result
-from milp_verix.stored_numbers import array_in, json_in
 from milp_verix.traversal.order import ORDERS
-
-_LONGEST_NUMBER = 1000
-_LONGEST_TEXT = 2**20
-"""Bytes in a file for each number, and besides: far more than any needs."""
 
 Noted = TypeVar("Noted", bound=Result)
 
@@ -156,18 +158,11 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
 
     No option takes more than a number for each coordinate of the network's input.
     """
-    path, most = Path(file), network.input_size
-    try:
-        if path.suffix == ".npy":
-            return array_in(path, most=most)
-        if path.suffix == ".json":
-            return json_in(path, _LONGEST_TEXT + most * _LONGEST_NUMBER)
-    except OSError as error:
-        raise InputError(f"{option}: cannot read {path}: {error.strerror}") from error
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from error
-    except ValueError as error:
-        raise InputError(f"{option}: cannot read {path}: {error}") from error
+    if Path(file).suffix in (".npy", ".json"):
+        try:
+            return read_numbers(Path(file), network.input_size)
+        except InputError as error:
+            raise InputError(f"{option}: {error}") from error
     known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": "", "--explanation": ""}.get(
         option, "pixels"
     )

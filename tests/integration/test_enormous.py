@@ -20,10 +20,10 @@ from PIL import Image
 from milp_verix import Explanation, InputError, encode_check, load_network
 from milp_verix.atomic_write import replacing, write_atomically
 from milp_verix.cli.commands import export as cli_export
-from milp_verix.cli.inputs import read_input, read_texts
 from milp_verix.cli.question import numbers_in
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import ModelError
+from milp_verix.input_files import read_input, read_texts
 from milp_verix.reporting.figures.writing import write_figure
 from milp_verix.stored_numbers import array_in, json_in
 from tests.support.command_line import ENVIRONMENT, SEVEN, command, run, run_here

@@ -1,1 +1,1 @@
-"""The inputs and the progress of the command ``batch``."""
+"""The progress of the command ``batch``."""

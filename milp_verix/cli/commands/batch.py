@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.batches.inputs import batch_inputs
 from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
@@ -30,6 +29,7 @@ from milp_verix.cli.question import (
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.study.batch import Tally, explain_many
+from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.tasks import FUNCTIONS
 from milp_verix.traversal.order import ORDERS
 
@@ -143,7 +143,7 @@ def batch(
             "gap": gap,
         }
         options |= {name: value for name, value in special.items() if value is not None}
-        given, note = batch_inputs(
+        given, note = stored_inputs(
             inputs, network, ball.domain, options["image_shape"], _parts(columns)
         )
         if note is not None and not quiet:

@@ -1,4 +1,4 @@
-"""The command line's INPUT: an array in a file, or a picture that Pillow reads."""
+"""An input in a file: an array, or a picture that Pillow reads."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape, image_layout, is_flat, likely_image, said
-from milp_verix.stored_numbers import NUMBERS, TEXTS, array_in
+from milp_verix.stored_numbers import NUMBERS, TEXTS, array_in, json_in
 
 PICTURES = ("png", "jpg", "jpeg", "bmp", "gif", "webp", "tif", "tiff")
 _LOSSY = ("jpg", "jpeg", "webp")
@@ -25,6 +25,9 @@ _SPECIFICATION = re.compile(
     r"(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?)?",
     re.IGNORECASE | re.DOTALL,
 )
+_LONGEST_NUMBER = 1000
+_LONGEST_TEXT = 2**20
+"""Bytes in a JSON file for each number, and besides: far more than any needs."""
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 _BYTE = 255
 
@@ -55,6 +58,23 @@ def read_texts(specification: str, most: int) -> NDArray[Any]:
     """
     path, key, entry = _parts(specification)
     return array_in(path, key, entry, most=most, kinds=NUMBERS + TEXTS)
+
+
+def read_numbers(path: Path, most: int) -> Any:
+    """Return the content of a .npy or .json file of at most ``most`` numbers.
+
+    Raises ``InputError`` for any other file, and for one that cannot be read.
+    """
+    try:
+        if path.suffix == ".npy":
+            return array_in(path, most=most)
+        if path.suffix == ".json":
+            return json_in(path, _LONGEST_TEXT + most * _LONGEST_NUMBER)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    raise InputError(f"expected a .npy or .json file, got {path}")
 
 
 def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:

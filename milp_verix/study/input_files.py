@@ -1,4 +1,4 @@
-"""The command line's INPUTS: what a study takes, with bytes scaled, or a folder of pictures."""
+"""The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.cli.inputs import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
 from milp_verix.errors import InputError
 from milp_verix.image_shape import Shape
+from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes, scaled_note
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.study.inputs import Inputs, inputs_of
 
 _MOST_TRIED = 100
 
 
-def batch_inputs(
+def stored_inputs(
     source: str,
     network: OnnxNetwork,
     domain: tuple[float, float],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from milp_verix import InputError
-from milp_verix.cli.inputs import PICTURES, decoded_note, read_input, scale_bytes
+from milp_verix.input_files import PICTURES, decoded_note, read_input, scale_bytes
 
 GREY = np.arange(20, dtype=np.uint8).reshape(4, 5)
 COLOUR = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
