@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
     from milp_verix.study.results import read_result
+    from milp_verix.study.study_file import run_study
     from milp_verix.study.table import read_study
     from milp_verix.tolerances import Tolerances
     from milp_verix.traversal.explain import Progress, explain
@@ -92,6 +93,7 @@ __all__ = [
     "minimum",
     "read_result",
     "read_study",
+    "run_study",
     "to_pyomo",
 ]
 
@@ -117,6 +119,7 @@ _HOMES = {
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",
     "study.results": "read_result",
+    "study.study_file": "run_study",
     "study.table": "read_study",
     "tolerances": "Tolerances",
     "traversal.explain": "Progress explain",

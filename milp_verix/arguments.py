@@ -1,6 +1,8 @@
 """Arguments of checks and explanations, checked: each refusal says which values are allowed."""
 
+import re
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +10,8 @@ from numpy.typing import ArrayLike
 from milp_verix.errors import InputError
 from verix_encodings import Formulation, formulation_named
 from verix_encodings.arrays import FloatArray
+
+_RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
 
 
 def resolve_formulation(formulation: str | Formulation) -> Formulation:
@@ -52,6 +56,20 @@ def integer_of(value: int, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
     return int(value)
+
+
+def number_in(text: str | float) -> float:
+    """Return the number in a text: ``0.05``, ``inf``, or a ratio such as ``8/255``.
+
+    A ratio is evaluated exactly and rounded once. Raises ``InputError`` for any other text.
+    """
+    ratio = _RATIO.fullmatch(str(text).strip())
+    try:
+        return float(Fraction(ratio[1]) / Fraction(ratio[2]) if ratio else text)
+    except ZeroDivisionError as error:
+        raise InputError(f"{text!r} divides by zero.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255.") from error
 
 
 def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:

@@ -1,34 +1,24 @@
 """Options that several commands have, as types of their parameters."""
 
-import re
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+from milp_verix.arguments import number_in
+from milp_verix.errors import InputError
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
 from milp_verix.solvers import CHECKERS, SOLVERS
 from verix_encodings import FORMULATIONS
 
-_RATIO = re.compile(r"([+-]?\d*\.?\d+) ?/ ?(\d*\.?\d+)", re.ASCII)
-
 
 def number_of(text: str | float) -> float:
-    """Return the number that an option names: ``0.05``, ``inf``, or a ratio such as ``8/255``.
-
-    A ratio is evaluated exactly and rounded once.
-    """
-    ratio = _RATIO.fullmatch(str(text).strip())
+    """Return the number that an option names: ``0.05``, ``inf``, or a ratio such as ``8/255``."""
     try:
-        return float(Fraction(ratio[1]) / Fraction(ratio[2]) if ratio else text)
-    except ZeroDivisionError as error:
-        raise typer.BadParameter(f"{text!r} divides by zero.") from error
-    except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(
-            f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255."
-        ) from error
+        return number_in(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 ModelPath: TypeAlias = Annotated[

@@ -8,22 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from milp_verix.arguments import integer_of, seconds_of
-from milp_verix.errors import InputError, MilpVerixError
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.records.statistics import INTERRUPTED
-from milp_verix.study.inputs import Inputs, indices_in, inputs_of
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.partial import forget, partial_file, partial_folder
+from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
-from milp_verix.study.tasks import FUNCTIONS, RESUMABLE, Setting, Task, settings_of, tasks_of
+from milp_verix.study.tasks import RESUMABLE, Task
 from milp_verix.study.workers import engine_for
-
-_NO_TIME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +105,48 @@ def explain_many(
         ModelError: the network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
+    part = part_of(
+        network,
+        inputs,
+        epsilon=epsilon,
+        task=task,
+        grid=grid,
+        indices=indices,
+        columns=columns,
+        options=options,
+    )
+    return run_parts(
+        [part],
+        Path(journal),
+        workers=workers,
+        retry=retry,
+        results=results,
+        fsync=fsync,
+        progress=progress,
+        warn=warn,
+    )
+
+
+def run_parts(
+    parts: Sequence[Part],
+    journal: Path,
+    *,
+    workers: int = 1,
+    retry: Collection[str] = (),
+    results: bool | str | Path = True,
+    fsync: bool = False,
+    progress: Callable[[Tally], None] | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+) -> Tally:
+    """Do the tasks of all ``parts``, one part after the other, with one journal.
+
+    Arguments and errors are those of :func:`explain_many`.
+    """
     started = time.monotonic()
-    if not isinstance(network, OnnxNetwork):
-        network = load_network(network)
-    workers = integer_of(workers, "workers")
-    given = inputs_of(inputs, network.input_size, columns)
-    chosen = _indices(indices, given.count)
-    settings = settings_of(_listed(task), {"epsilon": _listed(epsilon), **(grid or {})}, options)
     again = _statuses(retry)
-    engine = engine_for(network, workers, whole=results is not False)
-    _refuse_bad_settings(network, given, chosen, settings)
-    folder, partials = _folder(results, Path(journal)), partial_folder(Path(journal))
-    tally = Tally(len(chosen) * len(settings))
+    engines = [engine_for(part.network, workers, whole=results is not False) for part in parts]
+    folder, partials = _folder(results, journal), partial_folder(journal)
+    tally = Tally(sum(part.count for part in parts))
 
     def tell() -> None:
         nonlocal tally
@@ -130,11 +154,11 @@ def explain_many(
         if progress is not None:
             progress(tally)
 
-    with Journal(Path(journal), fsync=fsync, warn=warn) as book:
+    with Journal(journal, fsync=fsync, warn=warn) as book:
 
-        def open_tasks() -> Iterator[Task]:
+        def open_tasks(part: Part) -> Iterator[Task]:
             nonlocal tally
-            for one in tasks_of(network, given, chosen, settings):
+            for one in part.tasks():
                 status = book.statuses.get(identity(one.key, one.index))
                 if status is None or status in again:
                     # the others take no earlier result
@@ -145,38 +169,21 @@ def explain_many(
 
         try:
             tell()
-            with closing(engine(open_tasks())) as outcomes:
-                for outcome in outcomes:
-                    record = _stored(outcome, folder)
-                    book.append(record)
-                    for text in outcome.warnings:
-                        warn(text)
-                    if record["status"] == DONE:
-                        forget(partial_file(partials, record["key"]))
-                    tally = tally.counting(record["status"])
-                    tell()
+            for part, engine in zip(parts, engines, strict=True):
+                with closing(engine(open_tasks(part))) as outcomes:
+                    for outcome in outcomes:
+                        record = _stored(outcome, folder)
+                        book.append(record)
+                        for text in outcome.warnings:
+                            warn(text)
+                        if record["status"] == DONE:
+                            forget(partial_file(partials, record["key"]))
+                        tally = tally.counting(record["status"])
+                        tell()
         except KeyboardInterrupt:
             tally = replace(tally, stopped=INTERRUPTED)
         tell()
     return tally
-
-
-def _listed(value: Any) -> list[Any]:
-    """Return several values as a list, one as a list of it."""
-    if isinstance(value, str) or np.ndim(value) == 0:
-        return [value]
-    return list(value)
-
-
-def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
-    if given is None:
-        return range(count)
-    if isinstance(given, str):
-        return indices_in(given, count)
-    chosen = [integer_of(index, "an index", 0) for index in given]
-    if not chosen or len(set(chosen)) < len(chosen) or max(chosen) >= count:
-        raise InputError(f"indices are distinct ones of the inputs 0..{count - 1}, got {given!r}")
-    return chosen
 
 
 def _statuses(retry: Collection[str]) -> set[str]:
@@ -197,48 +204,3 @@ def _stored(outcome: Outcome, folder: ResultsFolder | None) -> Record:
     record, content = outcome.record, outcome.result
     where = None if folder is None or content is None else folder.write(record["key"], content)
     return {**record, "result": where}
-
-
-def _refuse_bad_settings(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
-) -> None:
-    """Raise the error of a setting that no input can be explained with.
-
-    Each setting is tried without time on up to four inputs. Otherwise a wrong name would end in a
-    failed record for each input.
-    """
-    for setting in settings:
-        arguments = dict(setting.arguments)
-        seconds_of(arguments.get("time_limit"), "time_limit")
-        arguments["time_limit"] = _NO_TIME
-        arguments.pop("label", None)  # that of an input, not of a setting
-        error: MilpVerixError | None = None
-        for x in _samples(network, inputs, indices, arguments):
-            try:
-                result = FUNCTIONS[setting.task](network, x, **arguments)
-            except MilpVerixError as refused:
-                error = refused
-                continue
-            if result.statistics.stopped == INTERRUPTED:
-                raise KeyboardInterrupt
-            error = None
-            break
-        if error is not None:
-            raise error
-
-
-def _samples(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
-) -> Iterator[NDArray[Any]]:
-    """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain."""
-    for index in dict.fromkeys((indices[0], indices[len(indices) // 2], indices[-1])):
-        try:
-            yield inputs.read(index)
-        except InputError:
-            continue
-    try:
-        low, high = arguments.get("domain", (0.0, 1.0))
-        inside = np.clip(np.zeros(network.input_shape), low, high)
-    except (TypeError, ValueError):
-        inside = np.zeros(network.input_shape)
-    yield inside

@@ -32,18 +32,18 @@ def stored_inputs(
         given = _pictures(Path(source), network, image_shape)
     else:
         given = inputs_of(source, network.input_size, columns)
-    scaled = (scaled_note(domain),) if np.isfinite(domain).all() and _are_bytes(given) else ()
+    scales = _scales(domain)
+    scaled = (scaled_note(domain),) if scales and _are_bytes(given) else ()
 
     def read(index: int) -> NDArray[Any]:
-        return scale_bytes(given.read(index), domain, network.dtype)
+        x = given.read(index)
+        return scale_bytes(x, domain, network.dtype) if scales else x
 
     def notes(index: int) -> tuple[str, ...]:
         decoded = decoded_note(given.name(index) or "")
         return (*(() if decoded is None else (decoded,)), *scaled)
 
-    low, high = domain
-    note = f"bytes of the inputs are scaled from 0..255 to [{low:g}, {high:g}]"
-    return Inputs(given.count, read, given.name, notes), note if scaled else None
+    return Inputs(given.count, read, given.name, notes), scaled[0] if scaled else None
 
 
 def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> Inputs:
@@ -56,6 +56,15 @@ def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> 
         lambda i: read_input(str(files[i]), network.input_shape, image_shape),
         lambda i: files[i].name,
     )
+
+
+def _scales(domain: tuple[float, float]) -> bool:
+    """Return whether the domain has two finite ends; one for each coordinate is none."""
+    try:
+        low, high = map(float, domain)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isfinite([low, high]).all())
 
 
 def _are_bytes(given: Inputs) -> bool:

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError, ModelError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
@@ -37,7 +38,7 @@ def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
     ``whole`` results come with the records if they are asked for. Raises ``InputError``
     where several workers are asked for without joblib.
     """
-    if workers == 1:
+    if integer_of(workers, "workers") == 1:
         return lambda tasks: (run_task(network, task, whole) for task in tasks)
     try:
         from joblib.externals.loky import ProcessPoolExecutor

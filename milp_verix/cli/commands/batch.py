@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.cli.batches.options import Course, Search, parts_of
 from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
@@ -12,7 +13,6 @@ from milp_verix.cli.options import (
     CheckTimeLimit,
     Costs,
     FeatureNames,
-    ModelPath,
     Quiet,
     Threads,
     number_of,
@@ -28,8 +28,10 @@ from milp_verix.cli.question import (
 )
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.study.batch import Tally, explain_many
+from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
+from milp_verix.study.parts import part_of
+from milp_verix.study.study_file import OVERRIDES, study_in
 from milp_verix.study.tasks import FUNCTIONS
 from milp_verix.traversal.order import ORDERS
 
@@ -41,26 +43,27 @@ inputs or the journal cannot be used."""
 
 def batch(
     *,
-    model: ModelPath,
+    context: typer.Context,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="The network, an ONNX file; or a study file, STUDY.toml, which names networks, "
+            "INPUTS and settings.",
+        ),
+    ],
     inputs: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="INPUTS",
             help="A .npy file, a .npz file with KEY after a colon, a .csv or .parquet file with a "
             "row for each input, or a folder of pictures.",
         ),
-    ],
+    ] = None,
     epsilon: Annotated[
-        str, typer.Option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
-    ],
-    journal: Annotated[
-        Path,
-        typer.Option(
-            metavar="STUDY.jsonl",
-            help="A line for each finished task, by which the study goes on; or a folder, with a "
-            "file for each process.",
-        ),
-    ],
+        str | None, typer.Option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
+    ] = None,
+    course: Course,
     task: Annotated[
         str, typer.Option(metavar=",".join(FUNCTIONS), help="One or several, with commas between.")
     ] = "explain",
@@ -78,40 +81,11 @@ def batch(
         str | None,
         typer.Option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the tasks.")] = 1,
-    retry: Annotated[
-        str, typer.Option(metavar="undecided,failed", help="Do tasks that ended so again.")
-    ] = "",
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Write whole results with their counterfactuals here. [STUDY.results]",
-        ),
-    ] = None,
-    no_results: Annotated[
-        bool, typer.Option("--no-results", help="Leave whole results out: there is the journal.")
-    ] = False,
-    fsync: Annotated[
-        bool, typer.Option("--fsync", help="Force each record to the disk before the next.")
-    ] = False,
     ball: Ball,
     feature_names: FeatureNames = None,
     explained: Explained,
     costs: Costs = None,
-    solver: Annotated[str | None, typer.Option(help="As of the single commands. [auto]")] = None,
-    traversal: Annotated[str | None, typer.Option(help="As of explain.")] = None,
-    transformation: Annotated[str | None, typer.Option(help="As of explain.")] = None,
-    exactness: Annotated[str | None, typer.Option(help="As of explain.")] = None,
-    bounds: Annotated[str | None, typer.Option(help="As of explain.")] = None,
-    segments: Annotated[int | None, typer.Option(help="As of explain.")] = None,
-    formulation: Annotated[str | None, typer.Option(help="As of explain.")] = None,
-    seed: Annotated[int | None, typer.Option(help="As of explain.")] = None,
-    method: Annotated[str | None, typer.Option(help="As of minimum.")] = None,
-    master: Annotated[str | None, typer.Option(help="As of minimum.")] = None,
-    gap: Annotated[
-        float | None, typer.Option(parser=number_of, metavar="NUMBER", help="As of minimum.")
-    ] = None,
+    search: Search,
     threads: Threads = 1,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for each task. [none]")] = None,
     check_time_limit: CheckTimeLimit = None,
@@ -120,65 +94,67 @@ def batch(
 ) -> None:
     """Explain many inputs, at several radii, and write a journal from which a study goes on."""
     with refusals() as errors, termination_as_interrupt():
-        network = network_of(model, reading)
-        options = {
-            **arguments_of(network, ball, explained, reading),
-            "feature_names": names_of(feature_names, network),
-            "threads": threads,
-            "time_limit": time_limit,
-            "check_time_limit": check_time_limit,
-        }
-        special = {
-            "costs": None if costs is None else numbers_in(costs, "--costs", network),
-            "solver": solver,
-            "traversal": traversal,
-            "transformation": transformation,
-            "exactness": exactness,
-            "bounds": bounds,
-            "segments": segments,
-            "formulation": formulation,
-            "seed": seed,
-            "method": method,
-            "master": master,
-            "gap": gap,
-        }
-        options |= {name: value for name, value in special.items() if value is not None}
-        given, note = stored_inputs(
-            inputs, network, ball.domain, options["image_shape"], _parts(columns)
-        )
-        if note is not None and not quiet:
-            errors.print(f"note: {note}", markup=False)
-        with tasks_progress(errors, quiet=quiet) as show:
-            tally = explain_many(
+        steps = course.arguments()
+        limits = {"time_limit": time_limit, "check_time_limit": check_time_limit}
+        if model.suffix.lower() == ".toml":
+            given = {**steps, **limits, "indices": indices}
+            parts, steps = study_in(model, {name: given[name] for name in _given(context, model)})
+        else:
+            if inputs is None or epsilon is None or course.journal is None:
+                raise InputError("give INPUTS, --epsilon and --journal; or a study file .toml")
+            network = network_of(model, reading)
+            options = {
+                **arguments_of(network, ball, explained, reading),
+                "feature_names": names_of(feature_names, network),
+                "threads": threads,
+                **({} if costs is None else {"costs": numbers_in(costs, "--costs", network)}),
+                **limits,
+                **search.arguments(),
+            }
+            source, note = stored_inputs(
+                inputs, network, ball.domain, options["image_shape"], parts_of(columns)
+            )
+            if note is not None and not quiet:
+                errors.print(f"note: {note}", markup=False)
+            part = part_of(
                 network,
-                given,
+                source,
                 epsilon=_radii(epsilon),
-                journal=journal,
-                task=_parts(task) or [],
+                task=parts_of(task) or [],
                 grid=None if order is None else {"order": _orders(order, network)},
                 indices=indices,
-                workers=workers,
-                retry=_parts(retry) or [],
-                results=_results(results, none=no_results),
-                fsync=fsync,
+                options=options,
+            )
+            parts = [part]
+        with tasks_progress(errors, quiet=quiet) as show:
+            tally = run_parts(
+                parts,
+                **steps,
                 progress=show,
                 warn=lambda text: errors.print(f"warning: {text}", markup=False),
-                **options,
             )
     if not quiet:
-        typer.echo(f"{summary(tally)}; the journal is {journal}")
+        typer.echo(f"{summary(tally)}; the journal is {steps['journal']}")
     raise typer.Exit(_exit_code(tally))
 
 
-def _parts(text: str | None) -> list[str] | None:
-    """Return the words in ``text``, with commas between; None for no text."""
-    return [part.strip() for part in text.split(",")] if text else None
-
-
-def _results(folder: Path | None, *, none: bool) -> bool | Path:
-    if none and folder is not None:
-        raise InputError("--no-results and --results exclude each other; leave one out")
-    return folder or not none
+def _given(context: typer.Context, path: Path) -> list[str]:
+    """Return the names of the options given beside a study file: they replace keys of it."""
+    known = {"no_results": "results"} | {name: name for name in OVERRIDES}
+    given: list[str] = []
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if name in ("model", "quiet") or source is None or source.name != "COMMANDLINE":
+            continue
+        if name not in known:
+            raise InputError(
+                f"{parameter.opts[0]} says what is asked, and {path} does: leave it out. Beside a "
+                f"study file, these may be given: "
+                f"{', '.join('--' + known.replace('_', '-') for known in OVERRIDES)}"
+            )
+        given.append(known[name])
+    return given
 
 
 def _radii(text: str) -> list[float]:
@@ -191,7 +167,7 @@ def _radii(text: str) -> list[float]:
 def _orders(text: str, network: OnnxNetwork) -> list[Any]:
     return [
         part if part in ORDERS else numbers_in(part, "--order", network)
-        for part in _parts(text) or []
+        for part in parts_of(text) or []
     ]
 
 

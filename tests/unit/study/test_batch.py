@@ -18,7 +18,7 @@ from milp_verix import (
     explain_many,
     read_result,
 )
-from milp_verix.study import batch
+from milp_verix.study import parts
 from tests.support.digits_example import MODEL, explained, images, network
 from tests.support.studies import comparable, lines
 
@@ -56,7 +56,7 @@ def test_running_again_skips_what_is_there(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "study.jsonl"
     study(path, epsilon=[0.01, 0.02], indices="0:2")
     before = path.read_bytes()
-    monkeypatch.setattr(batch, "_refuse_bad_settings", lambda *_: None)
+    monkeypatch.setattr(parts, "_refuse_bad_settings", lambda *_: None)
     monkeypatch.setattr("milp_verix.study.run.FUNCTIONS", {})  # nothing may be computed
     tally = study(path, epsilon=[0.01, 0.02], indices="0:2")
     assert (tally.known, tally.done, tally.ended) == (4, 4, 4)
@@ -88,7 +88,7 @@ def test_an_unforeseen_error_of_one_task_is_a_record(
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("of all\nthings")
 
-    monkeypatch.setattr(batch, "_refuse_bad_settings", lambda *_: None)
+    monkeypatch.setattr(parts, "_refuse_bad_settings", lambda *_: None)
     monkeypatch.setitem(milp_verix.study.tasks.FUNCTIONS, "explain", broken)
     monkeypatch.setattr(
         "milp_verix.study.tasks._arguments_of", lambda _: {"epsilon": None, "norm": "linf"}

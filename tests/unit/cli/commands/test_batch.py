@@ -74,7 +74,7 @@ def test_a_folder_of_pictures_with_a_damaged_one(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("not an input")
     done = run_here("batch", MODEL, folder, "--epsilon", "0.1", "--journal", path)
     assert done.returncode == 3
-    assert "note: bytes of the inputs are scaled from 0..255 to [0, 1]" in done.stderr
+    assert "note: the input's bytes were scaled from 0..255 to [0, 1]" in done.stderr
     found = lines(path)
     assert [(one["index"], one["name"], one["status"]) for one in found] == [
         (0, "a.png", "done"),

@@ -1,0 +1,85 @@
+"""The options of ``batch`` in groups: the course of a study, and the search of each task."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from milp_verix.cli.options import number_of
+from milp_verix.errors import InputError
+
+_OfExplain: TypeAlias = Annotated[str | None, typer.Option(help="As of explain.")]
+_OfMinimum: TypeAlias = Annotated[str | None, typer.Option(help="As of minimum.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """Options that say how a study is done; the answers do not depend on them."""
+
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STUDY.jsonl",
+            help="A line for each finished task, by which the study goes on; or a folder, with a "
+            "file for each process.",
+        ),
+    ] = None
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the tasks.")] = 1
+    retry: Annotated[
+        str, typer.Option(metavar="undecided,failed", help="Do tasks that ended so again.")
+    ] = ""
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write whole results with their counterfactuals here. [STUDY.results]",
+        ),
+    ] = None
+    no_results: Annotated[
+        bool, typer.Option("--no-results", help="Leave whole results out: there is the journal.")
+    ] = False
+    fsync: Annotated[
+        bool, typer.Option("--fsync", help="Force each record to the disk before the next.")
+    ] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``run_parts``, each by the name of its option."""
+        if self.no_results and self.results is not None:
+            raise InputError("--no-results and --results exclude each other; leave one out")
+        return {
+            "journal": self.journal,
+            "workers": self.workers,
+            "retry": parts_of(self.retry) or [],
+            "results": self.results or not self.no_results,
+            "fsync": self.fsync,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Options of the single commands; one that is left out has the default of its command."""
+
+    solver: Annotated[str | None, typer.Option(help="As of the single commands. [auto]")] = None
+    traversal: _OfExplain = None
+    transformation: _OfExplain = None
+    exactness: _OfExplain = None
+    bounds: _OfExplain = None
+    segments: Annotated[int | None, typer.Option(help="As of explain.")] = None
+    formulation: _OfExplain = None
+    seed: Annotated[int | None, typer.Option(help="As of explain.")] = None
+    method: _OfMinimum = None
+    master: _OfMinimum = None
+    gap: Annotated[
+        float | None, typer.Option(parser=number_of, metavar="NUMBER", help="As of minimum.")
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that were given."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def parts_of(text: str | None) -> list[str] | None:
+    """Return the words in ``text``, with commas between; None for no text."""
+    return [part.strip() for part in text.split(",")] if text else None

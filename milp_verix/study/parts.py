@@ -1,0 +1,124 @@
+"""A part of a study: a network, its inputs, and the settings that each is explained with."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.arguments import integer_of, seconds_of
+from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.study.inputs import Inputs, indices_in, inputs_of
+from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
+
+_NO_TIME = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """The tasks of one network: each of the ``inputs`` at ``indices`` with each setting."""
+
+    network: OnnxNetwork
+    inputs: Inputs
+    indices: Sequence[int]
+    settings: Sequence[Setting]
+
+    @property
+    def count(self) -> int:
+        """Number of tasks."""
+        return len(self.indices) * len(self.settings)
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks; an input is read when it is needed."""
+        return tasks_of(self.network, self.inputs, self.indices, self.settings)
+
+
+def part_of(
+    network: NetworkLike,
+    inputs: Any,
+    *,
+    epsilon: Any,
+    task: str | Sequence[str] = "explain",
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    indices: str | Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, Any],
+) -> Part:
+    """Return the part of a study that arguments of :func:`milp_verix.explain_many` name.
+
+    Raises the error of an argument that suits no input.
+    """
+    if not isinstance(network, OnnxNetwork):
+        network = load_network(network)
+    given = inputs_of(inputs, network.input_size, columns)
+    chosen = _indices(indices, given.count)
+    axes = {"epsilon": _listed(epsilon), **(grid or {})}
+    settings = settings_of(_listed(task), axes, options)
+    _refuse_bad_settings(network, given, chosen, settings)
+    return Part(network, given, chosen, settings)
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return several values as a list, one as a list of it."""
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return [value]
+    return list(value)
+
+
+def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
+    if given is None:
+        return range(count)
+    if isinstance(given, str):
+        return indices_in(given, count)
+    chosen = [integer_of(index, "an index", 0) for index in given]
+    if not chosen or len(set(chosen)) < len(chosen) or max(chosen) >= count:
+        raise InputError(f"indices are distinct ones of the inputs 0..{count - 1}, got {given!r}")
+    return chosen
+
+
+def _refuse_bad_settings(
+    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+) -> None:
+    """Raise the error of a setting that no input can be explained with.
+
+    Each setting is tried without time on up to four inputs. Otherwise a wrong name would end in a
+    failed record for each input.
+    """
+    for setting in settings:
+        arguments = dict(setting.arguments)
+        seconds_of(arguments.get("time_limit"), "time_limit")
+        arguments["time_limit"] = _NO_TIME
+        arguments.pop("label", None)  # that of an input, not of a setting
+        error: MilpVerixError | None = None
+        for x in _samples(network, inputs, indices, arguments):
+            try:
+                result = FUNCTIONS[setting.task](network, x, **arguments)
+            except MilpVerixError as refused:
+                error = refused
+                continue
+            if result.statistics.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+            error = None
+            break
+        if error is not None:
+            raise error
+
+
+def _samples(
+    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
+) -> Iterator[NDArray[Any]]:
+    """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain."""
+    for index in dict.fromkeys((indices[0], indices[len(indices) // 2], indices[-1])):
+        try:
+            yield inputs.read(index)
+        except InputError:
+            continue
+    try:
+        low, high = arguments.get("domain", (0.0, 1.0))
+        inside = np.clip(np.zeros(network.input_shape), low, high)
+    except (TypeError, ValueError):
+        inside = np.zeros(network.input_shape)
+    yield inside
