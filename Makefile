@@ -2,6 +2,8 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+# Left out where PyTorch, which takes gigabytes, is not installed.
+WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo paper test lint types notebooks check clean
@@ -36,7 +38,7 @@ ifeq ($(NOTEBOOKS),)
 	@echo 'There are no notebooks.'
 else
 	$(BIN)/nbstripout --verify $(NOTEBOOKS)
-	$(BIN)/jupyter-execute --timeout=900 $(NOTEBOOKS)
+	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))
 endif
 
 check: ## Do all that CI does, in a .venv made afresh
