@@ -24,17 +24,17 @@ specification. An operator that moves or repeats elements is ``rearrange`` with 
 one that multiplies by constants is ``dot``.
 """
 
-from milp_verix.onnx_reader.conversion import as_onnx
-from milp_verix.onnx_reader.external_data import embed
-from milp_verix.onnx_reader.model_file import (
+from milp_verix.onnx_reader.outputs import cut
+from milp_verix.onnx_reader.signature import Signature, read_signature
+from milp_verix.onnx_reader.sources.conversion import as_onnx
+from milp_verix.onnx_reader.sources.external_data import embed
+from milp_verix.onnx_reader.sources.model_file import (
     IN_MEMORY,
     ModelSource,
     path_of,
     read_model,
     serialised,
 )
-from milp_verix.onnx_reader.outputs import cut
-from milp_verix.onnx_reader.signature import Signature, read_signature
 from milp_verix.onnx_reader.trace import Anchor, Trace, Watch, trace
 
 __all__ = [

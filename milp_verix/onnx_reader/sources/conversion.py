@@ -17,7 +17,7 @@ import onnx
 
 from milp_verix.errors import InputError, ModelError
 from milp_verix.onnx_reader.messages import first_line
-from milp_verix.onnx_reader.model_file import ModelSource
+from milp_verix.onnx_reader.sources.model_file import ModelSource
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
