@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
+    from milp_verix.report.write import write_report
     from milp_verix.results.public import (
         Audit,
         Comparison,
@@ -95,6 +96,7 @@ __all__ = [
     "read_study",
     "run_study",
     "to_pyomo",
+    "write_report",
 ]
 
 _HOMES = {
@@ -115,6 +117,7 @@ _HOMES = {
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
+    "report.write": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",

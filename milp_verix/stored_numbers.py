@@ -10,7 +10,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -73,10 +73,19 @@ def array_in(
         raise InputError(f"cannot read {path}: it holds no array of {what} ({error})") from error
 
 
-def json_in(path: Path, most: int | None = None) -> Any:
+def parsed(text: str) -> Any:
+    """Return the content of JSON text; ``ValueError`` for other text, and for lists too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its lists are nested too deep") from error
+
+
+def json_in(path: Path, most: int | None = None, *, parse: Callable[[str], Any] = parsed) -> Any:
     """Return the content of a JSON file of at most ``most`` bytes, by default of free memory.
 
-    A file whose name ends in ``.gz`` is unpacked; ``most`` counts the bytes unpacked.
+    A file whose name ends in ``.gz`` is unpacked; ``most`` counts the bytes unpacked. ``parse``
+    makes the content of the text.
     Raises ``OSError`` where it is larger or cannot be read, ``ValueError`` where it is not JSON.
     """
     most = _memory() // _PARSED if most is None else most
@@ -87,15 +96,7 @@ def json_in(path: Path, most: int | None = None) -> Any:
         raise OSError(errno.EIO, f"it is damaged ({error})") from error
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes, the most that is of use")
-    return parsed(data.decode("utf-8"))
-
-
-def parsed(text: str) -> Any:
-    """Return the content of JSON text; ``ValueError`` for other text, and for lists too deep."""
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("its lists are nested too deep") from error
+    return parse(data.decode("utf-8"))
 
 
 @contextmanager

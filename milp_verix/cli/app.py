@@ -48,6 +48,10 @@ COMMANDS = {
         "minimum",
         "Find the explanation with the fewest features, and prove that none has fewer.",
     ),
+    "report": (
+        "report",
+        "Write a page with tables, distributions and a gallery that needs no network.",
+    ),
     "solvers": (
         "solvers",
         "Show the solvers: installed or not, version, licence, abilities, and a self-test.",

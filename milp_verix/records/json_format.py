@@ -32,6 +32,7 @@ from milp_verix.records.statistics import (
     StageStatistics,
     Statistics,
 )
+from milp_verix.records.unread_points import parsed_array, parsed_lazily, stored_counterfactual
 from milp_verix.stored_numbers import json_in, parsed
 
 SCHEMA = 2
@@ -56,12 +57,13 @@ def dump(result: Result, *, indent: int | None = None) -> str:
     return json.dumps(data, indent=indent, allow_nan=False)
 
 
-def load(source: str | Path, kind: type[AnyResult]) -> AnyResult:
+def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> AnyResult:
     """Read a result of the class ``kind`` from JSON text or from the path of a JSON file.
 
-    Raises ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
+    With ``lazily`` the inputs of counterfactuals are parsed when they are asked for. Raises
+    ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    data, where = _read(source)
+    data, where = _read(source, parsed_lazily if lazily else parsed)
     form = _form_of(kind)
     try:
         if data.get("kind") != form.kind:
@@ -79,12 +81,12 @@ def array_hash(array: NDArray[Any]) -> str:
     return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
-def _read(source: str | Path) -> tuple[dict[str, Any], str]:
+def _read(source: str | Path, parse: Callable[[str], Any]) -> tuple[dict[str, Any], str]:
     """Return the data in JSON text or in a JSON file, and what to call the source."""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     try:
-        data = parsed(str(source)) if is_text else json_in(Path(source))
+        data = parse(str(source)) if is_text else json_in(Path(source), parse=parse)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {where}: {error}") from error
     except ValueError as error:
@@ -127,7 +129,7 @@ def _subject_data(result: Result) -> dict[str, Any]:
 def _shared_fields(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a :class:`Result`."""
     model, given = data["model"], data["input"]
-    x = _array(given["values"], np.dtype(given["dtype"]), tuple(given["shape"]))
+    x = parsed_array(given["values"], np.dtype(given["dtype"]), tuple(given["shape"]))
     if array_hash(x) != given["sha256"]:
         raise ValueError("the hash of the input is not the one recorded")
     groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
@@ -202,7 +204,7 @@ def _explanation_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]
         "traversal": data.get("strategy" if old else "traversal"),
         "must": tuple(data.get("must", ())),
         "must_not": tuple(data.get("must_not", ())),
-        "scenarios": tuple(_array(p, x.dtype, x.shape) for p in data.get("scenarios", ())),
+        "scenarios": tuple(parsed_array(p, x.dtype, x.shape) for p in data.get("scenarios", ())),
     }
 
 
@@ -289,6 +291,10 @@ _FORMS: dict[type[Result], _Form] = {
 }
 
 
+KINDS: dict[str | None, type[Result]] = {form.kind: record for record, form in _FORMS.items()}
+"""The classes of results by their ``kind`` in JSON."""
+
+
 def _form_of(kind: type[Result]) -> _Form:
     return next(form for record, form in _FORMS.items() if issubclass(kind, record))
 
@@ -312,22 +318,13 @@ def _counterfactual_data(found: Counterfactual) -> dict[str, Any]:
 
 
 def _counterfactual(data: dict[str, Any], x: NDArray[Any]) -> Counterfactual:
-    array = _array(data["input"], x.dtype, x.shape)
-    return Counterfactual(array, _prediction(data["prediction"]))
+    return stored_counterfactual(data["input"], x, _prediction(data["prediction"]))
 
 
 def _written(array: NDArray[Any]) -> Any:
     """Return nested lists of numbers whose decimal form is the shortest for the array's dtype."""
     shortest = np.array([float(str(value)) for value in array.reshape(-1)], dtype=np.float64)
     return shortest.reshape(array.shape).tolist()
-
-
-def _array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return the array that :func:`_written` wrote; ``ValueError`` for another shape."""
-    array = np.array(values, dtype=np.float64).astype(dtype)
-    if array.shape != shape:
-        raise ValueError(f"an input has shape {array.shape}, expected {shape}")
-    return array
 
 
 def _prediction(value: int | list[float]) -> Prediction:

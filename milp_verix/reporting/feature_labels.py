@@ -89,9 +89,9 @@ def _places(
     places = np.stack(np.unravel_index(np.arange(size), first), axis=1)
     if axis == 0:
         places = places[:, [1, 2, 0]]
-    if all(len(group) == 1 for group in groups):
+    if max(map(len, groups), default=0) == 1:
         kept = 3 if channels > 1 else 2
-        return tuple(tuple(places[group[0], :kept].tolist()) for group in groups)
+        return tuple(map(tuple, places[[group[0] for group in groups], :kept].tolist()))
     pixels = [np.unique(places[list(group), :2], axis=0) for group in groups]
     if all(len(pixel) == 1 for pixel in pixels) and len(groups) == height * width:
         return tuple(tuple(pixel[0].tolist()) for pixel in pixels)

@@ -1,0 +1,53 @@
+"""The command ``milp-verix report``: a study, a result or a comparison as one page of HTML."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from milp_verix.cli.delivery import check_folder, refusals
+from milp_verix.cli.options import Quiet
+from milp_verix.report.write import write_report
+
+EXIT_CODES = "Exit codes: 0 the report is written; 2 the source cannot be used."
+
+
+def report(
+    *,
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY",
+            help="The journal of a study, a file or a folder; or the JSON of a result, or the JSON "
+            "or CSV of compare.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page.")],
+    gallery: Annotated[
+        int, typer.Option(min=0, help="The most explanations of a study shown, spread evenly.")
+    ] = 1000,
+    counterfactuals: Annotated[
+        int | None,
+        typer.Option(min=0, help="The most for each explanation. [4; 24 for one result]"),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Whole results of the study, where they are not beside it."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page with tables, distributions and a gallery that needs no network."""
+    with refusals() as errors:
+        check_folder(output)
+        text = write_report(
+            study,
+            output,
+            gallery=gallery,
+            counterfactuals=counterfactuals,
+            results=results,
+            warn=lambda told: errors.print(f"warning: {told}", markup=False),
+        )
+    if not quiet:
+        typer.echo(f"{output}: {len(text.encode()) / 1e6:.2f} MB")

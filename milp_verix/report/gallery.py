@@ -1,0 +1,97 @@
+"""The gallery of a study: a card for each whole result, in pages that open."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from milp_verix.errors import InputError
+from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.json_format import load
+from milp_verix.report.study_rows import Row, Settings
+from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.html.markup import Html, element
+from milp_verix.reporting.html.result_views import outcome, view
+from milp_verix.reporting.html.tables import paged
+from milp_verix.reporting.wording import prediction_text, seconds_text
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A task and the file of its whole result."""
+
+    row: Row
+    path: Path
+
+
+def stored_results(rows: Sequence[Row], journal: Path, folder: Path | None) -> list[Stored]:
+    """Return the tasks whose whole result is there: as the ``journal`` says, or in ``folder``."""
+    base = journal.resolve().parent
+    found = []
+    for row in rows:
+        places = [] if row.result is None else [base / row.result]
+        if folder is not None:
+            places.insert(0, folder / row.key[:2] / f"{row.key}.json.gz")
+        path = next((place for place in places if place.is_file()), None)
+        if path is not None:
+            found.append(Stored(row, path))
+    return found
+
+
+def read_result(stored: Stored) -> Result:
+    """Return the whole result of a task, counterfactuals unread; ``InputError`` for a bad file."""
+    kind = ContrastiveExplanation if stored.row.task == "contrastive" else Explanation
+    return load(stored.path, kind, lazily=True)
+
+
+def anchor(row: Row) -> str:
+    """Return the name of a task's card in links."""
+    return f"task-{row.key[:16]}-{row.index}"
+
+
+def gallery(chosen: Sequence[Stored], settings: Settings, counterfactuals: int) -> Html:
+    """Return a card for each of the tasks ``chosen``, in pages of 50."""
+    cards = list(_cards(chosen, settings, counterfactuals))
+    pages = []
+    for first in range(0, len(cards), PAGE):
+        some = cards[first : first + PAGE]
+        title = f"Explanations {first + 1} to {first + len(some)} of {len(cards)}"
+        pages.append((title, element("div", *some, class_="cards")))
+    return element("div", paged(pages), class_="gallery")
+
+
+def _cards(chosen: Sequence[Stored], settings: Settings, counterfactuals: int) -> Iterator[Html]:
+    for stored in chosen:
+        row = stored.row
+        setting, name = settings.short(row), input_name(row)
+        try:
+            result = read_result(stored)
+            told, shown = outcome(result), view(result, counterfactuals, f"{name}: features")
+        except InputError as error:
+            told, shown = "its whole result cannot be read", element("p", str(error))
+        predicted = "" if row.prediction is None else typeset(prediction_text(row.prediction, 3))
+        yield element(
+            "article",
+            element("h3", f"{name}: prediction {predicted}"),
+            element(
+                "p",
+                element("span", row.status, class_=f"status {row.status}"),
+                " · ",
+                " · ".join(filter(None, (setting, told, row.reason, seconds_text(row.seconds)))),
+            ),
+            shown,
+            class_="card",
+            id=anchor(row),
+            data_size=None if row.size is None else row.size,
+            data_seconds=row.seconds,
+            data_prediction=predicted,
+            data_status=row.status,
+        )
+
+
+def input_name(row: Row) -> str:
+    """Return ``"Input 12"``, with the name of its file if it has one."""
+    return f"Input {row.index}" + (f" ({row.name})" if row.name else "")

@@ -1,0 +1,42 @@
+"""The page of one result: its facts, its pictures with many counterfactuals, its notes."""
+
+import milp_verix
+from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.html.claims import claims
+from milp_verix.reporting.html.markup import element
+from milp_verix.reporting.html.page import Section, page
+from milp_verix.reporting.html.result_views import facts_of, outcome, title, view
+from milp_verix.reporting.html.tables import facts_table
+
+
+def single_page(result: Result, *, counterfactuals: int) -> str:
+    """Return the report of one result as HTML, with so many ``counterfactuals`` at the most."""
+    shown = element(
+        "div", view(result, counterfactuals, "Features", sensitivity=True), class_="large"
+    )
+    versions = sorted(result.versions.items())
+    sections = [
+        Section("picture", "The explanation", shown),
+        Section(
+            "facts", "Facts", facts_table("What was asked, and what was found", facts_of(result))
+        ),
+        Section("grounds", "What the answer rests on", claims(_tasks(result))),
+        Section(
+            "versions",
+            "Versions",
+            facts_table("Versions", [*versions, ("SHA-256 of the network", result.model.sha256)]),
+        ),
+    ]
+    return page(title(result), outcome(result), sections, milp_verix.__version__)
+
+
+def _tasks(result: Result) -> list[str]:
+    if isinstance(result, ContrastiveExplanation):
+        return ["contrastive"]
+    if isinstance(result, Enumeration):
+        return ["enumeration"]
+    minimum = isinstance(result, Explanation) and result.lower_bound is not None
+    return ["explain", "minimum"] if minimum else ["explain"]

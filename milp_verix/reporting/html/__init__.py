@@ -1,0 +1,1 @@
+"""Records as parts of a page: tables, distributions, pictures, cards."""

@@ -1,0 +1,124 @@
+"""A result whose input is no image as a table: a row for each feature, signed differences."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.gallery import chosen
+from milp_verix.reporting.figures.style import Status, typeset
+from milp_verix.reporting.figures.tabular_plot import changes, rows
+from milp_verix.reporting.html.markup import Html, element, joined
+from milp_verix.reporting.html.tables import scrolled
+from milp_verix.reporting.wording import changed_text, counted, number
+
+_LONGEST_GROUP = 4
+
+
+def feature_table(result: Result, most: int, name: str) -> Html | None:
+    """Return the features of ``result`` with their values, and what counterfactuals change.
+
+    Of an explanation, ``most`` counterfactuals at the most, a column each, and the 40 most
+    important features if there are more. ``name`` is that of the table for the ears. None for a
+    result without features to show.
+    """
+    if isinstance(result, Explanation):
+        return _explanation(result, most, name)
+    if isinstance(result, ContrastiveExplanation) and result.counterfactual is not None:
+        return _contrast(result, result.counterfactual, name)
+    return None
+
+
+def _explanation(result: Explanation, most: int, name: str) -> Html:
+    shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
+    labels = labels_of(result)
+    features = chosen(result, most, [row.feature for row in shown])
+    columns = [changes(result, feature, tuple(shown)) for feature in features]
+    heads = [
+        joined(
+            (
+                f"{labels[feature]} ",
+                typeset(
+                    changed_text(result.prediction, result.counterfactuals[feature].prediction)
+                ),
+            )
+        )
+        for feature in features
+    ]
+    body = [
+        [
+            _value(result, row.feature),
+            *(
+                _signed(float(column[place]), freed=row.feature == feature)
+                for column, feature in zip(columns, features, strict=True)
+            ),
+        ]
+        for place, row in enumerate(shown)
+    ]
+    left = len(result.groups) - len(shown)
+    more = element("p", f"and {counted(left, 'feature')} more, all irrelevant or less important")
+    table = _table(
+        name,
+        ["feature", "value", *heads],
+        [
+            (_status(row.status, labels[row.feature]), cells)
+            for row, cells in zip(shown, body, strict=True)
+        ],
+    )
+    return joined((table, more)) if left else table
+
+
+def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) -> Html:
+    labels, after = labels_of(result), found.input.reshape(-1)
+    before = result.input.reshape(-1)
+    body = []
+    for feature in result.contrast or ():
+        group = list(result.groups[feature])
+        difference = after[group].astype(np.float64) - before[group].astype(np.float64)
+        strongest = float(difference[np.abs(difference).argmax()])
+        cells = [_value(result, feature), _numbers(after[group]), _signed(strongest, freed=True)]
+        body.append((labels[feature], cells))
+    return _table(name, ["feature", "value", "counterfactual", "difference"], body)
+
+
+def _table(name: str, headings: list[str], body: Sequence[tuple[str, list[Html]]]) -> Html:
+    head = element("tr", *(element("th", text, scope="col") for text in headings))
+    lines = (element("tr", element("th", label, scope="row"), *cells) for label, cells in body)
+    table = element(
+        "table",
+        element("caption", name, class_="unseen"),
+        element("thead", head),
+        element("tbody", *lines),
+        class_="features",
+    )
+    return scrolled(name, table)
+
+
+def _value(result: Result, feature: int) -> Html:
+    return _numbers(result.input.reshape(-1)[list(result.groups[feature])])
+
+
+def _numbers(values: NDArray[Any]) -> Html:
+    told = [typeset(number(float(value))) for value in values[:_LONGEST_GROUP]]
+    more = ["…"] if len(values) > _LONGEST_GROUP else []
+    return element("td", ", ".join(told + more), class_="number")
+
+
+def _status(status: Status, label: str) -> Html:
+    """Return the label of a feature behind the mark of its status, which is read out."""
+    told = element("span", f" ({status.value})", class_="unseen")
+    return element("span", label, told, class_=f"status {status.value}")
+
+
+def _signed(change: float, *, freed: bool) -> Html:
+    """Return a change with its sign; that of the freed feature is framed."""
+    if not change:
+        return element("td", "0", class_="number same freed" if freed else "number same")
+    kind = "rise" if change > 0 else "fall"
+    text = typeset(f"{change:+.3g}")
+    return element("td", text, class_=f"number {kind} freed" if freed else f"number {kind}")

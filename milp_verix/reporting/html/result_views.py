@@ -1,0 +1,68 @@
+"""What a page shows of one result: its outcome in words, its pictures or its features."""
+
+from milp_verix.errors import InputError
+from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.contrast_table import contrast_facts, enumeration_facts
+from milp_verix.reporting.explanation_table import facts
+from milp_verix.reporting.html.feature_rows import feature_table
+from milp_verix.reporting.html.markup import Html, element
+from milp_verix.reporting.html.pictures import pictures
+from milp_verix.reporting.wording import (
+    contrast_headline,
+    contrast_outcome,
+    enumeration_headline,
+    headline,
+    outcome_text,
+    size_text,
+)
+
+
+def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> Html:
+    """Return the pictures of ``result``, or the table of its features, called ``name``.
+
+    ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
+    whose numbers are damaged is told in words.
+    """
+    try:
+        shown = pictures(result, most, sensitivity=sensitivity)
+        if shown is None:
+            shown = feature_table(result, most, name)
+    except InputError as error:
+        return element("p", f"It cannot be drawn: {error}")
+    return element("p", "There is no counterfactual to draw.") if shown is None else shown
+
+
+def outcome(result: Result) -> str:
+    """Return the size of ``result`` and what is proven of it."""
+    if isinstance(result, Explanation):
+        return f"{size_text(result)}, {outcome_text(result)}"
+    if isinstance(result, ContrastiveExplanation):
+        if result.size is None:
+            return contrast_outcome(result)
+        return f"{result.size} of {len(result.groups)} features, {contrast_outcome(result)}"
+    return ""
+
+
+def title(result: Result) -> str:
+    """Return the headline of ``result``."""
+    if isinstance(result, Explanation):
+        return headline(result)
+    if isinstance(result, ContrastiveExplanation):
+        return contrast_headline(result)
+    if isinstance(result, Enumeration):
+        return enumeration_headline(result)
+    raise TypeError(type(result).__name__)
+
+
+def facts_of(result: Result) -> list[tuple[str, str]]:
+    """Return the facts about ``result``, as pairs of a name and a text."""
+    if isinstance(result, Explanation):
+        return facts(result)
+    if isinstance(result, ContrastiveExplanation):
+        return contrast_facts(result)
+    if isinstance(result, Enumeration):
+        return enumeration_facts(result)
+    raise TypeError(type(result).__name__)
