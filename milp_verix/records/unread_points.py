@@ -77,8 +77,9 @@ def _points(data: Any) -> list[Any]:
     """Return the counterfactuals in the data of a result, of any kind."""
     if not isinstance(data, dict):
         return []
-    lists = (data.get("counterfactuals"), data.get("contrastive"), [data.get("counterfactual")])
-    return [item for some in lists if isinstance(some, list) for item in some]
+    single = [data.get("counterfactual"), data.get("counterexample")]
+    several = (data.get("counterfactuals"), data.get("contrastive"))
+    return single + [item for some in several if isinstance(some, list) for item in some]
 
 
 def stored_counterfactual(values: Any, x: NDArray[Any], prediction: Prediction) -> Counterfactual:

@@ -1,6 +1,7 @@
 """The page of one result: its facts, its pictures with many counterfactuals, its notes."""
 
 import milp_verix
+from milp_verix.records.audit import Audit
 from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
@@ -38,5 +39,7 @@ def _tasks(result: Result) -> list[str]:
         return ["contrastive"]
     if isinstance(result, Enumeration):
         return ["enumeration"]
+    if isinstance(result, Audit):
+        return ["audit"]
     minimum = isinstance(result, Explanation) and result.lower_bound is not None
     return ["explain", "minimum"] if minimum else ["explain"]

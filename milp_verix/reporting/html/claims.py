@@ -22,6 +22,11 @@ _CLAIMS = {
         "A contrastive explanation is the fewest features whose change within the ball changes "
         "the prediction. Robust: a proof that no change in the ball changes it."
     ),
+    "audit": (
+        "An audit judges a set of features from any tool. Sound: a proof that every change of the "
+        "other features within the ball keeps the prediction. Minimal: each feature of the set has "
+        "a counterfactual."
+    ),
     "enumeration": (
         "An enumeration lists minimal sets of both kinds: sets that keep the prediction, and sets "
         "that can change it. Complete: a proof that no set is missing."

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milp_verix.records.audit import Audit
 from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
@@ -45,6 +46,8 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> Html | 
         shown += _contrast(result, view)
     elif isinstance(result, Enumeration):
         shown += _enumeration(result, view, most)
+    elif isinstance(result, Audit):
+        shown += _audit(result, view, most)
     return element("div", *shown, class_="pictures")
 
 
@@ -75,6 +78,23 @@ def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Html]:
             f"counterfactual {changed}",
         ),
     ]
+
+
+def _audit(result: Audit, view: ImageView, most: int) -> list[Html]:
+    colours, labels = view.rgb(result.input), labels_of(result)
+    drawn = []
+    for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
+        mask = view.covered([i for feature in features for i in result.groups[feature]])
+        told = f"the set {what}: {len(features)} of {len(result.groups)} {labels.unit}"
+        drawn.append(_figure(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+    if result.counterexample is not None:
+        kept = set(result.explanation)
+        free = [feature for feature in range(len(result.groups)) if feature not in kept]
+        drawn.append(_change(result, view, labels, free, result.counterexample, short=False))
+    for feature in list(result.counterfactuals)[:most]:
+        found = result.counterfactuals[feature]
+        drawn.append(_change(result, view, labels, (feature,), found, short=True))
+    return drawn
 
 
 def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Html]:

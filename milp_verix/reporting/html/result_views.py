@@ -1,10 +1,13 @@
 """What a page shows of one result: its outcome in words, its pictures or its features."""
 
 from milp_verix.errors import InputError
+from milp_verix.records.audit import Audit
 from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
+from milp_verix.reporting.audit_table import audit_facts
+from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.contrast_table import contrast_facts, enumeration_facts
 from milp_verix.reporting.explanation_table import facts
 from milp_verix.reporting.html.feature_rows import feature_table
@@ -32,7 +35,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
             shown = feature_table(result, most, name)
     except InputError as error:
         return element("p", f"It cannot be drawn: {error}")
-    return element("p", "There is no counterfactual to draw.") if shown is None else shown
+    return element("p", "There is nothing to draw.") if shown is None else shown
 
 
 def outcome(result: Result) -> str:
@@ -43,7 +46,7 @@ def outcome(result: Result) -> str:
         if result.size is None:
             return contrast_outcome(result)
         return f"{result.size} of {len(result.groups)} features, {contrast_outcome(result)}"
-    return ""
+    return audit_outcome(result) if isinstance(result, Audit) else ""
 
 
 def title(result: Result) -> str:
@@ -54,6 +57,8 @@ def title(result: Result) -> str:
         return contrast_headline(result)
     if isinstance(result, Enumeration):
         return enumeration_headline(result)
+    if isinstance(result, Audit):
+        return audit_headline(result)
     raise TypeError(type(result).__name__)
 
 
@@ -65,4 +70,6 @@ def facts_of(result: Result) -> list[tuple[str, str]]:
         return contrast_facts(result)
     if isinstance(result, Enumeration):
         return enumeration_facts(result)
+    if isinstance(result, Audit):
+        return audit_facts(result)
     raise TypeError(type(result).__name__)

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from milp_verix import ContrastiveExplanation, Explanation, InputError, write_report
+from milp_verix import ContrastiveExplanation, Explanation, InputError, audit, write_report
 from milp_verix.comparison.compare import compare
+from milp_verix.reporting.audit_wording import audit_headline
 from tests.support.command_line import run_here
 from tests.support.digits_example import EPSILON, images, network
 from tests.support.pages import HOSTILE, check_page, comparison, image, study, table
@@ -17,6 +18,16 @@ def test_a_stored_result_has_a_page(name: str) -> None:
     page = check_page(write_report(STORED / f"{name}.json"))
     assert page.all("img")
     assert page.all("h1")[0].words.startswith("Prediction ")
+
+
+@pytest.mark.parametrize("features", [[], range(0, 64, 2), range(64)])
+def test_an_audit_has_a_page(features: list[int], tmp_path: Path) -> None:
+    found = audit(network(), images()[15], list(features), epsilon=EPSILON)
+    found.to_json(tmp_path / "audit.json")
+    page = check_page(write_report(tmp_path / "audit.json"))
+    assert page.all("h1")[0].words == audit_headline(found)
+    pictures = 3 + (found.counterexample is not None) + min(24, len(found.counterfactuals))
+    assert len(page.all("img")) == pictures
 
 
 def test_a_result_in_memory_has_the_page_of_its_file() -> None:
