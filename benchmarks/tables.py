@@ -103,6 +103,9 @@ def command(argv: Sequence[str]) -> str:
     """Return the command of a run; of files outside the repository it gives the name alone."""
     script, *arguments = argv
     told = shlex.join([_without_folders(argument) for argument in arguments])
+    folder = Path(script).resolve().parent
+    if folder.parent == ROOT / "benchmarks":  # a package, whose modules are run by name
+        return f"python -m benchmarks.{folder.name}.{Path(script).stem} {told}".rstrip()
     return f"python benchmarks/{Path(script).name} {told}".rstrip()
 
 
