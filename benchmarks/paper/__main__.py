@@ -23,12 +23,14 @@ from benchmarks.paper.signal import adversarial_table, signal_table
 from benchmarks.paper.table_architectures import architectures_table, largest_table
 from benchmarks.paper.table_complete import complete_table
 from benchmarks.paper.table_networks import networks_table
+from benchmarks.paper.table_rivals import rivals_table
 from benchmarks.paper.workplace import Workplace
 from benchmarks.tables import RESULTS, measured_now, places, put
 from milp_verix.atomic_write import write_atomically
 
 TABLES: dict[str, tuple[str, Callable[[Workplace], Sequence[object]]]] = {
     "networks": ("Networks", networks_table),
+    "rivals": ("VeriX's orders, Anchors and LIME", rivals_table),
     "complete": ("Complete against incomplete checks", complete_table),
     "architectures": ("Complete checks by architecture", architectures_table),
     "largest": ("The largest networks, incomplete checks", largest_table),

@@ -88,7 +88,7 @@ def _coloured(image: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _grey_too(predict: Predict, image: NDArray[Any]) -> Predict:
-    """Return ``predict`` for images with three equal channels where those of ``image`` have one."""
+    """Return ``predict`` for images of three equal channels where those of ``image`` have one."""
     channels, dtype = image.shape[-1], image.dtype
     return lambda images: predict(images[..., :channels].astype(dtype))
 

@@ -114,13 +114,25 @@ def test_files_outside_of_the_repository_are_named_without_folders(
     )
 
 
+def test_a_script_of_a_package_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import tables
+
+    script = ROOT / "benchmarks" / "paper" / "table_rivals.py"
+    told = tables.command([str(script), "--images", "3"])
+    assert told == "python -m benchmarks.paper.table_rivals --images 3"
+
+
 def test_every_table_has_the_command_that_writes_it() -> None:
     found = PLACE.findall(RESULTS.read_text(encoding="utf-8"))
     assert len({name for name, _ in found}) == len(found) > 15
     for name, text in found:
         assert re.match(r"Commit `\w{7,}`", text), name
-        (script,) = re.findall(r"^python benchmarks/(\w+\.py) .*", text, flags=re.MULTILINE)
-        assert (ROOT / "benchmarks" / script).is_file(), name
+        (script,) = re.findall(
+            r"^python (?:benchmarks/|-m benchmarks\.)(\w+\.\w+) .*", text, flags=re.MULTILINE
+        )
+        path = script if script.endswith(".py") else f"{script.replace('.', '/')}.py"
+        assert (ROOT / "benchmarks" / path).is_file(), name
         assert re.search(rf"^python .* --write {re.escape(name)}$", text, flags=re.MULTILINE), name
         assert re.search(r"^\|(---:?\|)+$", text, flags=re.MULTILINE), name
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import milp_verix
-from benchmarks.paper.table_rivals import COUNTS, Run, probabilities, run_rivals, survived, table
+from benchmarks.paper.rival_runs import COUNTS, Run, probabilities, run_rivals, survived
+from benchmarks.paper.table_rivals import table
 from tests.support.digits_example import images, network
 
 X = images()[:, 0, :, :, None]
