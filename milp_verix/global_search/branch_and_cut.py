@@ -83,13 +83,16 @@ def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
     pool = ConstraintPool(search.perturbations)
     relaxation = Relaxation(lp, pool, search.incumbent.objective, search.limits)
     relaxation.extend(first)
+    if search.earlier is not None:
+        # known, but no part of the program until an optimum violates them
+        pool.add(map(search.separator.scenario, search.earlier.scenarios.T))
     return BranchAndCut(search, relaxation)
 
 
 class BranchAndCut:
     """The master by branch and bound: open nodes and the lower bound that they prove.
 
-    It implements :class:`~milp_verix.global_search.search.Master`.
+    It implements :class:`~milp_verix.global_search.master.Master`.
     """
 
     notes: tuple[str, ...] = ()

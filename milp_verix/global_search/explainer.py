@@ -35,6 +35,10 @@ class Explainer:
         self._walked: Traversal | None = None
         self._known: list[Verdict] = []
 
+    def go_on(self, traversal: Traversal) -> None:
+        """Let the first explanation go on with a traversal that an earlier run began."""
+        self._walked, self._known = traversal, [*traversal.violated.values()]
+
     def first(self, deadline: float, on_check: Callable[[], None] = lambda: None) -> None:
         """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
 
@@ -42,17 +46,7 @@ class Explainer:
         """
         incumbent, until = self._incumbent, Deadline(deadline)
         oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
-        # if the empty set is an explanation, every order finds it: no need to rank
-        rank = np.ones(objective.costs.size)
-        whole = oracle.prepare(until)
-        if not oracle.proven:
-            with suppress(OverflowError, OutOfTimeError):
-                rank = adaptive(oracle.problem, until, whole)
-        rank = rank / np.maximum(objective.costs, _FREE)
-        rank[objective.must_not] = -np.inf
-        order = np.argsort(rank, kind="stable")
-        traversal = Traversal(tuple(order[~objective.must[order]].tolist()))
-        self._walked = traversal
+        self._walked = traversal = self._walked or self._ranked(until)
         changed = incumbent.on_change
         walk = Walk(
             oracle,
@@ -62,7 +56,6 @@ class Explainer:
             lambda _: changed(),
             lambda _: on_check(),
         )
-        oracle.forget(until)
         traverse(walk, galloping)
         self._walked, self._known = None, [*traversal.violated.values()]
         chosen = np.ones(objective.costs.size, dtype=bool)
@@ -77,6 +70,21 @@ class Explainer:
         for point in points[-_KEPT:]:
             adversary.remember(point.reshape(-1) - incumbent.perturbations.centre)
         adversary.remember(adversary.attack(incumbent.selection)[0])
+
+    def _ranked(self, until: Deadline) -> Traversal:
+        """Return a traversal that has decided nothing, in the order ``adaptive``."""
+        oracle, objective = self._incumbent.oracle, self._incumbent.objective
+        # if the empty set is an explanation, every order finds it: no need to rank
+        rank = np.ones(objective.costs.size)
+        whole = oracle.prepare(until)
+        if not oracle.proven:
+            with suppress(OverflowError, OutOfTimeError):
+                rank = adaptive(oracle.problem, until, whole)
+        rank = rank / np.maximum(objective.costs, _FREE)
+        rank[objective.must_not] = -np.inf
+        order = np.argsort(rank, kind="stable")
+        oracle.forget(until)
+        return Traversal(tuple(order[~objective.must[order]].tolist()))
 
     def final(self, deadline: float) -> tuple[Order, Traversal]:
         """Free further features of the incumbent; find a counterfactual for each feature left."""

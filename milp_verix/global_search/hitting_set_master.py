@@ -24,7 +24,7 @@ from verix_encodings.models.cover import Clause
 
 
 class HittingSets:
-    """The master by hitting sets of contrastive sets; see ``search.Master``."""
+    """The master by hitting sets of contrastive sets; see ``master.Master``."""
 
     notes: tuple[str, ...] = ()
 

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 from milp_verix.errors import InputError
 from milp_verix.global_search.branch_and_cut import branch_and_cut
 from milp_verix.global_search.hitting_set_master import HittingSets
+from milp_verix.global_search.master import Master
 from milp_verix.global_search.mip_master import mip_master
-from milp_verix.global_search.search import Master, MinimumProgress, MinimumSearch
+from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
@@ -30,6 +31,7 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.public import Explanation
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
@@ -71,6 +73,7 @@ def minimum(
     progress: Callable[[MinimumProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     limits: SearchLimits | None = None,
+    resume: EarlierResult | None = None,
 ) -> Explanation:
     """Find an explanation with the fewest features, and prove that none has fewer.
 
@@ -102,6 +105,11 @@ def minimum(
             are unknown in these results.
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
+        resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation
+            is the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios
+            of an unproven minimum are kept. Its lower bound counts if the same version found it
+            for the same ``costs``, and with the same ``method``; a note says if the result's
+            bound rests on it.
     """
     request = make_request(
         network,
@@ -122,6 +130,7 @@ def minimum(
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
+    earlier = None if resume is None else earlier_explanation(resume, request.problem)
     objective = make_objective(request.problem.features.count, costs, must, must_not)
     gap = _gap(gap)
     way = _way(method, master, solver)
@@ -156,6 +165,8 @@ def minimum(
         masters = {"tree": tree, "program": program, "hitting_sets": hitting_sets}
         search.allow_must_not()
         try:
+            if earlier is not None:
+                search.go_on(earlier, hitting_sets=way == "hitting_sets")
             search.start()
             search.run(masters[way])
         except KeyboardInterrupt:

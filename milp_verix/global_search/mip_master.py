@@ -35,7 +35,7 @@ def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
 
 
 class MipMaster:
-    """A master that gives the relaxation to a solver's session; see ``search.Master``."""
+    """A master that gives the relaxation to a solver's session; see ``master.Master``."""
 
     def __init__(self, search: MinimumSearch, session: Session) -> None:
         self._session, self._incumbent = session, search.incumbent

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -13,9 +12,11 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.cover_bound import CoverBound
+from milp_verix.global_search.earlier_search import EarlierSearch, points_of, take_over
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.proposals import Proposals
+from milp_verix.global_search.master import Master
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.perturbation_set import perturbation_set
 from milp_verix.global_search.search_limits import SearchLimits
@@ -24,14 +25,17 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.request import Request
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
+from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
 from milp_verix.solvers import Session
 from milp_verix.traversal.explain import explanation_of
+from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint
 
 _QUICK = "first lower bound"
 _FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
+_ROUNDED = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +48,6 @@ class MinimumProgress:
     size: float
     lower_bound: float
     rounds: int
-
-
-class Master(Protocol):
-    """A method that raises the lower bound step by step."""
-
-    @property
-    def bound(self) -> float:
-        """A lower bound on the cost of every explanation cheaper than the incumbent.
-
-        It is infinite once no cheaper explanation exists.
-        """
-
-    @property
-    def done(self) -> bool:
-        """True if no further step can raise the bound, or none is needed."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the reader of the result on how the bound came about."""
-
-    @property
-    def effort(self) -> SearchEffort:
-        """The programs, nodes and iterations spent on the bound so far."""
-
-    def step(self, deadline: float) -> None:
-        """Do one step, which ends at ``deadline`` at the latest."""
-
-    def close(self) -> None:
-        """Release the solver."""
 
 
 class MinimumSearch:
@@ -114,13 +89,21 @@ class MinimumSearch:
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
-        self.lower_bound = 0.0
+        self._own_bound = 0.0
+        self.earlier: EarlierSearch | None = None
         self._cover: CoverBound | None = None
         self._shown: tuple[float, float] | None = None
+        self._saved = 0
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort()
         self._spent: dict[str, float] = {}
         self.stopped: str | None = None
+
+    @property
+    def lower_bound(self) -> float:
+        """The lower bound of this search, or of an earlier one that no explanation refutes."""
+        earlier, cost = 0.0 if self.earlier is None else self.earlier.bound, self.incumbent.cost
+        return max(self._own_bound, min(earlier, cost) if earlier <= cost * _ROUNDED else 0.0)
 
     @property
     def open(self) -> bool:
@@ -149,10 +132,20 @@ class MinimumSearch:
                 f"could not be decided: {alone.reason}"
             )
 
+    def go_on(self, earlier: Earlier, *, hitting_sets: bool) -> None:
+        """Begin with what ``earlier`` found; see :func:`.earlier_search.take_over`."""
+        until = Deadline(self.until)
+        with self._stage(_FIRST):
+            self.earlier = take_over(earlier, self.incumbent, until, hitting_sets=hitting_sets)
+        if (traversal := self.earlier.traversal) is not None:
+            self._explainer.go_on(traversal)
+            if traversal.stopped is not None:
+                raise KeyboardInterrupt
+
     def start(self) -> None:
         """Find a first lower bound, a first explanation, and a cheaper one near it."""
         self._save()
-        self.lower_bound = self._objective.cost(self._objective.must)
+        self._raise(self._objective.cost(self._objective.must))
         with self._stage(_QUICK), suppress(OverflowError):
             self._bound_at_once()
         self._show(0)
@@ -181,7 +174,7 @@ class MinimumSearch:
                     self.perturbations,
                     self._objective,
                     deltas,
-                    least=self.lower_bound,
+                    least=self._own_bound,
                     most=incumbent.cost,
                     tolerances=self._request.tolerances,
                     late=until.passed,
@@ -192,19 +185,19 @@ class MinimumSearch:
             self._cover = CoverBound(
                 sets, incumbent, limits, self.until, lambda: self._request.elapsed
             )
-            self._raise(self._cover.first(self.lower_bound, until))
+            self._raise(self._cover.first(self._own_bound, until))
 
     def _session_for_covers(self) -> Session:
         return self._request.open_session(self._oracle.solver)
 
     def _between_checks(self) -> None:
         if self._cover is not None:
-            self._raise(self._cover.between_checks(self.lower_bound))
+            self._raise(self._cover.between_checks(self._own_bound))
         self._show(0)
 
     def _covered(self) -> bool:
         """Raise the bound by contrastive sets while these lead; return whether they had a turn."""
-        bound = None if self._cover is None else self._cover.turn(self.lower_bound)
+        bound = None if self._cover is None else self._cover.turn(self._own_bound)
         if bound is not None:
             self._raise(bound)
         return bound is not None
@@ -251,18 +244,18 @@ class MinimumSearch:
             self._cover.close()
 
     def _raise(self, bound: float) -> None:
-        self.lower_bound = max(self.lower_bound, min(bound, self.incumbent.cost))
+        self._own_bound = max(self._own_bound, min(bound, self.incumbent.cost))
 
     def _save(self) -> None:
         """Give ``snapshots`` a function that builds an explanation from the current state."""
         if self._snapshots is None:
             return
         order, traversal = self._explainer.snapshot()
-        seconds, bound = self._request.elapsed, self.lower_bound
+        seconds, bound, scenarios = self._request.elapsed, self.lower_bound, self.separator.known
 
         def snapshot() -> Explanation:
             found = explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)
-            return self._completed(found, bound)
+            return self._completed(found, bound, scenarios)
 
         self._snapshots(snapshot)
 
@@ -276,20 +269,28 @@ class MinimumSearch:
         spent = time.monotonic() - started
         best = explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
         statistics = self._statistics(best.statistics, self._request.elapsed)
-        return self._completed(replace(best, statistics=statistics), self.lower_bound)
+        best = replace(best, statistics=statistics)
+        return self._completed(best, self.lower_bound, self.separator.known)
 
-    def _completed(self, best: Explanation, bound: float) -> Explanation:
-        """Return an explanation with its costs, the notes, and a proven lower bound."""
+    def _completed(
+        self, best: Explanation, bound: float, scenarios: tuple[FloatArray, ...]
+    ) -> Explanation:
+        """Return an explanation with costs, notes, lower bound and, if unproven, scenarios."""
         objective = self._objective
+        own = bound <= self._own_bound
+        notes = () if self.earlier is None else self.earlier.notes_on(_plain(bound), own=own)
         best = replace(
             best,
             costs=None if objective.equal else tuple(map(_plain, objective.costs.tolist())),
             # the checks may have left the same note
-            notes=tuple(dict.fromkeys(best.notes + self._notes)),
+            notes=tuple(dict.fromkeys(best.notes + self._notes + notes)),
             must=tuple(np.flatnonzero(objective.must).tolist()),
             must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
         )
-        return replace(best, lower_bound=_plain(min(bound, best.cost)))
+        best = replace(best, lower_bound=_plain(min(bound, best.cost)))
+        if best.proven:
+            return best
+        return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
     def _statistics(self, last: Statistics, seconds: float) -> Statistics:
         """Return the effort of the whole search.
@@ -332,15 +333,14 @@ class MinimumSearch:
             self._spent[name] = self._spent.get(name, 0.0) + time.monotonic() - started
 
     def _show(self, rounds: int) -> None:
-        """Report the incumbent's cost and the bound, and save a snapshot, if either has changed."""
-        state = (self.incumbent.cost, self.lower_bound)
-        if state == self._shown:
-            return
-        self._shown = state
-        self._save()
-        if self._progress is not None:
+        """Report cost and bound if either has changed; save them, and new scenarios."""
+        state, scenarios = (self.incumbent.cost, self.lower_bound), len(self.separator.known)
+        if (state, scenarios) != (self._shown, self._saved):
+            self._save()
+        if state != self._shown and self._progress is not None:
             size, bound = map(_plain, state)
             self._progress(MinimumProgress(size, bound, rounds))
+        self._shown, self._saved = state, scenarios
 
 
 def _plain(cost: float) -> float:

@@ -30,6 +30,7 @@ class Separator:
         self._most_harm = 0.0
         self._made = 0
         self._refuted: set[bytes] = set()
+        self._perturbations: dict[bytes, FloatArray] = {}
         self.rounds = 0
 
     def separate(self, selection: FloatArray, pricings: int) -> list[Constraint]:
@@ -57,6 +58,11 @@ class Separator:
         return [self._cover(selection) or self.scenario(decision.delta)]
 
     @property
+    def known(self) -> tuple[FloatArray, ...]:
+        """The perturbations of all scenarios made so far, shape (d,) each."""
+        return tuple(self._perturbations.values())
+
+    @property
     def _worth(self) -> float:
         """The least violation that justifies a new scenario, as a share of the largest so far.
 
@@ -82,6 +88,7 @@ class Separator:
 
     def scenario(self, delta: FloatArray) -> Scenario:
         """Return the scenario of a perturbation, shape (d,)."""
+        self._perturbations[delta.tobytes()] = delta
         p = self._incumbent.perturbations
         return make_scenario(
             p.margins,

@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
 }
 """The function that does each kind of task."""
 
-RESUMABLE = ("explain",)
+RESUMABLE = ("explain", "minimum")
 """The kinds of task that go on from an earlier result."""
 
 LIMITS = ("time_limit", "check_time_limit")

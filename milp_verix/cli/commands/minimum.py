@@ -12,6 +12,7 @@ from milp_verix.cli.options import (
     JsonPath,
     PlotPath,
     Quiet,
+    Resume,
     SolverName,
     Threads,
     TimeLimit,
@@ -65,6 +66,7 @@ def minimum(
     threads: Threads = 1,
     time_limit: TimeLimit = None,
     check_time_limit: CheckTimeLimit = None,
+    resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     reading: Reading,
@@ -100,6 +102,7 @@ def minimum(
                 check_time_limit=check_time_limit,
                 progress=show,
                 snapshots=save,
+                resume=resume,
             )
         result = asked.noted(result)
         delivery.deliver(result, facts, result.plot)

@@ -52,5 +52,5 @@ def test_no_time_is_left_open() -> None:
         assert not search.open
     with opened(digit(15)) as search:
         assert search.open
-        search.lower_bound = search.incumbent.cutoff
+        search._own_bound = search.incumbent.cutoff
         assert not search.open

@@ -65,6 +65,16 @@ def test_tasks_without_time_leave_what_they_have_until_they_are_done(tmp_path: P
     assert not (tmp_path / "study.partial").exists()
 
 
+def test_a_minimum_goes_on(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task": "minimum", "epsilon": 0.05}
+    first = study(tmp_path, **options, time_limit=1e-9)
+    assert [one["status"] for one in first] == ["undecided"] * 2
+    assert len(files(tmp_path)) == 2
+    second = study(tmp_path, **options, retry="undecided")[2:]
+    assert [one["status"] for one in second] == ["done"] * 2
+    assert files(tmp_path) == []
+
+
 @pytest.mark.parametrize("after", [10, 25])
 def test_an_interrupted_task_goes_on(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
