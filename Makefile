@@ -41,6 +41,9 @@ else
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))
 endif
 
+docs: ## Build the documentation site into docs/_build/html; executes the notebooks
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 check: ## Do all that CI does, in a .venv made afresh
 	.ci/run
 

@@ -44,9 +44,9 @@ def encode_check(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
+    The arguments that pose the problem are those of :func:`milp_verix.check`.
+
     Args:
-        network, x, epsilon, norm, delta, domain, features, label, against, output, image_shape,
-            bounds, segments, formulation: as for :func:`milp_verix.check`.
         free: indices of the features that may change; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
