@@ -25,21 +25,17 @@ test: ## Run the tests, first the fast ones
 	$(BIN)/pytest -m 'not slow'
 	$(BIN)/pytest -m slow
 
-lint: ## Check style, formatting and the direction of imports
+lint: ## Check style, formatting and the direction of imports; notebooks hold no output
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
+	$(BIN)/nbstripout --verify $(NOTEBOOKS)
 
 types: ## Check types
 	$(BIN)/mypy
 
-notebooks: ## Check that the notebooks hold no output, and execute them
-ifeq ($(NOTEBOOKS),)
-	@echo 'There are no notebooks.'
-else
-	$(BIN)/nbstripout --verify $(NOTEBOOKS)
+notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))
-endif
 
 docs: ## Build the documentation site into docs/_build/html; executes the notebooks
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
@@ -48,6 +44,6 @@ check: ## Do all that CI does, in a .venv made afresh
 	.ci/run
 
 clean: ## Remove what builds, checks and the demo leave behind
-	rm -rf build dist paper explanation.json explanation.png
+	rm -rf build dist paper docs/made docs/_build explanation.json explanation.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find milp_verix encodings tests examples benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
