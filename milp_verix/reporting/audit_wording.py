@@ -5,11 +5,13 @@ from milp_verix.reporting.wording import changed_text, counted, number, predicti
 
 
 def audit_headline(audit: Audit) -> str:
-    """Return the result in a line: ``"Prediction 7: 60 of 784 features are sound, proven"``."""
+    """Return the result in a line: ``"Prediction 7 is kept by 60 of 784 features, proven"``."""
+    prediction = f"Prediction {prediction_text(audit.prediction, 3)}"
     features = f"{audit.size} of {counted(len(audit.groups), 'feature')}"
-    verb = "is" if audit.size == 1 else "are"
-    word = {True: "sound, proven", False: "not sound", None: "not decided"}[audit.sound]
-    return f"Prediction {prediction_text(audit.prediction, 3)}: {features} {verb} {word}"
+    if audit.sound is None:
+        return f"{prediction}: not known if {features} keep it"
+    kept = f"is kept by {features}, proven" if audit.sound else f"is not kept by {features}"
+    return f"{prediction} {kept}"
 
 
 def audit_outcome(audit: Audit) -> str:
@@ -23,7 +25,7 @@ def audit_outcome(audit: Audit) -> str:
         return f"too large by {counted(len(audit.removable), 'feature')}{undecided}"
     if len(audit.unknown) == len(audit.added):
         return "no completion is known"
-    return f"{_more(audit)} make it sound"
+    return f"sound with {_more(audit)}"
 
 
 def soundness_text(audit: Audit) -> str:

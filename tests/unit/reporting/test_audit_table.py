@@ -64,7 +64,7 @@ def made(
     [
         (
             made(Answer.HOLDS, (1, 2), (1, 2)),
-            "Prediction 2: 2 of 6 features are sound, proven",
+            "Prediction 2 is kept by 2 of 6 features, proven",
             "minimal: no feature can be left out",
             {
                 "sound": "yes, proven: no margin is above -0.25",
@@ -73,7 +73,7 @@ def made(
         ),
         (
             made(Answer.HOLDS, (1, 2, 4), (2, 4), (4,)),
-            "Prediction 2: 3 of 6 features are sound, proven",
+            "Prediction 2 is kept by 3 of 6 features, proven",
             "too large by 1 feature, 1 undecided",
             {
                 "minimal": "no: 1 feature can be left out, 2 are left; 1 feature undecided",
@@ -82,14 +82,14 @@ def made(
         ),
         (
             made(Answer.HOLDS, (1, 2), (1, 2), (1,)),
-            "Prediction 2: 2 of 6 features are sound, proven",
+            "Prediction 2 is kept by 2 of 6 features, proven",
             "minimality is not known, 1 undecided",
             {"minimal": "not known; 1 feature undecided"},
         ),
         (
             made(Answer.VIOLATED, (1,), (0, 1, 3), (3,)),
-            "Prediction 2: 1 of 6 features is not sound",
-            "2 more (1 of them undecided) make it sound",
+            "Prediction 2 is not kept by 1 of 6 features",
+            "sound with 2 more (1 of them undecided)",
             {
                 "sound": "no: a counterexample (→ 5), run in onnxruntime",
                 "completion": "sound with 2 more (1 of them undecided), 3 in all",
@@ -98,7 +98,7 @@ def made(
         ),
         (
             made(Answer.UNKNOWN, (), (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5)),
-            "Prediction 2: 0 of 6 features are not decided",
+            "Prediction 2: not known if 0 of 6 features keep it",
             "no completion is known",
             {"sound": "not known: time limit", "completion": "none found: time limit"},
         ),
