@@ -1,6 +1,6 @@
 """VeriX's orders, Anchors and LIME on the same images: size, time, and who keeps the prediction.
 
-    python -m benchmarks.paper.table_rivals ../shared --out runs --images 100 --write rivals
+    python -m benchmarks.paper.table_rivals ../shared --out runs --write rivals
 
 The folder has ``models/mnist-10x2.onnx``, ``models/gtsrb-10x2.onnx`` and, in ``data``,
 ``mnist_test.npz`` and ``gtsrb10.npz``. Each run is a line of ``runs/rivals.jsonl``, and runs in it
@@ -141,14 +141,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="VeriX's orders, Anchors and LIME, side by side.")
     parser.add_argument("shared", type=Path, help="the folder of networks and images")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the journal")
-    parser.add_argument("--images", type=int, default=100, help="images of each network")
+    parser.add_argument("--images", type=int, default=50, help="images of each network")
+    parser.add_argument("--beyond", action="store_true", help="a larger radius, too")
     parser.add_argument("--methods", default=",".join(METHODS), help="separated by commas")
     tables.add_write(parser)
     given = parser.parse_args()
     found: list[Run] = []
     for name, radii, images, others in cases(given.shared):
         network = milp_verix.load_network(given.shared / "models" / f"{name}.onnx")
-        for epsilon in radii:
+        for epsilon in radii if given.beyond else radii[:1]:
             runs = run_rivals(
                 network,
                 images[: given.images],
