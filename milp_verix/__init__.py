@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from milp_verix.global_search.minimum import minimum
     from milp_verix.global_search.search import MinimumProgress
     from milp_verix.global_search.search_limits import SearchLimits
+    from milp_verix.inputs.features import (
+        Feature,
+        binary,
+        category,
+        continuous,
+        fixed,
+        integer,
+        ordinal,
+    )
+    from milp_verix.inputs.inputs import Inputs
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
@@ -67,7 +77,9 @@ __all__ = [
     "Enumeration",
     "EnumerationProgress",
     "Explanation",
+    "Feature",
     "InputError",
+    "Inputs",
     "LicenceLimitError",
     "MilpVerixError",
     "MinimumProgress",
@@ -83,15 +95,21 @@ __all__ = [
     "UnsupportedOperatorError",
     "Verdict",
     "audit",
+    "binary",
+    "category",
     "check",
     "compare",
+    "continuous",
     "contrastive",
     "encode_check",
     "enumerate_explanations",
     "explain",
     "explain_many",
+    "fixed",
+    "integer",
     "load_network",
     "minimum",
+    "ordinal",
     "read_result",
     "read_study",
     "run_study",
@@ -111,6 +129,8 @@ _HOMES = {
     "global_search.minimum": "minimum",
     "global_search.search": "MinimumProgress",
     "global_search.search_limits": "SearchLimits",
+    "inputs.features": "Feature binary category continuous fixed integer ordinal",
+    "inputs.inputs": "Inputs",
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",

@@ -26,6 +26,7 @@ PROBLEM = (
     "against",
     "output",
     "image_shape",
+    "inputs",
 )
 """The options that pose the problem."""
 ENCODING = ("bounds", "segments")

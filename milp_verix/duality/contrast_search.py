@@ -27,7 +27,7 @@ from milp_verix.problem.request import Request
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.solvers import Session, SolveStatus, Targets
-from verix_encodings import Bounds, ball_encoding, crown_bounds
+from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
@@ -279,7 +279,7 @@ class ContrastSearch:
         return verdict
 
     def _program(self, contrast: Contrast) -> ContrastProgram:
-        ball = ball_encoding(self._region, points=self._points)
+        ball = self._subsets.problem.ball.encoding(self._region, points=self._points)
         return contrast_program(contrast, ball, self._explanations)
 
     def _judge(self, chosen: frozenset[int], point: FloatArray) -> bool:

@@ -8,10 +8,13 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import costs_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.request import make_request
@@ -29,16 +32,17 @@ def contrastive(
     network: NetworkLike,
     x: ArrayLike,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     costs: ArrayLike | None = None,
     solver: str = "auto",
     time_limit: float | None = None,
@@ -73,6 +77,7 @@ def contrastive(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
         solver=solver,
         threads=threads,
         tolerances=tolerances,

@@ -40,6 +40,13 @@ def budgeted(problem: Problem, costs: FloatArray, cost: float) -> Problem:
     fractions = filled_up(rooms / costs, costs, cost) / costs
     budget = float(np.sum(fractions * rooms)) * (1 + relative_error(room.size))
     within = KnapsackBall(
-        ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper, budget
+        ball.centre,
+        ball.epsilon,
+        ball.norm,
+        ball.domain_lower,
+        ball.domain_upper,
+        budget,
+        radii=ball.radii,
+        mixed=ball.mixed,
     )
     return replace(problem, ball=within)

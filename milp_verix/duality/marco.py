@@ -21,10 +21,13 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import integer_of
 from milp_verix.duality.hitting_set import propose
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
 from milp_verix.records.base import Counterfactual
@@ -51,16 +54,17 @@ def enumerate_explanations(
     network: NetworkLike,
     x: ArrayLike,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     solver: str = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -95,6 +99,7 @@ def enumerate_explanations(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
         solver=solver,
         threads=threads,
         tolerances=tolerances,

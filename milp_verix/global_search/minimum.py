@@ -24,9 +24,12 @@ from milp_verix.global_search.master import Master
 from milp_verix.global_search.mip_master import mip_master
 from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.request import make_request
@@ -49,16 +52,17 @@ def minimum(
     network: NetworkLike,
     x: ArrayLike,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     costs: ArrayLike | None = None,
     must: Sequence[int] = (),
     must_not: Sequence[int] = (),
@@ -95,7 +99,8 @@ def minimum(
             ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
-            slower on networks with more than a dozen features.
+            slower on networks with more than a dozen features. Inputs with whole numbers or rules
+            are answered by hitting sets in any case, and a note says so.
         master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
             and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
@@ -124,6 +129,7 @@ def minimum(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
         solver=solver,
         threads=threads,
         tolerances=tolerances,
@@ -135,6 +141,9 @@ def minimum(
     gap = _gap(gap)
     way = _way(method, master, solver)
     limits = limits or SearchLimits()
+    notes: tuple[str, ...] = ()
+    if request.problem.ball.mixed is not None:
+        way, notes = _way_of_mixed(method, master)
     if way == "hitting_sets":
         # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
@@ -173,7 +182,24 @@ def minimum(
             search.stopped = INTERRUPTED
         finally:
             search.close()
-        return search.result()
+        found = search.result()
+        return replace(found, notes=found.notes + notes)
+
+
+def _way_of_mixed(method: str, master: str) -> tuple[str, tuple[str, ...]]:
+    """Return the master for inputs with whole numbers or rules, and notes for readers.
+
+    A scenario is one perturbation for all sets of features. It may break rules for some sets, and
+    pricing proposes perturbations that are not whole. So only hitting sets answer there.
+    """
+    if master != "auto":
+        raise InputError(
+            f"master {master!r} solves scenarios, which whole numbers and rules of inputs exclude: "
+            "leave it out"
+        )
+    if method == "hitting_sets":
+        return method, ()
+    return "hitting_sets", ("for whole numbers and rules the minimum is found by hitting sets",)
 
 
 def _gap(given: float) -> float:

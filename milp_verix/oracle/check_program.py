@@ -6,12 +6,15 @@ from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of, integer_of, resolve_formulation
 from milp_verix.clock import NO_LIMIT
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import make_problem
-from verix_encodings import BoundMethod, Encoding, Formulation, ball_encoding, encode
+from verix_encodings import BoundMethod, Encoding, Formulation, encode
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
@@ -20,15 +23,16 @@ def encode_check(
     x: ArrayLike,
     free: Sequence[int] | None = None,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     bounds: BoundMethod | str = "crown",
     segments: int = DEFAULT_SEGMENTS,
     formulation: str | Formulation = "big_m",
@@ -68,11 +72,12 @@ def encode_check(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
     )
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))
     region = problem.ball.region(coordinates)
     found = bounds_within(resolve_bounds(bounds)[1], problem.margins, region, NO_LIMIT)
-    ball = ball_encoding(region, quadratic=quadratic)
+    ball = problem.ball.encoding(region, quadratic=quadratic)
     relu = resolve_formulation(formulation).relu
     return encode(problem.margins, found, relu, ball, integer_of(segments, "segments"))

@@ -309,7 +309,10 @@ class Oracle:
         bounds = self._balls.bounds(margins, region, left, deadline)
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = Stage.BOUNDS
-        if self.memory is not None and extra is not None and np.any(upper >= -needed):
+        # rules may keep a point of the larger ball from going back to the smaller one
+        mixed = self.problem.ball.mixed
+        grows = mixed is None or not mixed.coupled
+        if self.memory is not None and extra is not None and grows and np.any(upper >= -needed):
             watch.turn_to(Stage.GROWTH)
             stage = Stage.GROWTH
             # slopes that overflow are no numbers, and no bounds

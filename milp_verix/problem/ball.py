@@ -6,20 +6,28 @@ type, so that every array inside it lies in the ball and in the domain by defini
 tolerance. Both are computed with error-free transformations, not with a safety factor.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
-from verix_encodings import Interval, NormBall
+from milp_verix.inputs.nearest_point import nearest_point
+from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.blocks.mixed_domain import mixed_box
+from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.norm_ball import length
 
 Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Lower and upper end of the input domain: scalars, or arrays of the input's shape."""
+
+UNIT_DOMAIN: Domain = (0.0, 1.0)
+"""The domain where none is given."""
 
 NORMS = ("linf", "l1", "l2")
 _ORDERS = {"l1": 1, "l2": 2}
@@ -33,7 +41,11 @@ class Ball:
     """The ball of radius ``epsilon`` around ``centre`` in ``norm``, inside the input domain.
 
     ``centre`` is flat, shape (d,), in the network's own dtype; ``domain_lower``, ``domain_upper``
-    are float64, shape (d,), infinite where the input is not limited. Built by :func:`make_ball`.
+    are float64, shape (d,), infinite where the input is not limited. ``radii`` are the radii of the
+    coordinates, (d,), where these differ. ``mixed`` are integral coordinates and rules that the
+    points of the ball satisfy; its norm is L∞ then, and integral coordinates have whole radii and
+    ends. Boxes and regions leave ``mixed`` out: they hold the ball. Built by :func:`make_ball` and
+    :func:`milp_verix.problem.described.make_described_ball`.
     """
 
     centre: NDArray[Any]
@@ -41,6 +53,8 @@ class Ball:
     norm: str
     domain_lower: FloatArray
     domain_upper: FloatArray
+    radii: FloatArray | None = field(default=None, kw_only=True)
+    mixed: MixedDomain | None = field(default=None, kw_only=True)
     outer: Interval = field(init=False)
     inner_lower: NDArray[Any] = field(init=False)
     inner_upper: NDArray[Any] = field(init=False)
@@ -48,7 +62,8 @@ class Ball:
     def __post_init__(self) -> None:
         x = self.centre.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # make_ball sees where it matters
-            below, above = _exact_sum(x, -self.epsilon), _exact_sum(x, self.epsilon)
+            radius = np.full(x.shape, self.epsilon) if self.radii is None else self.radii
+            below, above = _exact_sum(x, -radius), _exact_sum(x, radius)
         outer = Interval(
             np.maximum(_rounded(below, -np.inf), self.domain_lower),
             np.minimum(_rounded(above, np.inf), self.domain_upper),
@@ -87,6 +102,8 @@ class Ball:
 
         ``point`` has shape (d,); coordinates outside ``free`` are those of the centre.
         """
+        if self.mixed is not None:
+            return self._mixed_witness(point, free, self.mixed)
         if self.norm == "linf":
             return self._rounded_into_the_box(point, free)
         centre = self.centre.astype(np.float64)
@@ -99,6 +116,38 @@ class Ball:
             if self._in_the_norm(witness, free):
                 return witness
         return self.centre.copy()
+
+    def encoding(
+        self,
+        region: Interval | NormBall,
+        *,
+        quadratic: bool = False,
+        points: Sequence[FloatArray] = (),
+    ) -> BallEncoding:
+        """Return the encoding of the inputs in ``region``, one of this ball, in a program.
+
+        The arguments are those of :func:`verix_encodings.ball_encoding`.
+        """
+        if self.mixed is not None and isinstance(region, Interval):
+            return partial(mixed_box, box=region, domain=self.mixed)
+        return ball_encoding(region, quadratic=quadratic, points=points)
+
+    def _mixed_witness(self, point: FloatArray, free: IntArray, mixed: MixedDomain) -> NDArray[Any]:
+        """Return a witness with whole numbers that satisfies the rules, or the centre.
+
+        The point snapped to the grid is tried first, then the nearest one by a program.
+        """
+        witness = self._rounded_into_the_box(mixed.snapped(point), free)
+        if mixed.contains(witness):
+            return witness
+        lower, upper = self.centre.astype(np.float64), self.centre.astype(np.float64)
+        lower[free], upper[free] = self.inner_lower[free], self.inner_upper[free]
+        precision = float(np.finfo(self.centre.dtype).eps)
+        nearest = nearest_point(mixed, Interval(lower, upper), point, precision)
+        if nearest is None:
+            return self.centre.copy()
+        witness = self._rounded_into_the_box(mixed.snapped(nearest), free)
+        return witness if mixed.contains(witness) else self.centre.copy()
 
     def _in_the_norm(self, witness: NDArray[Any], free: IntArray) -> bool:
         """Return whether ``‖witness − centre‖_p ≤ ε``, in exact arithmetic."""
@@ -131,6 +180,7 @@ class Ball:
             and np.all(witness[free] >= self.inner_lower[free])
             and np.all(witness[free] <= self.inner_upper[free])
             and self._in_the_norm(witness, free)
+            and (self.mixed is None or self.mixed.contains(witness))
         )
 
 
@@ -192,7 +242,7 @@ def _domain(domain: Domain, shape: tuple[int, ...]) -> tuple[FloatArray, FloatAr
     return lower, upper
 
 
-def _exact_sum(x: FloatArray, y: float) -> tuple[FloatArray, FloatArray]:
+def _exact_sum(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``s`` and ``e`` with ``s + e = x + y`` exactly (Knuth's TwoSum)."""
     s = x + y
     z = s - x

@@ -1,6 +1,6 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.ball import Ball, Domain, make_ball
+from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
+from milp_verix.problem.described import make_described_ball
 from milp_verix.problem.features import Features, FeaturesLike, make_features, named
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
@@ -26,7 +30,8 @@ class Problem:
 
     ``output`` is the one output that a regression is about, None for all of them. ``image_shape``
     is the shape in which the input is an image, None if its own shape tells; ``notes`` say if it
-    was taken from the array given, and how the outputs were read if nothing else tells.
+    was taken from the array given, and how the outputs were read if nothing else tells. ``inputs``
+    describe the input, if they do, and ``radii`` are those of its features.
     """
 
     network: OnnxNetwork
@@ -36,6 +41,8 @@ class Problem:
     output: int | None = None
     image_shape: tuple[int, ...] | None = None
     notes: tuple[str, ...] = ()
+    inputs: Inputs | None = None
+    radii: tuple[float, ...] | None = None
 
     @property
     def x(self) -> NDArray[Any]:
@@ -50,32 +57,47 @@ class Problem:
 
 def make_problem(
     network: NetworkLike,
-    x: ArrayLike,
+    x: ArrayLike | Mapping[str, Any],
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
 ) -> Problem:
     """Check the arguments of an explanation and return the problem they pose.
+
+    With ``inputs``, ``x`` may be a mapping from names to numbers and words, ``epsilon`` one of
+    :mod:`milp_verix.inputs.radii`, and the domain and the features are those described.
 
     Raises ``InputError`` for an argument that does not fit the network, ``ModelError`` for a
     network that cannot be read.
     """
+    described = inputs_of(inputs)
+    if described is not None and hasattr(x, "keys"):
+        x = described.row(x)  # type: ignore[arg-type]
     if not isinstance(network, OnnxNetwork):
-        network = load_network(network, example=x)
-    given = _array(x)
+        network = load_network(network, example=x)  # type: ignore[arg-type]
+    if described is not None:
+        _refuse_beside(described, network, domain, (features, feature_names, image_shape))
+        domain, features = (described.lower, described.upper), described.listed
+        feature_names = described.names
+    given = _array(x)  # type: ignore[arg-type]
     said = image_shape_of(image_shape, network.input_shape)
     seen = shape_seen(given.shape, network.input_shape, said)
     domain = _shaped(domain, network.input_shape, seen)
     converted = _converted(network, given.reshape(-1), domain)
-    ball = make_ball(converted, epsilon, norm, domain)
+    radii = None if described is None else radii_of(described, epsilon)
+    if described is None or radii is None:
+        ball = make_ball(converted, epsilon, norm, domain)  # type: ignore[arg-type]
+    else:
+        ball = make_described_ball(converted, radii, norm, described)
     question = make_question(
         network, ball.centre, delta=delta, label=label, against=against, output=output
     )
@@ -86,7 +108,24 @@ def make_problem(
     notes += question.notes
     if delta is None and label is None:
         notes += reading_notes(network, network.evaluate(ball.centre))
-    return Problem(network, question, ball, groups, output, seen, notes)
+    return Problem(network, question, ball, groups, output, seen, notes, described, radii)
+
+
+def _refuse_beside(
+    inputs: Inputs, network: OnnxNetwork, domain: Domain, others: tuple[object, ...]
+) -> None:
+    """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
+    if inputs.size != network.input_size:
+        raise InputError(
+            f"the inputs described have {inputs.size} coordinates, those of the network "
+            f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
+            "for each value of a one-hot block"
+        )
+    if domain is not UNIT_DOMAIN or any(other is not None for other in others):
+        raise InputError(
+            "inputs describe the domain, the features and their names: leave domain, features, "
+            "feature_names and image_shape out"
+        )
 
 
 def _array(x: ArrayLike) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.records.statistics import Statistics
 
 Prediction = int | tuple[float, ...]
@@ -54,8 +55,9 @@ class Result:
     ``against`` are the classes that the prediction was compared with, None for all others.
     ``groups`` holds the coordinates of each feature: feature ``i`` is ``groups[i]``.
     ``image_shape`` is the shape in which the input is an image, None if its own shape is one.
-    ``feature_names`` are the user's names, or None. ``notes`` tell a reader how the result came
-    about; ``versions`` are those of the solver and of the packages used.
+    ``feature_names`` are the user's names, or None. ``inputs`` describe the input if the user did;
+    ``radii`` are those of the features then, and ``epsilon`` is the largest. ``notes`` tell a
+    reader how the result came about; ``versions`` are those of the solver and of the packages used.
     """
 
     model: ModelInfo
@@ -75,6 +77,8 @@ class Result:
     against: tuple[int, ...] | None = None
     image_shape: tuple[int, ...] | None = None
     feature_names: tuple[str, ...] | None = None
+    inputs: Inputs | None = None
+    radii: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.stored import data_of, inputs_in
 from milp_verix.records.audit import Audit
 from milp_verix.records.audit_json import audit_data, audit_fields
 from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Prediction, Result
@@ -111,7 +112,7 @@ def _subject_data(result: Result) -> dict[str, Any]:
         },
         "image_shape": result.image_shape,
         "prediction": result.prediction,
-        "epsilon": result.epsilon,
+        "epsilon": _finite(result.epsilon),
         "norm": result.norm,
         "delta": result.delta,
         "output": result.output,
@@ -123,6 +124,8 @@ def _subject_data(result: Result) -> dict[str, Any]:
             "groups": None if _are_coordinates(result.groups) else result.groups,
             "names": result.feature_names,
         },
+        "inputs": None if result.inputs is None else data_of(result.inputs),
+        "radii": None if result.radii is None else _finite(result.radii),
     }
 
 
@@ -139,7 +142,7 @@ def _shared_fields(data: dict[str, Any]) -> dict[str, Any]:
         "model": ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
         "input": x,
         "prediction": _prediction(data["prediction"]),
-        "epsilon": data["epsilon"],
+        "epsilon": _end(data["epsilon"], math.inf),
         "norm": data["norm"],
         "delta": data["delta"],
         "output": data["output"],
@@ -149,6 +152,8 @@ def _shared_fields(data: dict[str, Any]) -> dict[str, Any]:
         "feature_shape": _tuple(data["features"]["shape"]),
         "image_shape": _tuple(data.get("image_shape")),
         "feature_names": None if names is None else tuple(map(str, names)),
+        "inputs": None if data.get("inputs") is None else inputs_in(data["inputs"]),
+        "radii": None if data.get("radii") is None else _end(data["radii"], math.inf),
         "solver": data["solver"],
         "statistics": _statistics(data["statistics"]),
         "notes": tuple(data["notes"]),

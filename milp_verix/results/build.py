@@ -47,6 +47,8 @@ def shared_fields(
         "feature_shape": problem.features.shape,
         "feature_names": problem.features.names,
         "image_shape": problem.image_shape,
+        "inputs": problem.inputs,
+        "radii": problem.radii,
         "solver": solver,
         "versions": {**package_versions(), **versions},
         "notes": network.notes + problem.notes + notes,

@@ -1,6 +1,7 @@
 """Check the counterfactuals of a result again, from nothing but the file and the network."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
@@ -61,16 +62,21 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
             f"{network.path or network.name} is not the network explained: its SHA-256 is "
             f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
+    ball: dict[str, Any] = {
+        "epsilon": result.epsilon,
+        "domain": result.domain,
+        "features": result.groups,
+    }
+    if result.inputs is not None:
+        ball = {"epsilon": result.radii, "inputs": result.inputs}
     problem = make_problem(
         network,
         result.input,
-        epsilon=result.epsilon,
         norm=result.norm,
         delta=result.delta,
-        domain=result.domain,
-        features=result.groups,
         output=result.output,
         against=result.against,
+        **ball,
     )
     if problem.question.prediction != result.prediction:
         raise InputError(

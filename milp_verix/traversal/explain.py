@@ -7,9 +7,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import make_request
@@ -47,10 +50,10 @@ def explain(
     network: NetworkLike,
     x: ArrayLike,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     order: str | Sequence[int] | NDArray[Any] = "influence",
@@ -60,6 +63,7 @@ def explain(
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     solver: str = "auto",
     exactness: str = "exact",
     time_limit: float | None = None,
@@ -86,7 +90,9 @@ def explain(
             ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
-        epsilon: radius of the ball, in the units of the input.
+        epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
+            share of each feature's range, ``"10%"``, ``math.inf`` for the whole domain, or a radius
+            for each feature by name, see :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
@@ -106,6 +112,9 @@ def explain(
         image_shape: the shape in which a flat input is an image: ``(height, width)``,
             ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
             ``x`` and figures follow it.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features:
+            domains, whole numbers, categories, and rules between features. ``x`` may then be a
+            mapping from their names to values.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; see ``docs/solvers.md``.
@@ -155,6 +164,7 @@ def explain(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
         solver=solver,
         threads=threads,
         tolerances=tolerances,

@@ -35,6 +35,7 @@ from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes, root_boxes
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.lines import Range
+from verix_encodings.bounds.mixed_domain import MixedDomain
 
 # the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
 _MOST_BOXES = 512
@@ -48,9 +49,9 @@ class BoxSearch:
 
     ``root`` are bounds on all values over the region, ``bounds`` those on the margins, (m,). A
     margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
-    ``integral`` marks inputs that are integers, (d,). ``boxes`` counts the boxes bounded so far.
-    Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close to the
-    bound that splitting cannot prove the margin.
+    ``domain`` has the integers among the inputs and their rules. ``boxes`` counts the boxes bounded
+    so far. Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close
+    to the bound that splitting cannot prove the margin.
     """
 
     network: Network
@@ -59,7 +60,7 @@ class BoxSearch:
     bounds: FloatArray
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
-    integral: BoolArray | None = None
+    domain: MixedDomain | None = None
     tried: TriedPoints = field(init=False)
     boxes: int = 0
     stuck: int = 0
@@ -82,25 +83,38 @@ class BoxSearch:
     def run(self, late: Late = never) -> bool:
         """Search until an input replays, no box is open, or ``late()``; return whether all hold."""
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_BOXES)
-        start = root_boxes(self.region).cut(self.integral)[0]
+        start = self._cut(root_boxes(self.region))[0]
         self._bound(start, np.tile(self.bounds, (len(start), 1)), {}, late)
         while self._open and not self.tried.found and not late():
             self._bound(*self._halves(self._open.pop(at_once // 2)), late)
         return not (self.tried.found or self._open or self.stuck)
 
+    @property
+    def _integral(self) -> BoolArray | None:
+        return None if self.domain is None else self.domain.integral
+
+    def _cut(self, boxes: Boxes) -> tuple[Boxes, BoolArray]:
+        """Cut boxes at the ball, at integers and by rules; return those left, and which."""
+        boxes, kept = boxes.cut(self._integral)
+        if self.domain is None or not self.domain.clauses:
+            return boxes, kept
+        lower, upper, possible = self.domain.cut(boxes.lower, boxes.upper)
+        kept[kept] = possible
+        return Boxes(lower[possible], upper[possible], boxes.ball), kept
+
     def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
         """Halve each box at its axis; children keep the bounds of their parents."""
         rows, axis = np.arange(len(parents)), parents.axis
         end = start = parents.boxes.middle[rows, axis]
-        if self.integral is not None:
-            whole = self.integral[axis]
+        if self._integral is not None:
+            whole = self._integral[axis]
             end = np.where(whole, np.floor(end), end)
             start = np.where(whole, end + 1.0, start)
         twice = np.tile(rows, 2)
         lower, upper = parents.boxes.lower[twice], parents.boxes.upper[twice]
         upper[rows, axis] = end
         lower[rows + rows.size, axis] = start
-        halves, meets = Boxes(lower, upper, parents.boxes.ball).cut(self.integral)
+        halves, meets = self._cut(Boxes(lower, upper, parents.boxes.ball))
         kept = twice[meets]
         known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
         return halves, parents.upper[kept], known
@@ -121,7 +135,7 @@ class BoxSearch:
                 return
         rows, worst = np.arange(len(boxes)), np.argmax(upper + self.needed, axis=1)
         seen = self._tried(boxes, ways)[rows, worst]
-        width = boxes.widths(self.integral)
+        width = boxes.widths(self._integral)
         bend = slope_ranges(self.network, found, worst)[1]
         # where no input matters to the form, the widest is split
         axis = np.argmax((np.abs(ways) + bend + 1e-12) * width, axis=1)
@@ -150,10 +164,13 @@ class BoxSearch:
     def _tried(self, boxes: Boxes, ways: FloatArray) -> FloatArray:
         """Look at two points of each box; return the higher values of its margins, (N, m)."""
         points = np.concatenate([boxes.farthest(ways), boxes.middle])
-        if self.integral is not None:
-            points = np.where(self.integral, np.floor(points), points)
+        if self._integral is not None:
+            points = np.where(self._integral, np.floor(points), points)
         values = self.tried.seen(points)
-        if self.integral is None and not self.tried.found:
+        if not (self.tried.found or (self._integral is not None and self._integral.all())):
             highest = np.argsort(-(values + self.needed[:, None]).max(axis=0), kind="stable")
             self.tried.climb(points[highest[:_CLIMBS]])
+        if self.domain is not None:
+            # a point that breaks the rules says nothing about those of its box
+            values = np.where(self.domain.nearly(points), values, -np.inf)
         return np.asarray(np.maximum(*np.split(values, 2, axis=1)).T)

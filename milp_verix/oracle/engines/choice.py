@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.errors import InputError
 from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
 from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.phase_split import PhaseSplit
@@ -84,13 +85,22 @@ def portfolio_for(
         )
 
     needed = formulation.needs
+    mixed = problem.ball.mixed is not None
+    if mixed and solver == PhaseSplit.name:
+        raise InputError(
+            f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
+            "rules: choose another, such as 'split' or 'highs', or 'auto'"
+        )
 
     def portfolio(first: Solver) -> Portfolio:
         others = [
             # the solver itself: beyond its licence others take over, not its stand-in
             candidate(other.name, other)
             for other in _OTHERS
-            if other.name != first.name and not lp_only and needed <= other.capabilities
+            if other.name != first.name
+            and not lp_only
+            and needed <= other.capabilities
+            and not (mixed and other.name == PhaseSplit.name)
         ]
         why = why_auto(first.name, needed)
         return Portfolio(candidate(first.name, first.name), others, why, side_by_side=threads > 1)

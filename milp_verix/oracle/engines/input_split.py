@@ -51,6 +51,7 @@ class InputSplit:
             return Decision(Verdict(Answer.UNKNOWN, reason=refused), claim.upper, {})
         replays = Replays(self._problem, claim.free)
         network, region, root = _folded(self._problem, claim)
+        mixed = self._problem.ball.mixed
         search = BoxSearch(
             network,
             region,
@@ -58,6 +59,7 @@ class InputSplit:
             claim.upper,
             claim.needed,
             lambda moved: replays(self._whole(claim, moved)),
+            None if mixed is None else mixed.among(claim.free, self._problem.x),
         )
         with np.errstate(over="ignore", invalid="ignore"):
             holds = search.run(claim.deadline.passed)

@@ -26,7 +26,6 @@ from verix_encodings import (
     Interval,
     Network,
     NormBall,
-    ball_encoding,
     encode,
     tangent_gaps,
 )
@@ -123,7 +122,9 @@ class MarginCheck:
             self.margins,
             self.bounds,
             relu=self.formulation.relu,
-            ball=ball_encoding(self.region, quadratic=self.native, points=self._points),
+            ball=self.problem.ball.encoding(
+                self.region, quadratic=self.native, points=self._points
+            ),
             segments=self._current,
         )
 
@@ -167,7 +168,9 @@ class MarginCheck:
             return None
         if point.shape != (columns,):
             raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
-        return encoding.input.at(point)
+        found, mixed = encoding.input.at(point), self.problem.ball.mixed
+        # a solver's whole numbers are whole up to its tolerance
+        return found if mixed is None else mixed.snapped(found)
 
     def _judge(
         self,

@@ -144,6 +144,7 @@ def retightened_encoding_of(
     slower.
     """
     box = problem.ball.region(np.arange(problem.x.size))
-    alike = isinstance(box, Interval) and formulation is BIG_M and can_be_retightened(margins)
+    boxed = isinstance(box, Interval) and problem.ball.mixed is None
+    alike = boxed and formulation is BIG_M and can_be_retightened(margins)
     pays = alike and "in_place_rows" in session.capabilities
     return retightened_encoding(margins, bounds) if pays else None

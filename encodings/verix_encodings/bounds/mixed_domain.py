@@ -1,0 +1,220 @@
+"""Sets of inputs inside a box: integral coordinates, and rules that tie coordinates together.
+
+    D = { x : x_i ∈ ℤ for i ∈ I,  for each clause some half-space of it holds }
+    half-space:  Σ_k a_k x_{j_k} ≤ b,   or < b if it is strict
+
+A clause of one half-space is a linear row; an implication ``p ⇒ q`` is the clause ``¬p ∨ q``; a
+one-hot block is an integral block with the clauses ``Σ x_i ≤ 1`` and ``Σ x_i ≥ 1``.
+
+Proofs rest on sets that hold ``D``: boxes are cut outward, and a strict half-space counts as
+closed. Membership is decided in exact arithmetic.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+
+_ROUNDS = 3
+"""Passes over the clauses for each cut: one coordinate's new end may tighten another's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HalfSpace:
+    """``Σ_k a_k x_{j_k} ≤ b``: ``coordinates`` are ``j``, distinct, ``coefficients`` are ``a``."""
+
+    coordinates: IntArray
+    coefficients: FloatArray
+    upper: float
+    strict: bool = False
+
+    def holds(self, point: NDArray[np.floating]) -> bool:
+        """Return whether ``point``, shape (d,), satisfies it, in exact arithmetic."""
+        total = _exact_sum(self.coefficients, point[self.coordinates])
+        return total < Fraction(self.upper) if self.strict else total <= Fraction(self.upper)
+
+    def least(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound ``a·x`` over boxes, (N, d): the least of each term, (N, n), and a sum of errors.
+
+        The sum of the terms less the error, (N,), is proven.
+        """
+        low, high = lower[:, self.coordinates], upper[:, self.coordinates]
+        terms = np.where(self.coefficients > 0, self.coefficients * low, self.coefficients * high)
+        size = np.abs(self.coefficients) * np.maximum(np.abs(low), np.abs(high))
+        total = size.sum(axis=1) + abs(self.upper)
+        return terms, relative_error(self.coordinates.size + 1) * total
+
+
+Clause: TypeAlias = tuple[HalfSpace, ...]
+"""Half-spaces of which at least one holds."""
+
+
+# no slots: what is derived from the clauses is computed once
+@dataclass(frozen=True, eq=False)
+class MixedDomain:
+    """The set ``D`` of inputs with ``d`` coordinates.
+
+    ``integral`` marks ``I``, shape (d,); ``blocks`` are the one-hot blocks, whose two clauses are
+    among ``clauses`` already.
+    """
+
+    integral: BoolArray
+    clauses: tuple[Clause, ...] = ()
+    blocks: tuple[IntArray, ...] = ()
+
+    @cached_property
+    def coupled(self) -> bool:
+        """True if a clause ties two coordinates together.
+
+        If not, a point of ``D`` stays in it as some of its coordinates go back to another point's.
+        """
+        tied = (np.unique(np.concatenate([h.coordinates for h in c])) for c in self.clauses if c)
+        return any(coordinates.size > 1 for coordinates in tied)
+
+    def contains(self, point: NDArray[np.floating]) -> bool:
+        """Return whether ``point``, shape (d,), lies in ``D``, in exact arithmetic."""
+        whole = point[self.integral]
+        return bool(np.all(whole == np.rint(whole))) and all(
+            any(half.holds(point) for half in clause) for clause in self.clauses
+        )
+
+    def snapped(self, point: FloatArray) -> FloatArray:
+        """Return the point next to ``point`` with integral coordinates and one-hot blocks.
+
+        It may break other clauses.
+        """
+        result = np.where(self.integral, np.rint(point), point)
+        for block in self.blocks:
+            result[block] = 0.0
+            result[block[np.argmax(point[block])]] = 1.0
+        return result
+
+    def among(self, free: IntArray, centre: ArrayLike) -> "MixedDomain":
+        """Return the set of values of the coordinates ``free``, the others being the centre's.
+
+        The centre must lie in ``D``. Right-hand sides are rounded outward.
+        """
+        x = np.asarray(centre, dtype=np.float64)
+        place = np.full(x.size, -1)
+        place[free] = np.arange(free.size)
+        folded = (_folded(clause, place, x) for clause in self.clauses)
+        blocks = tuple(place[block] for block in self.blocks if np.all(place[block] >= 0))
+        return MixedDomain(self.integral[free], tuple(c for c in folded if c is not None), blocks)
+
+    def cut(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Shrink boxes, finite and of shape (N, d), around their points of ``D``.
+
+        Returns both ends of all boxes, and which of them are not proven empty, (N,). The ends of
+        the others mean nothing.
+        """
+        lower, upper = self._whole(lower, upper)
+        kept = np.all(lower <= upper, axis=1)
+        for _ in range(_ROUNDS if self.clauses else 0):
+            before = lower, upper
+            for clause in self.clauses:
+                lower, upper, possible = _propagated(clause, lower, upper)
+                lower, upper = self._whole(lower, upper)
+                kept &= possible & np.all(lower <= upper, axis=1)
+            if np.array_equal(before[0], lower) and np.array_equal(before[1], upper):
+                break
+        return lower, upper, kept
+
+    def nearly(self, points: FloatArray) -> BoolArray:
+        """Return which of ``points``, (N, d), satisfy the clauses up to rounding; shape (N,)."""
+        found = np.ones(points.shape[0], dtype=bool)
+        for clause in self.clauses:
+            some = np.zeros(points.shape[0], dtype=bool)
+            for half in clause:
+                terms, error = half.least(points, points)
+                some |= terms.sum(axis=1) - error <= half.upper
+            found &= some
+        return found
+
+    def _whole(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return (
+            np.where(self.integral, np.ceil(lower), lower),
+            np.where(self.integral, np.floor(upper), upper),
+        )
+
+
+def one_hot_clauses(block: Sequence[int] | IntArray) -> tuple[Clause, Clause]:
+    """Return the clauses that say that the coordinates of ``block`` sum up to one."""
+    coordinates = np.array(block, dtype=np.intp)
+    ones = np.ones(coordinates.size)
+    return (HalfSpace(coordinates, ones, 1.0),), (HalfSpace(coordinates, -ones, -1.0),)
+
+
+def _exact_sum(coefficients: FloatArray, values: NDArray[np.floating]) -> Fraction:
+    pairs = zip(coefficients.tolist(), values.tolist(), strict=True)
+    return sum((Fraction(a) * Fraction(x) for a, x in pairs if a and x), Fraction())
+
+
+def _folded(clause: Clause, place: IntArray, x: FloatArray) -> Clause | None:
+    """Return ``clause`` in the coordinates with a ``place``; None if the others satisfy it."""
+    kept = []
+    for half in clause:
+        free = place[half.coordinates] >= 0
+        if not free.any():
+            if half.holds(x):
+                return None
+            continue
+        fixed = half.coordinates[~free]
+        left = Fraction(half.upper) - _exact_sum(half.coefficients[~free], x[fixed])
+        kept.append(
+            HalfSpace(
+                place[half.coordinates[free]], half.coefficients[free], _up(left), half.strict
+            )
+        )
+    return tuple(kept)
+
+
+def _up(exact: Fraction) -> float:
+    """Return the least float64 that is no less than ``exact``, or one next to it."""
+    value = float(exact)
+    return value if Fraction(value) >= exact else float(np.nextafter(value, np.inf))
+
+
+def _propagated(
+    clause: Clause, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Shrink boxes by the one half-space of ``clause`` that they leave possible.
+
+    Also returns which boxes leave some half-space possible, (N,).
+    """
+    leasts = [half.least(lower, upper) for half in clause]
+    possible = np.array(
+        [t.sum(axis=1) - e <= h.upper for h, (t, e) in zip(clause, leasts, strict=True)]
+    )
+    alone = possible.sum(axis=0) == 1
+    for half, (terms, error), can in zip(clause, leasts, possible, strict=True):
+        rows = np.flatnonzero(alone & can)
+        if rows.size:
+            lower, upper = _shrunk(half, terms[rows], error[rows], rows, (lower, upper))
+    return lower, upper, np.asarray(possible.any(axis=0))
+
+
+def _shrunk(
+    half: HalfSpace,
+    terms: FloatArray,
+    error: FloatArray,
+    rows: IntArray,
+    ends: tuple[FloatArray, FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Shrink the boxes ``rows`` by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, rounded outward."""
+    lower, upper = ends[0].copy(), ends[1].copy()
+    room = half.upper - (terms.sum(axis=1, keepdims=True) - terms) + 2 * error[:, None]
+    for place, (j, a) in enumerate(zip(half.coordinates, half.coefficients, strict=True)):
+        if a == 0:
+            continue
+        end = room[:, place] / a
+        if a > 0:
+            upper[rows, j] = np.minimum(upper[rows, j], np.nextafter(end, np.inf))
+        else:
+            lower[rows, j] = np.maximum(lower[rows, j], np.nextafter(end, -np.inf))
+    return lower, upper

@@ -1,0 +1,1 @@
+"""Described inputs: features with names, units, whole numbers and words, and rules between them."""

@@ -1,0 +1,164 @@
+"""Kinds of features: the values that one feature of an input may have, and their names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+
+KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
+_LARGEST_WHOLE = 2.0**53
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One feature: a coordinate of the input, or a one-hot block of coordinates.
+
+    ``lower`` and ``upper`` are the ends of its domain, in the units of the network's input.
+    ``values`` are the words behind the whole numbers ``codes``, one each, empty for numbers. With
+    ``one_hot`` there is a coordinate for each value, in their order. Made by the functions of this
+    module.
+    """
+
+    name: str
+    kind: str
+    lower: float = -np.inf
+    upper: float = np.inf
+    unit: str | None = None
+    values: tuple[str, ...] = ()
+    codes: tuple[int, ...] = ()
+    one_hot: bool = False
+    width: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"a feature is named by a text, got {self.name!r}")
+        if self.kind not in KINDS:
+            raise InputError(f"{self.name}: unknown kind {self.kind!r}; choose {', '.join(KINDS)}")
+        object.__setattr__(self, "width", len(self.values) if self.one_hot else 1)
+
+    @property
+    def whole(self) -> bool:
+        """True if the feature moves in whole steps, or among its values."""
+        return self.kind in ("integer", "binary", "category", "ordinal")
+
+    @property
+    def unordered(self) -> bool:
+        """True for a category: each value is as far from any other."""
+        return self.kind == "category"
+
+    @property
+    def range(self) -> float:
+        """The largest distance between two values, 1 for a category."""
+        return 1.0 if self.unordered else self.upper - self.lower
+
+    def code_of(self, word: str) -> int:
+        """Return the code of a value; ``InputError`` for a word that is none."""
+        if word not in self.values:
+            raise InputError(
+                f"{self.name} has no value {word!r}; its values are {', '.join(self.values)}"
+            )
+        return self.codes[self.values.index(word)]
+
+    def text(self, values: NDArray[np.floating]) -> str:
+        """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
+        if self.one_hot:
+            return self.values[int(np.argmax(values))]
+        value = float(values[0])
+        if self.values and value in self.codes:
+            return self.values[self.codes.index(int(value))]
+        number = str(int(value)) if value == np.rint(value) else f"{value:.6g}"
+        return f"{number} {self.unit}" if self.unit else number
+
+
+def continuous(
+    name: str, lower: float = -np.inf, upper: float = np.inf, unit: str | None = None
+) -> Feature:
+    """Return a feature of real numbers between ``lower`` and ``upper``, in words with ``unit``."""
+    low, high = _ends(name, lower, upper)
+    return Feature(name, "continuous", low, high, unit)
+
+
+def integer(
+    name: str, lower: float = -np.inf, upper: float = np.inf, unit: str | None = None
+) -> Feature:
+    """Return a feature of whole numbers from ``lower`` to ``upper``."""
+    low, high = _ends(name, lower, upper)
+    for end in (low, high):
+        if np.isfinite(end) and (end != np.rint(end) or abs(end) > _LARGEST_WHOLE):
+            raise InputError(f"{name}: the ends of whole numbers are whole, got {end}")
+    return Feature(name, "integer", low, high, unit)
+
+
+def binary(name: str, values: Sequence[str] = ("no", "yes")) -> Feature:
+    """Return a feature that is 0 or 1; ``values`` are the words for these."""
+    words = _words(name, values)
+    if len(words) != 2:
+        raise InputError(f"{name}: a binary feature has two values, got {len(words)}")
+    return Feature(name, "binary", 0.0, 1.0, values=words, codes=(0, 1))
+
+
+def category(
+    name: str,
+    values: Sequence[str],
+    *,
+    codes: Sequence[int] | None = None,
+    one_hot: bool = False,
+) -> Feature:
+    """Return a feature with one of ``values``, none nearer to one than to another.
+
+    The network's input has the codes of the values in one coordinate, 0, 1, … unless ``codes`` are
+    given; or, with ``one_hot``, a coordinate for each value, 1 for its own and 0 for the others.
+    """
+    words = _words(name, values)
+    if one_hot and codes is not None:
+        raise InputError(f"{name}: a one-hot block has no codes")
+    found = _codes(name, codes, len(words))
+    low, high = (0.0, 1.0) if one_hot else (float(min(found)), float(max(found)))
+    return Feature(name, "category", low, high, values=words, codes=found, one_hot=one_hot)
+
+
+def ordinal(name: str, values: Sequence[str], *, first: int = 0) -> Feature:
+    """Return a feature with one of ``values``, in their order; the code of the first is ``first``.
+
+    A step leads from one value to the next.
+    """
+    words = _words(name, values)
+    found = _codes(name, range(first, first + len(words)), len(words))
+    return Feature(name, "ordinal", float(found[0]), float(found[-1]), values=words, codes=found)
+
+
+def fixed(name: str, unit: str | None = None) -> Feature:
+    """Return a feature that keeps the value of the input explained."""
+    return Feature(name, "fixed", unit=unit)
+
+
+def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:
+    try:
+        low, high = float(lower), float(upper)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name}: lower and upper are numbers, got {lower!r}, {upper!r}"
+        ) from error
+    if not low <= high or low == np.inf or high == -np.inf:
+        raise InputError(f"{name}: the lower end {low:g} must be at most the upper end {high:g}")
+    return low, high
+
+
+def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    words = () if isinstance(values, str) else tuple(values)
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise InputError(f"{name}: values are a list of texts, got {values!r}")
+    if len({*words}) != len(words):
+        raise InputError(f"{name}: a value is listed twice")
+    return words
+
+
+def _codes(name: str, codes: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    found = tuple(range(count)) if codes is None else tuple(codes)
+    whole = all(isinstance(c, (int, np.integer)) and not isinstance(c, bool) for c in found)
+    if not whole or len(found) != count or len({*found}) != count:
+        raise InputError(f"{name}: codes are {count} distinct whole numbers, got {codes!r}")
+    return tuple(int(c) for c in found)

@@ -1,0 +1,288 @@
+"""The description of an input: its features in order, and the rules that its values satisfy."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.nearest_point import nearest_point
+from milp_verix.inputs.rule_text import rule_in
+from milp_verix.inputs.rules import Quantity, Rule, quantity_of
+from verix_encodings import Interval
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain, one_hot_clauses
+
+
+# no slots: what is derived from the features is computed once
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The features of a network's input, in the order of its coordinates, and rules between them.
+
+    >>> inputs = Inputs([integer("age", 17, 90), category("sex", ["female", "male"]), …])
+    >>> inputs = inputs.where(inputs["age"] >= 18 + inputs["years"])
+
+    ``rules`` may be texts, too, such as ``"age >= 18 + years"``. Raises ``InputError`` for two
+    features of one name, for a rule that is not understood, and for rules that no input satisfies.
+    """
+
+    features: tuple[Feature, ...]
+    rules: tuple[Rule, ...]
+
+    def __init__(self, features: Sequence[Feature], rules: Iterable[Rule | str] = ()) -> None:
+        given = features if isinstance(features, tuple) else tuple(features)
+        if not given or not all(isinstance(feature, Feature) for feature in given):
+            raise InputError(
+                "inputs are a list of features, made by continuous, integer, binary, category, "
+                "ordinal and fixed"
+            )
+        names = [feature.name for feature in given]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InputError(f"two features are named {twice!r}")
+        object.__setattr__(self, "features", given)
+        object.__setattr__(self, "rules", ())
+        object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
+        self._refuse_contradictions()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Inputs):
+            return NotImplemented
+        return (self.features, self._rule_texts) == (other.features, other._rule_texts)
+
+    def __hash__(self) -> int:
+        return hash((self.features, self._rule_texts))
+
+    @property
+    def _rule_texts(self) -> tuple[str, ...]:
+        return tuple(rule.text for rule in self.rules)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def groups(self) -> tuple[IntArray, ...]:
+        """The coordinates of each feature."""
+        ends = accumulate((feature.width for feature in self.features), initial=0)
+        return tuple(
+            np.arange(start, start + f.width) for start, f in zip(ends, self.features, strict=False)
+        )
+
+    @property
+    def listed(self) -> list[list[int]]:
+        """The coordinates of each feature, as lists."""
+        return [group.tolist() for group in self.groups]
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return sum(feature.width for feature in self.features)
+
+    @property
+    def lower(self) -> FloatArray:
+        """The lower end of each coordinate, shape (size,); -inf where there is none."""
+        return self._of_coordinates([feature.lower for feature in self.features])
+
+    @property
+    def upper(self) -> FloatArray:
+        """The upper end of each coordinate, shape (size,); inf where there is none."""
+        return self._of_coordinates([feature.upper for feature in self.features])
+
+    @property
+    def integral(self) -> BoolArray:
+        """Which coordinates are whole numbers, shape (size,)."""
+        return self._of_coordinates([float(f.whole) for f in self.features]).astype(bool)
+
+    @cached_property
+    def mixed(self) -> MixedDomain | None:
+        """Whole numbers, values of categories and rules; None if there are none of these."""
+        clauses, blocks = list[Clause](), []
+        for feature, group in zip(self.features, self.groups, strict=True):
+            if feature.one_hot:
+                blocks.append(group)
+                clauses += one_hot_clauses(group)
+            elif feature.unordered:
+                clauses += _gaps(feature, int(group[0]))
+        for rule in self.rules:
+            clauses += rule.clauses
+        integral = self.integral
+        if not (integral.any() or clauses):
+            return None
+        return MixedDomain(integral, tuple(clauses), tuple(blocks))
+
+    def __getitem__(self, name: str) -> Quantity:
+        """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
+        if name not in self._quantities:
+            raise InputError(f"there is no feature {name!r}; there are {', '.join(self.names)}")
+        return self._quantities[name]
+
+    def where(self, *rules: Rule | str) -> "Inputs":
+        """Return these inputs with further rules; raises as the class does."""
+        return Inputs(self.features, (*self.rules, *rules))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        categories: Mapping[str, Sequence[str]] | None = None,
+        one_hot: Iterable[str] = (),
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        units: Mapping[str, str] | None = None,
+        fixed: Iterable[str] = (),
+        rules: Iterable[Rule | str] = (),
+    ) -> "Inputs":
+        """Return the inputs that the columns of a pandas ``DataFrame`` are, in their order.
+
+        Whole numbers are integers, other numbers continuous, truth values binary, words categories.
+        ``categories`` gives the words behind codes 0, 1, …; ``one_hot`` names the categories that
+        the network's input has as blocks. Ends are those of ``ranges``, or the least and the
+        largest of the data. ``units`` are units by name; ``fixed`` names features that do not move.
+        Raises ``InputError`` for names that are no column, and for missing values.
+        """
+        from milp_verix.inputs.frame import features_of_frame
+
+        features = features_of_frame(
+            frame,
+            categories=categories or {},
+            one_hot=one_hot,
+            ranges=ranges or {},
+            units=units or {},
+            fixed_names=fixed,
+        )
+        return cls(features, rules)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "Inputs":
+        """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
+        from milp_verix.inputs.stored import inputs_in_file
+
+        return inputs_in_file(path)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the description as a file in JSON or TOML holds it."""
+        from milp_verix.inputs.stored import data_of
+
+        return data_of(self)
+
+    def row(self, values: Mapping[str, Any]) -> FloatArray:
+        """Return the input, shape (size,), with these values by name: numbers, or words.
+
+        A row of a DataFrame is such a mapping. ``InputError`` for a name that is missing or not
+        known, and for a word that is no value.
+        """
+        given = {str(name): values[name] for name in values.keys()}  # noqa: SIM118, a pandas row
+        if wrong := {*given} ^ {*self.names}:
+            raise InputError(f"the input needs a value for each feature; wrong: {sorted(wrong)}")
+        row = np.zeros(self.size)
+        for feature, group in zip(self.features, self.groups, strict=True):
+            value = given[feature.name]
+            if feature.one_hot:
+                row[group[feature.code_of(str(value))]] = 1.0
+            elif isinstance(value, str):
+                row[group[0]] = feature.code_of(value)
+            else:
+                row[group[0]] = value
+        return row
+
+    def texts(self, x: NDArray[np.floating]) -> tuple[str, ...]:
+        """Return the value of each feature of ``x`` in words, such as ``"Never-married"``."""
+        flat = np.asarray(x).reshape(-1)
+        pairs = zip(self.features, self.groups, strict=True)
+        return tuple(feature.text(flat[group]) for feature, group in pairs)
+
+    def refuse(self, x: NDArray[np.floating]) -> None:
+        """Raise ``InputError`` unless ``x``, shape (size,), is such an input."""
+        for feature, group in zip(self.features, self.groups, strict=True):
+            _refuse_value(feature, x[group])
+        for rule in self.rules:
+            if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
+                raise InputError(
+                    f"the input breaks the rule {rule.text}: nothing can be said about inputs that "
+                    "satisfy it; correct the input or the rule"
+                )
+
+    @cached_property
+    def _quantities(self) -> dict[str, Quantity]:
+        return {
+            feature.name: quantity_of(self.features, index, int(self.groups[index][0]))
+            for index, feature in enumerate(self.features)
+        }
+
+    def _rule(self, given: Rule | str) -> Rule:
+        if isinstance(given, str):
+            return rule_in(given, self._quantities)
+        if not isinstance(given, Rule):
+            raise InputError(f"a rule is a comparison of features or a text, got {given!r}")
+        if given.owner is not self.features:
+            raise InputError(f"the rule {given.text} is about the features of other Inputs")
+        return given
+
+    def _of_coordinates(self, values: list[float]) -> FloatArray:
+        return np.repeat(np.array(values, dtype=np.float64), [f.width for f in self.features])
+
+    def _refuse_contradictions(self) -> None:
+        """Raise ``InputError`` that names rules which no input of finite ends satisfies."""
+        if not self.rules or not self._impossible(self.rules):
+            return
+        rules = list(self.rules)
+        for rule in self.rules:
+            fewer = [other for other in rules if other is not rule]
+            if self._impossible(fewer):
+                rules = fewer
+        told = "; ".join(rule.text for rule in rules)
+        raise InputError(f"no input satisfies the rules together: {told}")
+
+    def _impossible(self, rules: Sequence[Rule]) -> bool:
+        lower, upper = self.lower, self.upper
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            return False
+        alone = Inputs(self.features).mixed
+        clauses = tuple(clause for rule in rules for clause in rule.clauses)
+        if alone is None:
+            alone = MixedDomain(self.integral)
+        domain = replace(alone, clauses=alone.clauses + clauses)
+        return nearest_point(domain, Interval(lower, upper), lower) is None
+
+
+def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs | None:
+    """Return the argument ``inputs``: as it is, or made of a list of features."""
+    if given is None or isinstance(given, Inputs):
+        return given
+    if isinstance(given, (str, Path)):
+        raise InputError(f"inputs are an Inputs, not {given!r}: Inputs.from_file reads a file")
+    return Inputs(given)
+
+
+def _gaps(feature: Feature, coordinate: int) -> list[Clause]:
+    """Return the clauses that keep a category away from numbers between its codes."""
+    codes, at = sorted(feature.codes), np.array([coordinate], dtype=np.intp)
+    return [
+        (HalfSpace(at, np.ones(1), float(low)), HalfSpace(at, -np.ones(1), -float(high)))
+        for low, high in pairwise(codes)
+        if high - low > 1
+    ]
+
+
+def _refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
+    """Raise ``InputError`` unless ``x``, the feature's coordinates, is a value of it."""
+    told = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
+    if feature.one_hot:
+        if not (np.all((x == 0) | (x == 1)) and x.sum() == 1):
+            raise InputError(f"{told}: a one-hot block has one 1, and 0 elsewhere")
+    elif feature.whole and x[0] != np.rint(x[0]):
+        raise InputError(f"{told}, and must be whole; call the feature continuous if it is not")
+    elif feature.values and x[0] not in feature.codes:
+        codes = ", ".join(
+            f"{code} {word}" for code, word in zip(feature.codes, feature.values, strict=True)
+        )
+        raise InputError(f"{told}, which is none of its codes: {codes}")
+    elif not feature.lower <= x[0] <= feature.upper:
+        raise InputError(f"{told}, outside of [{feature.lower:g}, {feature.upper:g}]")

@@ -1,0 +1,92 @@
+"""Radii: how far each feature may move, in its own unit, as a share of its range, or at will.
+
+| given | radius |
+|---|---|
+| ``3`` | 3 units of each feature |
+| ``"10%"`` | a tenth of the range of each feature |
+| ``inf`` | the whole domain of each feature |
+| ``{"age": 5, "wage": "10%", "*": 0}`` | each feature's own; ``"*"`` stands for the others |
+| ``[5, 1, 0]`` | one for each feature, in their order |
+
+Whole numbers move in whole steps; an ordinal value moves by so many places. Two values of a
+category are 1 apart, so radii of at least 1 allow all of them, and smaller ones none.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from verix_encodings.arrays import FloatArray
+
+Epsilon: TypeAlias = (
+    "float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]"
+)
+"""A radius, as in the table of this module; a number where inputs are not described."""
+
+_SHARE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*%\s*")
+_OTHERS = "*"
+
+
+def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
+    """Return the radius of each feature, in its unit; ``InputError`` for one that is none."""
+    if isinstance(epsilon, Mapping):
+        unknown = {*epsilon} - {*inputs.names, _OTHERS}
+        missing = [] if _OTHERS in epsilon else [n for n in inputs.names if n not in epsilon]
+        if unknown or missing:
+            raise InputError(
+                "epsilon by name needs a radius for each feature, or '*' for those not named; "
+                f"wrong: {sorted(unknown) or missing}"
+            )
+        given = [epsilon.get(name, epsilon.get(_OTHERS, 0.0)) for name in inputs.names]
+    elif isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
+        given = list(epsilon)
+        if len(given) != len(inputs.features):
+            raise InputError(
+                f"epsilon has {len(given)} radii, but there are {len(inputs.features)} features"
+            )
+    else:
+        given = [epsilon] * len(inputs.features)
+    return tuple(_radius(f, one) for f, one in zip(inputs.features, given, strict=True))
+
+
+def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
+    """Return the radius of each coordinate, shape (size,): whole for whole numbers."""
+    found = []
+    for feature, radius in zip(inputs.features, radii, strict=True):
+        reach = radius
+        if feature.kind == "fixed":
+            reach = 0.0
+        elif feature.unordered:
+            reach = np.inf if radius >= 1 else 0.0
+        elif feature.whole:
+            reach = float(np.floor(radius))
+        found += [reach] * feature.width
+    return np.array(found)
+
+
+def _radius(feature: Feature, given: object) -> float:
+    if isinstance(given, str):
+        if not (match := _SHARE.fullmatch(given)):
+            raise InputError(f"{feature.name}: a relative epsilon is such as '10%', got {given!r}")
+        if feature.kind == "fixed":
+            return 0.0
+        if not np.isfinite(feature.range):
+            raise InputError(
+                f"{feature.name} has no finite range that {given!r} could be a share of: give "
+                "lower and upper, or a number"
+            )
+        return float(Fraction(match[1]) / 100 * Fraction(feature.range))
+    try:
+        radius = float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{feature.name}: epsilon must be a number, got {given!r}") from error
+    if not radius >= 0:
+        raise InputError(f"{feature.name}: epsilon must not be negative, got {radius}")
+    return radius

@@ -1,0 +1,107 @@
+"""Rules as texts, in a small part of Python that is read, never run.
+
+age >= 18 + years          inputs["marital-status"] == "Widowed"         18 <= age <= 90
+(sex == "female").implies(pregnant.isin([0, 1]))       not (a > 3 and b < 2)
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.rules import Quantity, Rule
+
+_COMPARED: dict[type, Callable[[Any, Any], Any]] = {
+    ast.LtE: lambda a, b: a <= b,
+    ast.Lt: lambda a, b: a < b,
+    ast.GtE: lambda a, b: a >= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+}
+_JOINED: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.And: lambda a, b: a & b,
+    ast.Or: lambda a, b: a | b,
+}
+_METHODS = ("implies", "isin")
+_LONGEST = 10_000
+
+
+def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
+    """Return the rule that ``text`` says of ``features``, by name.
+
+    Raises ``InputError`` for a text that is no rule.
+    """
+    try:
+        if len(text) > _LONGEST:
+            raise ValueError(f"it has more than {_LONGEST} characters")
+        found = _value(ast.parse(text.strip(), mode="eval").body, features)
+    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, InputError) as error:
+        raise InputError(f"the rule {text!r} is not understood: {error}") from error
+    if not isinstance(found, Rule):
+        raise InputError(f"the rule {text!r} compares nothing: it needs <=, <, >=, >, == or !=")
+    return found
+
+
+def _value(node: ast.expr, features: Mapping[str, Quantity]) -> Any:
+    """Return the number, word, quantity, rule or list that ``node`` stands for."""
+
+    def value(inner: ast.expr) -> Any:
+        return _value(inner, features)
+
+    found: Any
+    name = _name_in(node)
+    if name is not None:
+        if name not in features:
+            raise InputError(f"there is no feature {name!r}; there are {', '.join(features)}")
+        return features[name]
+    match node:
+        case ast.Constant(value=int() | float() | str() as constant):
+            found = constant
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            found = -value(operand)
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            found = ~value(operand)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _JOINED:
+            found = _JOINED[type(op)](value(left), value(right))
+        case ast.BoolOp(op=op, values=parts):
+            found = reduce(_JOINED[type(op)], map(value, parts))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            found = _chain([left, *others], ops, value)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            found = [value(item) for item in items]
+        case ast.Call(func=ast.Attribute(value=left, attr=name), args=[one]) if name in _METHODS:
+            found = getattr(value(left), name)(value(one))
+        case _:
+            raise ValueError(f"{ast.unparse(node)!r} is no part of a rule")
+    return found
+
+
+def _name_in(node: ast.expr) -> str | None:
+    """Return the name of the feature that ``node`` is, or None."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=ast.Name(id="inputs"), slice=ast.Constant(value=str() as name)):
+            return name
+    return None
+
+
+def _chain(
+    operands: list[ast.expr], signs: list[ast.cmpop], value: Callable[[ast.expr], Any]
+) -> Any:
+    """Return the conjunction of ``a ≤ b ≤ c``, pair by pair."""
+    found = None
+    for sign, (left, right) in zip(signs, pairwise(operands), strict=True):
+        if type(sign) not in _COMPARED:
+            raise ValueError("a rule compares by <=, <, >=, >, == or !=")
+        one = _COMPARED[type(sign)](value(left), value(right))
+        found = one if found is None else found & one
+    return found

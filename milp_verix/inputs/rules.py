@@ -1,0 +1,249 @@
+"""Rules between features, as Python expressions: sums of features compared, joined by ``& | ~``.
+
+A rule holds two conjunctive normal forms, its own and that of its negation:
+
+    p ∧ q:  C_p ∪ C_q                        ¬(p ∧ q):  { c ∪ d : c ∈ C_¬p, d ∈ C_¬q }
+    p ∨ q:  { c ∪ d : c ∈ C_p, d ∈ C_q }     ¬(p ∨ q):  C_¬p ∪ C_¬q
+
+Their clauses are half-spaces of the input's coordinates. Sums of whole numbers with whole
+coefficients are whole, so ``s < b`` is ``s ≤ ⌈b⌉ − 1`` there; other strict half-spaces stay strict.
+"""
+
+import keyword
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
+
+_MOST_CLAUSES = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A condition on inputs: every clause of ``clauses`` holds; ``opposite`` are those of its not.
+
+    ``text`` is the condition in Python, ``owner`` the features that it is about.
+    """
+
+    clauses: tuple[Clause, ...]
+    opposite: tuple[Clause, ...]
+    text: str
+    owner: tuple[Feature, ...]
+
+    def __and__(self, other: "Rule") -> "Rule":
+        return self._joined(other, "&", "and")
+
+    def __or__(self, other: "Rule") -> "Rule":
+        return self._joined(other, "|", "or")
+
+    def __invert__(self) -> "Rule":
+        return Rule(self.opposite, self.clauses, f"~({self.text})", self.owner)
+
+    def implies(self, other: "Rule") -> "Rule":
+        """Return the rule that ``other`` holds wherever this one does."""
+        return replace(~self | other, text=f"({self.text}).implies({_rule(other).text})")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a rule is neither true nor false: join rules by & and |, in parentheses, not by "
+            "'and', 'or' or chains of comparisons"
+        )
+
+    def _joined(self, other: "Rule", sign: str, word: str) -> "Rule":
+        other = _rule(other)
+        if other.owner is not self.owner:
+            raise InputError("both rules must be about features of the same Inputs")
+        both = self.clauses + other.clauses, _product(self.opposite, other.opposite)
+        either = _product(self.clauses, other.clauses), self.opposite + other.opposite
+        clauses, opposite = both if word == "and" else either
+        return Rule(clauses, opposite, f"({self.text}) {sign} ({other.text})", self.owner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """A weighted sum of coordinates and a constant, to be compared with another or with a value.
+
+    ``weights`` maps coordinates to coefficients; ``whole`` says that the sum of their terms is
+    always whole. ``feature`` is the feature that the quantity stands for, None for other sums; it
+    begins at the coordinate ``start``.
+    """
+
+    weights: Mapping[int, float]
+    constant: float
+    whole: bool
+    text: str
+    owner: tuple[Feature, ...]
+    feature: Feature | None = None
+    start: int = 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: object) -> "Quantity":
+        return self._sum(self._quantity(other), 1.0, f"{self.text} + {_text(other)}")
+
+    def __radd__(self, other: object) -> "Quantity":
+        return self._quantity(other) + self
+
+    def __sub__(self, other: object) -> "Quantity":
+        return self._sum(self._quantity(other), -1.0, f"{self.text} - ({_text(other)})")
+
+    def __rsub__(self, other: object) -> "Quantity":
+        return self._quantity(other) - self
+
+    def __neg__(self) -> "Quantity":
+        return self * -1
+
+    def __mul__(self, factor: object) -> "Quantity":
+        self._refuse_category()
+        a = _number(factor)
+        weights = {i: a * w for i, w in self.weights.items()}
+        whole = self.whole and a == np.rint(a)
+        return Quantity(weights, a * self.constant, whole, f"{a!r} * ({self.text})", self.owner)
+
+    __rmul__ = __mul__
+
+    def __le__(self, other: object) -> Rule:
+        return self._compared(other, "<=")
+
+    def __lt__(self, other: object) -> Rule:
+        return self._compared(other, "<")
+
+    def __ge__(self, other: object) -> Rule:
+        return self._compared(other, ">=")
+
+    def __gt__(self, other: object) -> Rule:
+        return self._compared(other, ">")
+
+    def __eq__(self, other: object) -> Rule:  # type: ignore[override]
+        if self.feature is not None and self.feature.unordered:
+            return self._equals(other)
+        below, above = self._compared(other, "<="), self._compared(other, ">=")
+        return replace(below & above, text=f"{self.text} == {_text(other)}")
+
+    def __ne__(self, other: object) -> Rule:  # type: ignore[override]
+        return replace(~(self == other), text=f"{self.text} != {_text(other)}")
+
+    def isin(self, values: Iterable[object]) -> Rule:
+        """Return the rule that the quantity is one of ``values``, numbers or words."""
+        listed = list(values)
+        if not listed:
+            raise InputError(f"{self.text}: isin needs a value")
+        rules = [self == value for value in listed]
+        found = rules[0]
+        for rule in rules[1:]:
+            found = found | rule
+        return replace(found, text=f"{self.text}.isin({listed!r})")
+
+    def _equals(self, word: object) -> Rule:
+        """Return the rule that a category has one value."""
+        assert self.feature is not None
+        code = self.feature.code_of(_word(word, self.feature))
+        text = f"{self.text} == {word!r}"
+        if self.feature.one_hot:
+            at, value = self.start + code, 1.0
+        else:
+            at, value = self.start, float(code)
+        low, high = (_half({at: sign}, sign * value) for sign in (-1.0, 1.0))
+        return Rule(((low,), (high,)), ((_opposite(low), _opposite(high)),), text, self.owner)
+
+    def _compared(self, other: object, sign: str) -> Rule:
+        self._refuse_category()
+        right = self._quantity(other)
+        difference = self._sum(right, -1.0, "")
+        weights = {i: w for i, w in difference.weights.items() if w}
+        text = f"{self.text} {sign} {right.text if isinstance(other, Quantity) else _text(other)}"
+        if not weights:
+            raise InputError(f"the rule {text} is about no feature")
+        if sign in (">=", ">"):
+            weights = {i: -w for i, w in weights.items()}
+        bound = difference.constant if sign in (">=", ">") else -difference.constant
+        half = _half(weights, bound, strict=sign in ("<", ">"), whole=difference.whole)
+        opposite = _opposite(half, whole=difference.whole)
+        return Rule(((half,),), ((opposite,),), text, self.owner)
+
+    def _sum(self, other: "Quantity", sign: float, text: str) -> "Quantity":
+        for quantity in (self, other):
+            quantity._refuse_category()
+        if other.owner is not self.owner:
+            raise InputError("features of two different Inputs are not comparable")
+        weights = dict(self.weights)
+        for i, w in other.weights.items():
+            weights[i] = weights.get(i, 0.0) + sign * w
+        constant = self.constant + sign * other.constant
+        return Quantity(weights, constant, self.whole and other.whole, text, self.owner)
+
+    def _quantity(self, other: object) -> "Quantity":
+        """Return ``other`` as a quantity: a number, a word of this feature, or a quantity."""
+        if isinstance(other, Quantity):
+            return other
+        if isinstance(other, str) and self.feature is not None:
+            other = self.feature.code_of(other)
+        number = _number(other)
+        return Quantity({}, number, True, f"{number!r}", self.owner)
+
+    def _refuse_category(self) -> None:
+        if self.feature is not None and self.feature.unordered:
+            raise InputError(
+                f"{self.feature.name} is a category: compare it by ==, != or isin with its values"
+            )
+
+
+def quantity_of(features: tuple[Feature, ...], index: int, start: int) -> Quantity:
+    """Return feature ``index``, which begins at the coordinate ``start``, as a quantity."""
+    feature = features[index]
+    plain = feature.name.isidentifier() and not keyword.iskeyword(feature.name)
+    text = feature.name if plain else f"inputs[{feature.name!r}]"
+    return Quantity({start: 1.0}, 0.0, feature.whole, text, features, feature, start)
+
+
+def _half(
+    weights: Mapping[int, float], bound: float, *, strict: bool = False, whole: bool = True
+) -> HalfSpace:
+    """Return ``Σ w_i x_i ≤ bound``, or ``<``; closed and with a whole bound for whole sums."""
+    if whole:
+        bound, strict = (np.ceil(bound) - 1.0 if strict else np.floor(bound)), False
+    coordinates = np.array(sorted(weights), dtype=np.intp)
+    return HalfSpace(coordinates, np.array([weights[int(i)] for i in coordinates]), bound, strict)
+
+
+def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:
+    """Return the half-space of the points that are not in ``half``."""
+    bound = -half.upper - 1.0 if whole else -half.upper
+    strict = not whole and not half.strict
+    return HalfSpace(half.coordinates, -half.coefficients, bound, strict)
+
+
+def _product(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...]:
+    if len(left) * len(right) > _MOST_CLAUSES:
+        raise InputError(f"a rule has more than {_MOST_CLAUSES} clauses: state it as several rules")
+    return tuple(c + d for c in left for d in right)
+
+
+def _rule(given: object) -> Rule:
+    if not isinstance(given, Rule):
+        raise InputError(f"a rule is a comparison of features, got {given!r}")
+    return given
+
+
+def _number(given: object) -> float:
+    kinds = (int, float, np.integer, np.floating)
+    if isinstance(given, bool) or not isinstance(given, kinds) or not np.isfinite(given):
+        raise InputError(f"a rule has finite numbers and features of its Inputs, got {given!r}")
+    return float(given)
+
+
+def _word(given: object, feature: Feature) -> str:
+    if not isinstance(given, str):
+        raise InputError(
+            f"{feature.name} has the values {', '.join(feature.values)}, not {given!r}"
+        )
+    return given
+
+
+def _text(given: Any) -> str:
+    return given.text if isinstance(given, Quantity) else repr(given)

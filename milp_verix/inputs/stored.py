@@ -1,0 +1,116 @@
+"""Descriptions of inputs as data: in JSON and TOML files, and in results.
+
+A file lists features in the order of the input's coordinates, with the arguments of the functions
+that make them, and rules as texts::
+
+    rules = ["age >= 18 + years"]
+
+    [[features]]
+    name = "age"
+    kind = "integer"
+    lower = 17
+    upper = 90
+
+    [[features]]
+    name = "marital-status"
+    kind = "category"
+    values = ["Divorced", "Married", "Never-married"]
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import (
+    Feature,
+    binary,
+    category,
+    continuous,
+    fixed,
+    integer,
+    ordinal,
+)
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.stored_numbers import json_in
+
+_MAKERS: dict[str, Callable[..., Feature]] = {
+    maker.__name__: maker for maker in (continuous, integer, binary, category, ordinal, fixed)
+}
+
+
+def data_of(inputs: Inputs) -> dict[str, Any]:
+    """Return ``inputs`` as lists, mappings, numbers and texts; :func:`inputs_in` reads them."""
+    return {
+        "features": [_feature_data(feature) for feature in inputs.features],
+        "rules": [rule.text for rule in inputs.rules],
+    }
+
+
+def inputs_in(data: object) -> Inputs:
+    """Return the inputs that ``data`` describe; ``InputError`` where these are no description."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
+        raise InputError("a description of inputs lists its 'features', each with name and kind")
+    if unknown := {*data} - {"features", "rules"}:
+        raise InputError(f"a description of inputs has features and rules, not {sorted(unknown)}")
+    rules = data.get("rules", [])
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise InputError(f"rules are a list of texts, got {rules!r}")
+    return Inputs([_feature(entry) for entry in data["features"]], rules)
+
+
+def inputs_in_file(path: str | Path) -> Inputs:
+    """Return the inputs that a .json or .toml file describes.
+
+    Raises ``InputError`` for another suffix, a file that cannot be read, or no description.
+    """
+    path = Path(path)
+    try:
+        if path.suffix.lower() == ".json":
+            data = json_in(path)
+        elif path.suffix.lower() == ".toml":
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        else:
+            raise InputError(f"{path}: inputs are described in a .json or a .toml file")
+        return inputs_in(data)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    except InputError as error:
+        raise InputError(
+            f"{path}: {error}" if str(path) not in str(error) else str(error)
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path} is not {path.suffix[1:].upper()}: {error}") from error
+
+
+def _feature_data(feature: Feature) -> dict[str, Any]:
+    """Return the arguments that make ``feature`` again, without those that are the default."""
+    data: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
+    if feature.kind in ("continuous", "integer"):
+        ends = {"lower": feature.lower, "upper": feature.upper}
+        data |= {name: end for name, end in ends.items() if np.isfinite(end)}
+    if feature.unit is not None:
+        data["unit"] = feature.unit
+    if feature.values:
+        data["values"] = list(feature.values)
+    if feature.kind == "ordinal":
+        data["first"] = feature.codes[0]
+    if feature.one_hot:
+        data["one_hot"] = True
+    elif feature.kind == "category":
+        data["codes"] = list(feature.codes)
+    return data
+
+
+def _feature(entry: object) -> Feature:
+    if not isinstance(entry, Mapping) or entry.get("kind") not in _MAKERS or "name" not in entry:
+        known = ", ".join(_MAKERS)
+        raise InputError(f"a feature has a name and a kind, one of {known}; got {entry!r}")
+    arguments = {name: value for name, value in entry.items() if name != "kind"}
+    try:
+        return _MAKERS[entry["kind"]](**arguments)
+    except TypeError as error:
+        raise InputError(f"{entry['name']}: {error}") from error

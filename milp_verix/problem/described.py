@@ -1,0 +1,50 @@
+"""The ball of a described input: an interval for each coordinate, whole numbers, and rules.
+
+{ x' : |x'_i − x_i| ≤ ε_i,  l_i ≤ x'_i ≤ u_i,  x'_i ∈ ℤ for whole features,  all rules hold }
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import radii_of_coordinates
+from milp_verix.problem.ball import Ball
+
+
+def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inputs: Inputs) -> Ball:
+    """Return the ball around ``x``, an array in the network's own dtype, with a radius a feature.
+
+    Raises ``InputError`` for an ``x`` that is not such an input, for a norm other than L∞, for
+    whole numbers that the dtype does not hold, and for a feature that may move without end.
+    """
+    if norm != "linf":
+        raise InputError(
+            f"described inputs have a radius for each feature: norm 'linf', not {norm!r}"
+        )
+    flat = np.array(x).reshape(-1)
+    if not np.isfinite(flat).all():
+        where = int(np.flatnonzero(~np.isfinite(flat))[0])
+        raise InputError(f"the input is {flat[where]} at coordinate {where}; it must be finite")
+    inputs.refuse(flat)
+    reach = radii_of_coordinates(inputs, radii)
+    epsilon = float(max(radii))
+    ball = Ball(flat, epsilon, norm, inputs.lower, inputs.upper, radii=reach, mixed=inputs.mixed)
+    endless = ~(np.isfinite(ball.outer.lower) & np.isfinite(ball.outer.upper))
+    largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)
+    beyond = inputs.integral & (ball.outer.magnitude > largest)
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        if endless[group].any():
+            raise InputError(
+                f"{feature.name} may move without end: give its lower and upper, or a finite "
+                "epsilon"
+            )
+        if beyond[group].any():
+            raise InputError(
+                f"{feature.name} reaches beyond {largest:.0f}, up to which {flat.dtype} has all "
+                "whole numbers: give a smaller range, or call it continuous"
+            )
+    return ball
