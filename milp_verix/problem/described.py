@@ -30,21 +30,20 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
         where = int(np.flatnonzero(~np.isfinite(flat))[0])
         raise InputError(f"the input is {flat[where]} at coordinate {where}; it must be finite")
     inputs.refuse(flat)
-    reach = radii_of_coordinates(inputs, radii)
-    epsilon = float(max(radii))
-    ball = Ball(flat, epsilon, norm, inputs.lower, inputs.upper, radii=reach, mixed=inputs.mixed)
-    endless = ~(np.isfinite(ball.outer.lower) & np.isfinite(ball.outer.upper))
+    reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
+    lower, upper = np.maximum(wide - reach, inputs.lower), np.minimum(wide + reach, inputs.upper)
+    magnitude = np.maximum(np.abs(lower), np.abs(upper))
     largest = 2.0 ** (np.finfo(flat.dtype).nmant + 1)
-    beyond = inputs.integral & (ball.outer.magnitude > largest)
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
-        if endless[group].any():
+        if not np.isfinite(magnitude[group]).all():
             raise InputError(
                 f"{feature.name} may move without end: give its lower and upper, or a finite "
                 "epsilon"
             )
-        if beyond[group].any():
+        if feature.whole and np.any(magnitude[group] > largest):
             raise InputError(
                 f"{feature.name} reaches beyond {largest:.0f}, up to which {flat.dtype} has all "
                 "whole numbers: give a smaller range, or call it continuous"
             )
-    return ball
+    epsilon = float(max(radii))
+    return Ball(flat, epsilon, norm, inputs.lower, inputs.upper, radii=reach, mixed=inputs.mixed)

@@ -22,6 +22,7 @@ from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.random_networks import dense_network, network_of, random_layers, residual
 from verix_encodings import Interval, crown_bounds, interval_bounds
 from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.network.batch import batch_values
 
 
@@ -32,10 +33,8 @@ def search(seed: int, *, integral: bool = False, shift: float = 0.0) -> BoxSearc
     layers = (*layers[:-1], (layers[-1][0], layers[-1][1] - shift))
     network, box = network_of(layers), Interval(np.full(3, -4.2), np.full(3, 4.3))
     root = crown_bounds(network, box)
-    marks = np.array([True, True, True]) if integral else None
-    return BoxSearch(
-        network, box, root, root[-1].upper, np.full(2, 1e-6), lambda _: True, integral=marks
-    )
+    domain = MixedDomain(np.ones(3, dtype=bool)) if integral else None
+    return BoxSearch(network, box, root, root[-1].upper, np.full(2, 1e-6), lambda _: True, domain)
 
 
 @pytest.mark.parametrize("seed", range(15))

@@ -1,0 +1,234 @@
+"""Whole numbers, categories and rules: every answer is that of listing all points."""
+
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import Inputs, category, continuous, integer
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import make_problem
+from milp_verix.solvers import CHECKERS, SOLVERS
+from tests.support.installed_solvers import SLOW, needs
+from tests.support.mixed_domains import MixedCase, mixed_case
+from tests.support.random_networks import as_layers, dense_network, random_layers
+
+_RULES = pytest.mark.parametrize("rules", [False, True], ids=["free", "rules"])
+_CASES = [
+    pytest.param(name, seed, marks=needs(name))
+    for name in SOLVERS
+    if name != "beta"
+    for seed in (range(2) if name in SLOW else range(6))
+]
+
+
+def _options(case: MixedCase, solver: str) -> dict[str, object]:
+    return {"epsilon": case.epsilon, "inputs": case.inputs, "solver": solver}
+
+
+def _in_the_domain(case: MixedCase, network: OnnxNetwork, witness: np.ndarray) -> bool:
+    """Return whether ``witness`` is one of the points listed, and changes the prediction."""
+    points = [case.placed(point) for point in case.points(range(len(case.features)))]
+    listed = any(np.array_equal(witness.reshape(-1), point) for point in points)
+    label = int(np.argmax(network.evaluate(case.point)))
+    return listed and int(np.argmax(network.evaluate(witness))) != label
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize(("solver", "seed"), _CASES)
+def test_checks_answer_as_enumeration(solver: str, seed: int, rules: bool, tmp_path: Path) -> None:
+    case = mixed_case(seed, rules=rules)
+    network, options = case.network(tmp_path), _options(case, solver)
+    every = range(len(case.features))
+    sets = [free for k in every for free in combinations(every, k + 1)]
+    for free in sets[:: 5 if solver in SLOW else 1]:
+        verdict = milp_verix.check(network, case.point, free, **options)
+        assert verdict.holds == case.holds(free)
+        assert verdict.violated != verdict.holds
+        if verdict.witness is not None:
+            assert _in_the_domain(case, network, verdict.witness)
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize(("solver", "seed"), _CASES)
+def test_explanations_are_those_of_enumeration(
+    solver: str, seed: int, rules: bool, tmp_path: Path
+) -> None:
+    case = mixed_case(seed, rules=rules)
+    network, options = case.network(tmp_path), _options(case, solver)
+    order = np.random.default_rng(seed).permutation(len(case.features)).tolist()
+    found = milp_verix.explain(network, case.point, order=order, **options)
+    assert found.minimal
+    assert found.explanation == case.explanation(order)
+    for counterfactual in found.counterfactuals.values():
+        assert _in_the_domain(case, network, counterfactual.input)
+    stored = milp_verix.Explanation.from_json(found.to_json())
+    assert stored.replay(network) == ()
+    assert stored.inputs == case.inputs
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize(("solver", "seed"), _CASES)
+def test_minima_and_contrasts_are_those_of_enumeration(
+    solver: str, seed: int, rules: bool, tmp_path: Path
+) -> None:
+    case = mixed_case(seed, rules=rules)
+    network, options = case.network(tmp_path), _options(case, solver)
+    least = milp_verix.minimum(network, case.point, **options)
+    assert least.proven
+    assert least.size == case.least_explanation()
+    assert case.holds(least.irrelevant)
+    assert "hitting sets" in " ".join(least.notes)
+    contrast = milp_verix.contrastive(network, case.point, **options)
+    assert contrast.proven
+    assert contrast.size == case.least_contrast()
+    assert contrast.replay(network)
+    assert contrast.counterfactual is not None
+    assert _in_the_domain(case, network, contrast.counterfactual.input)
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize("seed", range(20, 32))
+def test_all_minimal_sets_are_those_of_enumeration(seed: int, rules: bool, tmp_path: Path) -> None:
+    case = mixed_case(seed, rules=rules)
+    network = case.network(tmp_path)
+    found = milp_verix.enumerate_explanations(network, case.point, **_options(case, "auto"))
+    assert found.complete
+    assert (sorted(found.abductive), sorted(found.contrastive)) == case.minimal()
+    assert found.replay(network) == ()
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize("exactness", ["relaxation", "bounds"])
+def test_bounds_over_the_hull_never_free_too_much(
+    exactness: str, rules: bool, tmp_path: Path
+) -> None:
+    for seed in range(12):
+        case = mixed_case(seed, rules=rules)
+        options = {"epsilon": case.epsilon, "inputs": case.inputs, "exactness": exactness}
+        found = milp_verix.explain(case.network(tmp_path), case.point, **options)
+        assert case.holds(found.irrelevant)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_reuse_changes_no_explanation(rules: bool, tmp_path: Path) -> None:
+    for seed in range(40, 46):
+        case = mixed_case(seed, rules=rules)
+        network, options = case.network(tmp_path), _options(case, "auto")
+        order = list(range(len(case.features)))
+        for reuse in (True, False):
+            found = milp_verix.explain(network, case.point, order=order, reuse=reuse, **options)
+            assert found.explanation == case.explanation(order)
+
+
+def test_an_engine_of_phases_alone_is_refused(tmp_path: Path) -> None:
+    assert "beta" in CHECKERS
+    case = mixed_case(0, rules=False)
+    with pytest.raises(InputError, match="whole numbers"):
+        milp_verix.check(case.network(tmp_path), case.point, [0], **_options(case, "beta"))
+
+
+def test_scenarios_are_refused_by_name(tmp_path: Path) -> None:
+    case = mixed_case(0, rules=True)
+    with pytest.raises(InputError, match="scenarios"):
+        milp_verix.minimum(
+            case.network(tmp_path), case.point, master="tree", **_options(case, "auto")
+        )
+
+
+def test_a_comparison_asks_about_the_described_input(tmp_path: Path) -> None:
+    case = mixed_case(1, rules=True)
+    found = milp_verix.compare(
+        case.network(tmp_path),
+        case.point,
+        epsilon=case.epsilon,
+        inputs=case.inputs,
+        order="sequential",
+        solvers=["highs", "phase", "split"],
+    )
+    sets = {run.explanation.explanation for run in found.runs if run.explanation is not None}
+    assert sets == {case.explanation(range(len(case.features)))}
+    assert not found.disagreements
+
+
+def test_programs_of_checks_have_whole_numbers_and_rules(tmp_path: Path) -> None:
+    case = mixed_case(2, rules=True)
+    every = range(len(case.features))
+    encoding = milp_verix.encode_check(
+        case.network(tmp_path), case.point, epsilon=case.epsilon, inputs=case.inputs
+    )
+    session = milp_verix.solvers.open_session("highs")
+    session.load(encoding.program)
+    worst = -np.inf
+    for margin in range(encoding.output.constant.size):
+        row, constant = encoding.output.row(margin, encoding.program.columns)
+        result = session.minimise(-row, milp_verix.solvers.Targets())
+        worst = max(worst, constant - result.bound)
+    session.close()
+    assert worst == pytest.approx(float(case.margins(case.points(every)).max()), abs=1e-5)
+
+
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize("solver", [pytest.param(s, marks=needs(s)) for s in ("highs", "split")])
+def test_real_numbers_beside_whole_ones_agree_with_sampling(
+    solver: str, rules: bool, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(3)
+    features = [integer("n", 0, 4), continuous("u", 0, 4), category("c", ["x", "y", "z"])]
+    rule = ["u <= n + 0.5", "(c == 'z').implies(u >= 0.75)"] if rules else []
+    grid = np.array(list(product(range(5), np.linspace(0, 4, 801), range(3))))
+    if rules:
+        n, u, c = grid.T
+        grid = grid[(u <= n + 0.5) & ((c != 2) | (u >= 0.75))]
+    decided = 0
+    for _ in range(12):
+        layers = random_layers(rng, (3, 6, 5, 2))
+        scaled = ((layers[0][0] / 3, layers[0][1]), *layers[1:])
+        network = dense_network(scaled, tmp_path)
+        x = grid[rng.integers(len(grid))].astype(np.float32)
+        label = int(np.argmax(network.evaluate(x)))
+        for free in ([0], [1], [0, 1], [1, 2], [0, 1, 2]):
+            verdict = milp_verix.check(
+                network, x, free, epsilon=np.inf, inputs=Inputs(features, rule), solver=solver
+            )
+            fixed = [i for i in range(3) if i not in free]
+            points = grid[np.all(grid[:, fixed] == x[fixed], axis=1)]
+            other = [int(np.argmax(network.evaluate(p.astype(np.float32)))) for p in points[::7]]
+            changes = any(one != label for one in other)
+            assert not (verdict.holds and changes)
+            decided += verdict.holds or verdict.violated
+            if verdict.witness is not None:
+                m, v, k = verdict.witness.reshape(-1).astype(float)
+                assert m in range(5)
+                assert k in range(3)
+                assert 0 <= v <= 4
+                assert not rules or v <= m + 0.5
+                assert not rules or k != 2 or v >= 0.75
+    assert decided >= 55
+
+
+@pytest.mark.parametrize("solver", [pytest.param(s, marks=needs(s)) for s in ("highs", "split")])
+def test_bounds_of_a_smaller_set_do_not_grow_across_a_rule(solver: str, tmp_path: Path) -> None:
+    # alone, a cannot leave 0; together with b it can, and the margin is then above zero
+    hidden = ([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 0.0, 0.0])
+    network = dense_network(
+        as_layers(hidden, ([[0.0] * 3, [0.5, 0.4, 0.01]], [0.0, -1.0])), tmp_path
+    )
+    inputs = Inputs([integer("a", -3, 3), integer("b", 0, 30)], ["a == -b"])
+    problem = make_problem(network, np.zeros(2), epsilon=np.inf, inputs=inputs)
+    with Oracle(problem, solver) as oracle:
+        assert oracle.check(np.array([0])).holds
+        verdict = oracle.check(np.array([0, 1]))
+    assert verdict.violated
+    assert verdict.witness is not None
+    assert verdict.witness.tolist() == [[-3.0, 3.0]]
