@@ -134,7 +134,7 @@ def full() -> Scale:
         incomplete=Question("mnist-sota", 0.03, 3, limit=120.0),
         signals=(Question("mnist-dense", 0.05, 50), Question("gtsrb-sign-cnn", 0.005, 50)),
         adversarial=(("mnist-dense", "mnist-adversarial"), ("gtsrb-sign-cnn", "gtsrb-adversarial")),
-        minimum_limit=20.0,
+        minimum_limit=10.0,
         beside_verix=("mnist-dense",),
         verix=1,
     )
