@@ -9,9 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paper.architectures import Shape
+from milp_verix import datasets
 
 DIGITS = Path(__file__).parent / "networks" / "digits.npz"
 _KEPT = 1000
+_GTSRB_PARTS = {True: ("Training", "Test"), False: ("Train", "Test")}
+_SIGNS = {
+    2: "50 mph",
+    1: "30 mph",
+    13: "yield",
+    12: "priority road",
+    38: "keep right",
+    10: "no passing for large vehicles",
+    4: "70 mph",
+    5: "80 mph",
+    25: "road work",
+    9: "no passing",
+}
+"""Names of the ten most frequent signs by their numbers, in the order of VeriX's classes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,41 +65,54 @@ def load(name: str, path: Path | None) -> DataSet:
 def digits(_: Path | None = None) -> DataSet:
     """Return the 450 test digits, 8×8 pixels, that the small networks were not trained on."""
     with np.load(DIGITS) as stored:
-        test = Part(_scaled(stored["images"][:, None], 16), stored["labels"].astype(np.int64))
+        images = stored["images"][:, None].astype(np.float32) / np.float32(16)
+        test = Part(images, stored["labels"].astype(np.int64))
     return DataSet("digits", None, test, tuple("0123456789"))
 
 
 def mnist(path: Path | None) -> DataSet:
-    """Return MNIST. From a test set alone, the first 1000 images are for tests."""
-    with np.load(_given(path, "mnist")) as stored:
-        images, labels = _scaled(stored["images"][:, None], 255), stored["labels"].astype(np.int64)
-    train, test = Part(images[_KEPT:], labels[_KEPT:]), Part(images[:_KEPT], labels[:_KEPT])
-    note = "trained on MNIST test images 1000 to 9999, explained and tested on 0 to 999"
+    """Return MNIST from its IDX files, or from an archive with its test set alone.
+
+    Of the latter the first 1000 images are for tests.
+    """
+    path = _given(path, "mnist")
+    if path.suffix == ".npz":
+        whole = _part(datasets.npz(path))
+        train = Part(whole.images[_KEPT:], whole.targets[_KEPT:])
+        test = Part(whole.images[:_KEPT], whole.targets[:_KEPT])
+        note = "MNIST: test images 1000 to 9999 for training, 0 to 999 for tests"
+    else:
+        train, test = (_part(datasets.mnist(path, train=part)) for part in (True, False))
+        note = f"MNIST: {len(train.images)} images for training, {len(test.images)} for tests"
     return DataSet("mnist", train, test, tuple("0123456789"), note)
 
 
 def gtsrb(path: Path | None) -> DataSet:
-    """Return the ten most frequent traffic signs, 32×32 pixels."""
-    with np.load(_given(path, "gtsrb")) as stored:
-        train, test = (
-            Part(
-                _scaled(stored[f"{part}_images"].transpose(0, 3, 1, 2), 255),
-                stored[f"{part}_labels"].astype(np.int64),
-            )
+    """Return the ten most frequent traffic signs, 32×32 pixels, from an archive or the tree.
+
+    The tree has ``Final_Training/Images`` and ``Final_Test/Images``, or ``Train`` and ``Test``.
+    """
+    path = _given(path, "gtsrb")
+    if path.suffix == ".npz":
+        found = [
+            datasets.npz(path, images=f"{part}_images", labels=f"{part}_labels")
             for part in ("train", "test")
-        )
-        classes = tuple(map(str, stored["class_names"]))
-    return DataSet("gtsrb", train, test, classes, "9000 signs for training, 2000 for tests")
+        ]
+    else:
+        official = (path / "Final_Training").is_dir()
+        names = [f"Final_{part}/Images" if official else part for part in _GTSRB_PARTS[official]]
+        found = [datasets.gtsrb(path / name, classes=list(_SIGNS)) for name in names]
+    train, test = map(_part, found)
+    note = f"GTSRB: {len(train.images)} signs for training, {len(test.images)} for tests"
+    return DataSet("gtsrb", train, test, tuple(_SIGNS.values()), note)
 
 
 def taxinet(path: Path | None) -> DataSet:
     """Return runways with the distance to the centre line in metres; every fourth is for tests."""
-    with np.load(_given(path, "taxinet")) as stored:
-        images = _scaled(stored["images"][:, None], 255)
-        metres = stored["distance_to_centerline_m"].astype(np.float32)
-    tested = np.arange(len(images)) % 4 == 0
-    train, test = Part(images[~tested], metres[~tested]), Part(images[tested], metres[tested])
-    note = f"{len(train.images)} views for training, {len(test.images)} for tests"
+    whole = _part(datasets.taxinet(_given(path, "taxinet")))
+    tested = np.arange(len(whole.images)) % 4 == 0
+    train, test = (Part(whole.images[kept], whole.targets[kept]) for kept in (~tested, tested))
+    note = f"TaxiNet: {len(train.images)} views for training, {len(test.images)} for tests"
     return DataSet("taxinet", train, test, note=note)
 
 
@@ -110,7 +138,7 @@ def _given(path: Path | None, name: str) -> Path:
     return path
 
 
-def _scaled(values: NDArray[Any], most: int) -> NDArray[np.float32]:
-    """Return integers from 0 to ``most`` between 0 and 1."""
-    scaled: NDArray[np.float32] = np.ascontiguousarray(values).astype(np.float32) / np.float32(most)
-    return scaled
+def _part(found: datasets.Dataset) -> Part:
+    """Return a data set with channels first."""
+    images = found.images[..., None] if found.images.ndim == 3 else found.images
+    return Part(np.ascontiguousarray(images.transpose(0, 3, 1, 2)), found.labels)
