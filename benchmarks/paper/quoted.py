@@ -11,6 +11,3 @@ COUNTS = {"mnist-sota": "50960 / 5632", "gtsrb-sota": "106416 / 5632"}
 
 EXPLANATION_SECONDS = {"mnist-cnn": "4957"}
 """Mean seconds for an explanation, ε = 3 %, complete checks."""
-
-SIGNAL_AUROC = {"gtsrb": "98 % on GTSRB, 93 % on CIFAR-10 (VeriX+)"}
-"""Sizes as a signal in Wu, Li, Wu, Barrett, *VeriX+* (arXiv 2409.03060)."""

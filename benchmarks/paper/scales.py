@@ -125,7 +125,7 @@ def full() -> Scale:
             Question("mnist-sota", 0.03, 3, limit=120.0),
             Question("gtsrb-sota", 0.03, 3, limit=120.0),
         ),
-        explained=Question("gtsrb-sign-cnn", 0.005, 6),
+        explained=Question("gtsrb-sign-cnn", 0.03, 6),
         contrasts=Question("mnist-dense", 0.05, 1),
         radii=(1.0, 0.1, 0.05),
         orders=Question("mnist-dense", 0.05, 10),

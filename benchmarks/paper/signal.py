@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.paper import quoted
-from benchmarks.paper.architectures import ARCHITECTURES
 from benchmarks.paper.auroc import auroc
 from benchmarks.paper.methods import ours
 from benchmarks.paper.scales import Question
@@ -78,20 +76,19 @@ def signal_table(place: Workplace) -> list[Table]:
     """Return the area under the curve of each score, for each kind of input."""
     head = " | ".join(f"AUROC of {score}" for score in SCORES)
     table = Table(
-        f"network | against inputs predicted right | images | mean size | {head} | papers",
+        f"network | against inputs predicted right | images | mean size | {head}",
         words=2,
         quiet=True,
     )
     for question in place.scale.signals:
         usual, *others = kinds_of(place, question)
         sizes = usual.scores[SCORES[0]]
-        blank = ["–"] * (len(SCORES) + 1)
+        blank = ["–"] * len(SCORES)
         table.add(question.network, "themselves", len(sizes), f"{sizes.mean():.1f}", *blank)
-        paper = quoted.SIGNAL_AUROC.get(ARCHITECTURES[question.network].data, "–")
         for kind in others:
             areas = [f"{auroc(kind.scores[s], usual.scores[s]):.3f}" for s in SCORES]
             sizes = kind.scores[SCORES[0]]
-            table.add(question.network, kind.name, len(sizes), f"{sizes.mean():.1f}", *areas, paper)
+            table.add(question.network, kind.name, len(sizes), f"{sizes.mean():.1f}", *areas)
     return [table]
 
 

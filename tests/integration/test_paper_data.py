@@ -51,7 +51,7 @@ def test_signs_from_the_folder_tree(tmp_path: Path, official: bool) -> None:
             Image.new("RGB", (32, 32), (number, 0, 255)).save(folder / "00000.ppm")
     data = load("gtsrb", tmp_path)
     assert [data.classes[label] for label in data.test.targets] == ["50 mph", "keep right"]
-    colours = np.array([[2, 0, 255], [38, 0, 255]]) / np.float32(255)
+    colours = np.float32([[2, 0, 255], [38, 0, 255]]) / np.float32(255)
     np.testing.assert_array_equal(data.test.images[:, :, 7, 9], colours)
 
 

@@ -5,6 +5,7 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, sho
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.wording import shortened
 
 
 def explained(place: Workplace) -> Drawing:
@@ -38,7 +39,7 @@ def _images(
     table = place.study(f"figure-{name}", question, indices=indices, **options)
     found = place.explanations(f"figure-{name}", table)
     captions = [
-        f"{data.classes[int(one.prediction)]}\n{one.size} of {len(one.groups)}"  # type: ignore[arg-type]
+        f"{shortened(data.classes[int(one.prediction)], 20)}\n{one.size} of {len(one.groups)}"  # type: ignore[arg-type]
         for one in found
     ]
     above = [Panel(original(one), text) for one, text in zip(found, captions, strict=True)]

@@ -26,7 +26,7 @@ def rivals(place: Workplace) -> Drawing | None:
     """
     if find_spec("anchor") is None:
         return None
-    question = place.scale.complete[-1]
+    question = place.scale.explained
     data = place.data_of(question.network)
     predicted = place.outputs(question.network, data.test.images).argmax(axis=1)
     right = predicted == data.test.targets

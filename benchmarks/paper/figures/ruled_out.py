@@ -12,7 +12,7 @@ from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import Drawing
 
-_CLASSES = 3
+_CLASSES, _TRIED = 3, 60
 
 
 def ruled_out(place: Workplace) -> Drawing:
@@ -25,7 +25,7 @@ def ruled_out(place: Workplace) -> Drawing:
     data = place.data_of(question.network)
     predicted = place.outputs(question.network, data.test.images).argmax(axis=1)
     ones = [i for i, label in enumerate(data.test.targets) if label == predicted[i] == 1]
-    table = place.study("figure-ruled-out", question, indices=ones[:20], order="sensitivity")
+    table = place.study("figure-ruled-out", question, indices=ones[:_TRIED], order="sensitivity")
     # of the first ones, the image with the most rivals says most
     pairs = zip(table["index"], place.explanations("figure-ruled-out", table), strict=True)
     index, found = max(pairs, key=lambda pair: len(_rivals(pair[1])))
