@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
+    from milp_verix.radius.robustness import RadiusProgress, robustness_radius
+    from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
         Explanation,
         Run,
     )
+    from milp_verix.results.radii import EpsilonSweep, RobustnessRadii
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
     from milp_verix.study.results import read_result
@@ -76,6 +79,7 @@ __all__ = [
     "Disagreement",
     "Enumeration",
     "EnumerationProgress",
+    "EpsilonSweep",
     "Explanation",
     "Feature",
     "InputError",
@@ -86,6 +90,8 @@ __all__ = [
     "ModelError",
     "OnnxNetwork",
     "Progress",
+    "RadiusProgress",
+    "RobustnessRadii",
     "Run",
     "SearchLimits",
     "SolverError",
@@ -103,6 +109,7 @@ __all__ = [
     "contrastive",
     "encode_check",
     "enumerate_explanations",
+    "epsilon_sweep",
     "explain",
     "explain_many",
     "fixed",
@@ -112,6 +119,7 @@ __all__ = [
     "ordinal",
     "read_result",
     "read_study",
+    "robustness_radius",
     "run_study",
     "to_pyomo",
     "write_report",
@@ -134,11 +142,14 @@ _HOMES = {
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
+    "radius.robustness": "RadiusProgress robustness_radius",
+    "radius.sweep": "epsilon_sweep",
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
     "report.write": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
+    "results.radii": "EpsilonSweep RobustnessRadii",
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",
     "study.results": "read_result",

@@ -48,9 +48,17 @@ COMMANDS = {
         "minimum",
         "Find the explanation with the fewest features, and prove that none has fewer.",
     ),
+    "radius": (
+        "radius",
+        "Bracket the largest radius up to which features may change, and the prediction stays.",
+    ),
     "report": (
         "report",
         "Write a page with tables, distributions and a gallery that needs no network.",
+    ),
+    "sweep": (
+        "sweep",
+        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.",
     ),
     "solvers": (
         "solvers",

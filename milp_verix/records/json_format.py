@@ -27,6 +27,8 @@ from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Predic
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.radius_json import radii_data, radii_fields
 from milp_verix.records.statistics import (
     SearchEffort,
     SolverStatistics,
@@ -44,9 +46,14 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 
 def dump(result: Result, *, indent: int | None = None) -> str:
     """Return ``result`` as JSON text."""
+    return json.dumps(data_of(result), indent=indent, allow_nan=False)
+
+
+def data_of(result: Result) -> dict[str, Any]:
+    """Return ``result`` as the dictionary that its JSON is."""
     form = _form_of(type(result))
     kind = {} if form.kind is None else {"kind": form.kind}
-    data = {
+    return {
         "schema": SCHEMA,
         **kind,
         **_subject_data(result),
@@ -55,7 +62,6 @@ def dump(result: Result, *, indent: int | None = None) -> str:
         "notes": result.notes,
         "versions": dict(result.versions),
     }
-    return json.dumps(data, indent=indent, allow_nan=False)
 
 
 def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> AnyResult:
@@ -64,7 +70,14 @@ def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> 
     With ``lazily`` the inputs of counterfactuals are parsed when they are asked for. Raises
     ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    data, where = _read(source, parsed_lazily if lazily else parsed)
+    return from_data(*read_data(source, parsed_lazily if lazily else parsed), kind)
+
+
+def from_data(data: dict[str, Any], where: str, kind: type[AnyResult]) -> AnyResult:
+    """Return the result of the class ``kind`` in ``data``; ``where`` is its name in errors.
+
+    Raises ``InputError`` as :func:`load` does.
+    """
     form = _form_of(kind)
     try:
         if data.get("kind") != form.kind:
@@ -82,8 +95,13 @@ def array_hash(array: NDArray[Any]) -> str:
     return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
-def _read(source: str | Path, parse: Callable[[str], Any]) -> tuple[dict[str, Any], str]:
-    """Return the data in JSON text or in a JSON file, and what to call the source."""
+def read_data(
+    source: str | Path, parse: Callable[[str], Any] = parsed
+) -> tuple[dict[str, Any], str]:
+    """Return the data in JSON text or in a JSON file, and the name of the source in errors.
+
+    Raises ``InputError`` for JSON of another schema, and for text that is no JSON.
+    """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     try:
@@ -285,6 +303,12 @@ _FORMS: dict[type[Result], _Form] = {
     Explanation: _Form(None, "an explanation", _explanation_data, _explanation_fields),
     ContrastiveExplanation: _Form(
         "contrastive", "a contrastive explanation", _contrast_data, _contrast_fields
+    ),
+    RobustnessRadii: _Form(
+        "radius",
+        "a result on radii",
+        lambda found: radii_data(found, _counterfactual_data),
+        lambda data, x: radii_fields(data, lambda point: _counterfactual(point, x)),
     ),
     Enumeration: _Form("enumeration", "an enumeration", _enumeration_data, _enumeration_fields),
     Audit: _Form(

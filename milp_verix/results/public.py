@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class _Stored(Result):
+class Stored(Result):
     """JSON and pickles of a result."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class _Stored(Result):
         return type(self).from_json, (self.to_json(),)
 
 
-class Explanation(explanation.Explanation, _Stored):
+class Explanation(explanation.Explanation, Stored):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
@@ -107,7 +107,7 @@ class Explanation(explanation.Explanation, _Stored):
         return to_html(self)
 
 
-class ContrastiveExplanation(contrast.ContrastiveExplanation, _Stored):
+class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
@@ -151,7 +151,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, _Stored):
         return contrast_html(self)
 
 
-class Enumeration(enumeration.Enumeration, _Stored):
+class Enumeration(enumeration.Enumeration, Stored):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing. The fields are documented in
@@ -174,7 +174,7 @@ class Enumeration(enumeration.Enumeration, _Stored):
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
 
-class Audit(audit.Audit, _Stored):
+class Audit(audit.Audit, Stored):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a

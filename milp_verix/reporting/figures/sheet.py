@@ -91,19 +91,23 @@ class Sheet:
 
         The other facts are the ball, the model, the time and the solver of the result ``about``.
         """
-        title = typeset(headline)
-        facts = "   ·   ".join(
+        self.headed(
+            headline,
             [
                 typeset(ball_text(about)),
                 outcome,
                 shortened(about.model.file, 36),
                 f"{seconds_text(about.statistics.seconds)} with {about.solver}",
-            ]
+            ],
         )
+
+    def headed(self, headline: str, facts: list[str]) -> None:
+        """Write a headline and, below it, a line of ``facts``."""
+        title, line = typeset(headline), "   ·   ".join(facts)
         size = self._fitting(title, _HEADLINE_SIZE, _BOLD_EM)
         self.text(MARGIN, MARGIN - 0.05, title, fontsize=size, fontweight="bold")
-        size = self._fitting(facts, _SMALL_SIZE, _PLAIN_EM)
-        self.text(MARGIN, MARGIN + 0.23, facts, fontsize=size, color=MUTED)
+        size = self._fitting(line, _SMALL_SIZE, _PLAIN_EM)
+        self.text(MARGIN, MARGIN + 0.23, line, fontsize=size, color=MUTED)
 
     def _fitting(self, text: str, size: float, em: float) -> float:
         return size * min(1.0, (self.width - 2 * MARGIN) * 72 / (size * em * len(text)))

@@ -1,0 +1,144 @@
+"""The command ``milp-verix radius``: the largest radius at which features do not matter."""
+
+from typing import Annotated, Any
+
+import typer
+
+from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.options import (
+    BoundsName,
+    CheckTimeLimit,
+    FeatureNames,
+    FormulationName,
+    InputPath,
+    JsonPath,
+    ModelPath,
+    PlotPath,
+    Quiet,
+    Segments,
+    SolverName,
+    Threads,
+    TimeLimit,
+    number_of,
+)
+from milp_verix.cli.progress import autosaving, status_line
+from milp_verix.cli.question import (
+    Ball,
+    Explained,
+    Reading,
+    Subject,
+    names_of,
+    numbers_in,
+    question_of,
+)
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.radius.robustness import RadiusProgress, robustness_radius
+from milp_verix.reporting.radius_table import radii_facts
+from milp_verix.reporting.wording import number
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+EXIT_CODES = """\
+Exit codes: 0 every bracket is as narrow as asked for; 3 some are wider, and all are sound (time
+limit, or the solver could not tell); 130 it was interrupted, and the brackets so far are sound and
+written; 2 an argument, the input, the model or the solver cannot be used."""
+
+
+def radius(
+    *,
+    model: ModelPath,
+    specification: InputPath,
+    free: Annotated[
+        str,
+        typer.Option(
+            metavar="all|I,J,…|FILE",
+            help="Features that change together; FILE is a .npy or .json list.",
+        ),
+    ] = "all",
+    each: Annotated[
+        bool, typer.Option("--each", help="Bracket the radius of each feature alone.")
+    ] = False,
+    largest: Annotated[
+        float | None,
+        typer.Option(
+            parser=number_of,
+            metavar="NUMBER",
+            help="The largest radius to ask about. [the domain's]",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            parser=number_of,
+            metavar="NUMBER",
+            help="Width of a bracket as a share of its upper end: 0.01 for 1 %.",
+        ),
+    ] = 0.01,
+    ball: Ball,
+    feature_names: FeatureNames = None,
+    explained: Explained,
+    solver: SolverName = "auto",
+    bounds: BoundsName = "crown",
+    segments: Segments = DEFAULT_SEGMENTS,
+    formulation: FormulationName = "big_m",
+    threads: Threads = 1,
+    time_limit: TimeLimit = None,
+    check_time_limit: CheckTimeLimit = None,
+    json_path: JsonPath = None,
+    plot_path: PlotPath = None,
+    reading: Reading,
+    quiet: Quiet = False,
+) -> None:
+    """Bracket the largest radius up to which features may change, and the prediction stays."""
+    delivery = Delivery(json_path, plot_path, quiet)
+    with refusals() as errors, termination_as_interrupt():
+        delivery.check_paths()
+        subject = Subject(model=model, specification=specification, epsilon=0.0)
+        asked = question_of(subject, ball, explained, reading)
+        network, arguments = asked.network, {**asked.arguments}
+        del arguments["epsilon"]
+        status = status_line(errors, "a first bracket …", _told)
+        with status as show, autosaving(json_path, errors, asked.noted) as save:
+            found = robustness_radius(
+                network,
+                asked.x,
+                free=_freed(free, network),
+                each=each,
+                largest=largest,
+                tolerance=tolerance,
+                **arguments,
+                feature_names=names_of(feature_names, network),
+                solver=solver,
+                bounds=bounds,
+                segments=segments,
+                formulation=formulation,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+                snapshots=save,
+            )
+        found = asked.noted(found)
+        delivery.deliver(found, radii_facts, found.plot)
+    raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
+
+
+def _freed(given: str, network: OnnxNetwork) -> Any:
+    """Return the features that --free names, None for all."""
+    if given == "all":
+        return None
+    if given.endswith((".npy", ".json")):
+        return numbers_in(given, "--free", network)
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError as error:
+        raise InputError(
+            f"--free is all, features with commas between, like 3,17, or a .npy or .json file; "
+            f"got {given!r}"
+        ) from error
+
+
+def _told(state: RadiusProgress) -> str:
+    if state.total > 1:
+        return f"{state.open} of {state.total} brackets are open"
+    return f"between {number(state.lower)} and {number(state.upper)}"

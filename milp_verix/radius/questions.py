@@ -1,0 +1,122 @@
+"""Answers to the questions of brackets, for one set of features and one radius at a time."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from milp_verix.clock import Deadline
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.problem import Problem
+from milp_verix.radius.bracket import Bracket, Step
+from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
+from milp_verix.records.verdict import Effort
+
+_LEAST_SECONDS = 0.1
+
+
+class Questions:
+    """Asks oracles, one for each radius, and hands their answers to brackets.
+
+    ``open_oracle`` opens the oracle of a problem; ``effort``, ``checks``, ``solvers`` and
+    ``versions`` sum those of all oracles.
+    """
+
+    def __init__(self, problem: Problem, open_oracle: Callable[[Problem], Oracle]) -> None:
+        self._problem, self._open = problem, open_oracle
+        self._oracle = open_oracle(problem)
+        self.effort, self.checks = Effort(), 0
+        self.versions: dict[str, str] = {}
+        self._solvers: dict[str, SolverStatistics] = {}
+
+    @property
+    def solver(self) -> str:
+        """Name of the solver that decided the most checks."""
+        most = max(self._solvers.values(), key=lambda solver: solver.checks, default=None)
+        return self._oracle.solver if most is None or not most.checks else most.solver
+
+    @property
+    def solvers(self) -> tuple[SolverStatistics, ...]:
+        """The checks that each solver decided, and its seconds."""
+        return tuple(self._solvers.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the last oracle."""
+        return self._oracle.notes
+
+    def close(self) -> None:
+        """Close the last oracle, and keep its counts."""
+        self.effort += self._oracle.effort
+        self.checks += self._oracle.checks
+        self.versions |= self._oracle.versions
+        for one in self._oracle.solvers:
+            known = self._solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
+            self._solvers[one.solver] = SolverStatistics(
+                one.solver, known.checks + one.checks, known.seconds + one.seconds
+            )
+        self._oracle.close()
+
+    def ask(self, bracket: Bracket, step: Step, seconds: float) -> None:
+        """Answer ``step`` of ``bracket`` within ``seconds``."""
+        oracle = self._at(step.epsilon)
+        if step.means == "attack":
+            *others, last = bracket.features
+            found, _ = oracle.attacked(others, [last], seconds)
+            if last in found:
+                bracket.violated(step.epsilon, found[last])
+            return
+        ask = oracle.check_by_bounds if step.means == "bounds" else oracle.check
+        verdict = ask(bracket.free, seconds)
+        if verdict.holds:
+            bracket.holds(step.epsilon)
+        elif verdict.violated:
+            bracket.violated(step.epsilon, verdict)
+        elif step.means == "check":
+            bracket.undecided(step.epsilon, verdict.reason or "unknown")
+
+    def _at(self, epsilon: float) -> Oracle:
+        """Return the oracle at a radius; the last one is kept."""
+        if self._oracle.problem.ball.epsilon != epsilon:
+            ball = replace(self._problem.ball, epsilon=epsilon)
+            opened = self._open(replace(self._problem, ball=ball))
+            self.close()
+            self._oracle = opened
+        return self._oracle
+
+
+def narrow(
+    brackets: Sequence[Bracket],
+    questions: Questions,
+    deadline: Deadline,
+    check_seconds: float,
+    tell: Callable[[int], None],
+) -> None:
+    """Narrow ``brackets`` in rounds, one question each, until all are narrow or time is up.
+
+    A question may take an equal share of half of the time left. Brackets with questions that ran
+    out of it ask again in the end, when fewer brackets share the time. ``tell`` is called before
+    each question with the number of brackets that are open.
+    """
+    open_ = {bracket: bracket.steps() for bracket in brackets}
+    while open_ and not deadline.passed():
+        for bracket in list(open_):
+            if deadline.passed():
+                return
+            step = next(open_[bracket], None)
+            if step is None:
+                del open_[bracket]
+                continue
+            tell(len(open_))
+            share = max(deadline.seconds / (2 * len(open_)), _LEAST_SECONDS)
+            questions.ask(bracket, step, min(share, deadline.seconds, check_seconds))
+        if not open_ and math.isfinite(deadline.at):
+            for bracket in brackets:
+                if _ran_out(bracket, check_seconds, deadline):
+                    bracket.unknown.clear()
+                    open_[bracket] = bracket.checks()
+
+
+def _ran_out(bracket: Bracket, check_seconds: float, deadline: Deadline) -> bool:
+    """Return whether a question of an open bracket ran out of a share that can grow."""
+    late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
+    return late and deadline.seconds > _LEAST_SECONDS and check_seconds > _LEAST_SECONDS

@@ -1,0 +1,207 @@
+"""The largest radius at which features are irrelevant, bracketed by proofs and counterfactuals."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.arguments import indices_of
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import make_request
+from milp_verix.radius.bracket import Bracket
+from milp_verix.radius.questions import Questions, narrow
+from milp_verix.radius.shrinking import reach
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.build import shared_fields, statistics_of
+from milp_verix.results.radii import RobustnessRadii
+from milp_verix.tolerances import Tolerances
+from verix_encodings import BoundMethod, Formulation
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusProgress:
+    """Progress of a search for radii: brackets that are open, of how many.
+
+    ``lower`` and ``upper`` are the ends of the first bracket, ``upper`` infinite if it has none.
+    """
+
+    open: int
+    total: int
+    lower: float
+    upper: float
+
+
+def robustness_radius(
+    network: NetworkLike,
+    x: ArrayLike,
+    *,
+    free: Sequence[int] | None = None,
+    each: bool = False,
+    largest: float | None = None,
+    tolerance: float = 0.01,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
+    label: int | None = None,
+    against: int | Sequence[int] | None = None,
+    output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    solver: str = "auto",
+    time_limit: float | None = None,
+    check_time_limit: float | None = None,
+    threads: int = 1,
+    bounds: BoundMethod | str = "crown",
+    segments: int = DEFAULT_SEGMENTS,
+    formulation: str | Formulation = "big_m",
+    tolerances: Tolerances | None = None,
+    progress: Callable[[RadiusProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None,
+) -> RobustnessRadii:
+    """Bracket the largest radius at which features are irrelevant together.
+
+    The radius is the supremum of all ``ε`` for which no change of the features ``free`` by at most
+    ``ε`` in ``norm``, inside the domain, changes the prediction while all other features stay. With
+    all features free it is the robustness radius of the input. The bracket has a proof at its lower
+    end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
+
+    Args:
+        network: as for :func:`milp_verix.check`, like all arguments that are not listed here.
+        x: the input.
+        free: indices of the features that change together; all of them by default.
+        each: whether to bracket the radius of each feature alone instead.
+        largest: the largest radius to ask about, in the units of the input; by default that of the
+            domain. An unlimited domain needs it.
+        tolerance: the width that a bracket is to have, as a share of its upper end.
+        time_limit: seconds from the call on; None for no limit.
+        check_time_limit: the most seconds for each check, as for :func:`milp_verix.explain`.
+        progress: called before each question.
+        snapshots: called with a function that returns the result so far. The function may be called
+            at any time, in any thread.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    tolerance = _share(tolerance)
+    request = make_request(
+        network,
+        x,
+        epsilon=0.0 if largest is None else largest,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        feature_names=feature_names,
+        label=label,
+        against=against,
+        output=output,
+        image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
+    )
+    most = math.inf if largest is None else request.problem.ball.epsilon
+    sets = _sets(request.problem, free, each=each)
+    problems = [_widest(request.problem, chosen, most) for chosen in sets]
+    problem = max(problems, key=lambda one: one.ball.epsilon)
+    require_agreement(problem.network, problem.ball)
+
+    def open_oracle(at: Problem) -> Oracle:
+        # what an oracle prepares and reuses is for sets that grow
+        return Oracle(
+            at,
+            solver,
+            bounds=bounds,
+            segments=segments,
+            formulation=formulation,
+            threads=threads,
+            tolerances=request.tolerances,
+            reuse=False,
+        )
+
+    brackets = [Bracket(p, s, tolerance) for p, s in zip(problems, sets, strict=True)]
+    questions = Questions(problem, open_oracle)
+    stopped: str | None = None
+
+    def result(why: str | None = None) -> RobustnessRadii:
+        return RobustnessRadii(
+            **shared_fields(problem, questions.solver, questions.versions, questions.notes),
+            brackets=tuple(bracket.record(why) for bracket in brackets),
+            each=each,
+            tolerance=tolerance,
+            statistics=statistics_of(
+                questions.effort, questions.checks, request.elapsed, why, questions.solvers
+            ),
+        )
+
+    def tell(count: int) -> None:
+        if progress is not None:
+            first = brackets[0]
+            lower = max(first.lower, 0.0)
+            progress(RadiusProgress(count, len(brackets), lower, first.upper))
+        if snapshots is not None:
+            so_far = result(TIME_LIMIT)
+            snapshots(lambda: so_far)
+
+    try:
+        narrow(brackets, questions, request.deadline, request.check_seconds, tell)
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    finally:
+        questions.close()
+    if stopped is None and request.deadline.passed() and not all(b.narrow for b in brackets):
+        stopped = TIME_LIMIT
+    return result(stopped)
+
+
+def _share(tolerance: float) -> float:
+    try:
+        share = float(tolerance)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"tolerance must be a number, got {tolerance!r}") from error
+    if not 0 < share < 1:
+        raise InputError(
+            f"tolerance is the width of a bracket as a share of its upper end, above 0 and below "
+            f"1, such as 0.01; got {tolerance}"
+        )
+    return share
+
+
+def _sets(problem: Problem, free: Sequence[int] | None, *, each: bool) -> list[tuple[int, ...]]:
+    count = problem.features.count
+    if each:
+        if free is not None:
+            raise InputError("each asks about every feature alone: leave it or free out")
+        return [(feature,) for feature in range(count)]
+    chosen = range(count) if free is None else sorted(indices_of(free, count))
+    if not len(chosen):
+        raise InputError("free lists no feature: there is no radius to ask about")
+    return [tuple(chosen)]
+
+
+def _widest(problem: Problem, features: tuple[int, ...], most: float) -> Problem:
+    """Return ``problem`` with the radius from which on its ball over ``features`` is the domain.
+
+    The radius is at most ``most``.
+    """
+    widest = min(reach(problem.ball, problem.features.coordinates(features)), most)
+    if not np.isfinite(widest):
+        raise InputError(
+            "the domain of the features is unlimited: give the largest radius to ask about "
+            "(largest, --largest), or a finite domain"
+        )
+    return replace(problem, ball=replace(problem.ball, epsilon=widest))

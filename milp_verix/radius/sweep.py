@@ -1,0 +1,247 @@
+"""Explanations of one prediction at several radii, each set of irrelevant features in the next.
+
+Let ``N_ε(B)`` be the set of all ``x'`` in the domain with ``x' = x`` outside the features ``B`` and
+``‖x' − x‖_p ≤ ε``. With the same norm and domain,
+
+    ε' ≤ ε   ⇒   N_ε'(B) ⊆ N_ε(B),
+
+since ``ε`` occurs in no other condition than ``‖x' − x‖_p ≤ ε``. A claim on ``N_ε(B)`` holds on its
+subsets: features that are irrelevant together at ``ε`` are irrelevant together at ``ε'``. A sweep
+begins with the largest radius, and each traversal begins with the irrelevant features of the radius
+before, without a check. So the sets are nested, and each explanation is locally minimal at its
+radius: features freed first stay free, and a traversal asks about all the others. It is the
+explanation that Algorithm 1 finds for the order in ``permutation``, which lists these features
+first and then the others in an order of their own for each radius.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.ball import Domain
+from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.request import Request, make_request
+from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.reporting.wording import counted, number
+from milp_verix.results.public import Explanation
+from milp_verix.results.radii import EpsilonSweep
+from milp_verix.tolerances import Tolerances
+from milp_verix.traversal.explain import Progress, explanation_of
+from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
+from milp_verix.traversal.strategies import resolve_strategy
+from milp_verix.traversal.traversal import Strategy, Traversal, Walk, traverse
+from verix_encodings import BoundMethod, Formulation
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
+
+
+def epsilon_sweep(
+    network: NetworkLike,
+    x: ArrayLike,
+    *,
+    epsilons: Sequence[float],
+    nested: bool = True,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = (0.0, 1.0),
+    features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
+    order: str | Sequence[int] | NDArray[Any] = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
+    label: int | None = None,
+    against: int | Sequence[int] | None = None,
+    output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    solver: str = "auto",
+    exactness: str = "exact",
+    time_limit: float | None = None,
+    check_time_limit: float | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    bounds: BoundMethod | str = "crown",
+    segments: int = DEFAULT_SEGMENTS,
+    formulation: str | Formulation = "big_m",
+    reuse: bool = True,
+    tolerances: Tolerances | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    snapshots: Snapshots | None = None,
+) -> EpsilonSweep:
+    """Find a locally minimal explanation at each of several radii, from the largest to the least.
+
+    Features that are irrelevant together at a radius are irrelevant together at every smaller one,
+    so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
+    Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
+    in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
+
+    Args:
+        network: as for :func:`milp_verix.explain`, like all arguments that are not listed here.
+        x: the input.
+        epsilons: different radii in any sequence, in the units of the input.
+        nested: whether a radius begins with the irrelevant features of the radius before; if not,
+            each explanation is that of :func:`milp_verix.explain`.
+        progress: called as by :func:`milp_verix.explain`, for one radius after the other.
+        snapshots: called with a function that returns the sweep so far: the radii that were
+            reached.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
+    """
+    radii = _descending(epsilons)
+    request = make_request(
+        network,
+        x,
+        epsilon=radii[0],
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        feature_names=feature_names,
+        label=label,
+        against=against,
+        output=output,
+        image_shape=image_shape,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
+    )
+    strategy, levels = resolve_strategy(traversal), list[Explanation]()
+
+    def sweep(levels: tuple[Explanation, ...]) -> EpsilonSweep:
+        return EpsilonSweep(levels=levels, nested=nested, seconds=request.elapsed)
+
+    def on_step(snapshot: Callable[[], Explanation]) -> None:
+        if snapshots is not None:
+            before = tuple(levels)
+            snapshots(lambda: sweep((*before, snapshot())))
+
+    for place, epsilon in enumerate(radii):
+        here = _at(request, epsilon, 1 / (len(radii) - place))
+        order_by = resolve_order(here.problem, order, transformation=transformation, seed=seed)
+        fallback = without_order(here.problem.features.count, order, "the run ended")
+        if nested and levels:
+            order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
+        with Oracle(
+            here.problem,
+            solver,
+            bounds=bounds,
+            segments=segments,
+            formulation=formulation,
+            threads=threads,
+            tolerances=request.tolerances,
+            reuse=reuse,
+            exactness=exactness,
+        ) as oracle:
+            irrelevant = levels[-1].irrelevant if nested and levels else ()
+            level = _Level(oracle, here, strategy, irrelevant, progress, on_step)
+            found = level.explained(order_by, fallback, _interrupted(levels))
+        levels.append(replace(found, traversal=traversal))
+    return sweep(tuple(levels))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """The traversal at one radius, which begins with the features ``irrelevant``."""
+
+    oracle: Oracle
+    request: Request
+    strategy: Strategy
+    irrelevant: tuple[int, ...]
+    progress: Callable[[Progress], None] | None
+    on_step: Callable[[Callable[[], Explanation]], None]
+
+    def explained(self, order_by: OrderMaker, order: Order, stopped: str | None) -> Explanation:
+        """Return the explanation; ``order`` serves until that of ``order_by`` is known.
+
+        ``stopped`` is the reason why no check is made, None if there is none.
+        """
+        request, deadline = self.request, self.request.deadline
+        state = Traversal(order.permutation, [*self.irrelevant], stopped=stopped)
+        result = partial(self._result, order)
+        if not state.remaining or stopped is not None:
+            return result(state)
+        try:
+            order = order_by(deadline, self.oracle.prepare(deadline))
+        except KeyboardInterrupt:
+            state.stopped = INTERRUPTED
+            return result(state)
+        state = Traversal(order.permutation, [*self.irrelevant])
+        result = partial(self._result, order)
+
+        def on_step(state: Traversal) -> None:
+            self.on_step(partial(result, state.copy()))
+            on_activity(state)
+
+        def on_activity(state: Traversal) -> None:
+            if self.progress is not None:
+                snapshot = partial(result, state.copy())
+                size, whole = state.explanation_size, len(state.order)
+                self.progress(Progress(state.done, whole, size, state.activity, snapshot))
+
+        seconds = request.check_seconds
+        walk = Walk(self.oracle, state, deadline, seconds, on_step, on_activity=on_activity)
+        traverse(walk, self.strategy)
+        return result(state)
+
+    def _result(self, order: Order, state: Traversal) -> Explanation:
+        request = self.request
+        return explanation_of(request.problem, order, state, self.oracle, request.elapsed)
+
+
+def _interrupted(levels: Sequence[Explanation]) -> str | None:
+    """Return ``"interrupted"`` if the last level was, else None."""
+    stopped = levels[-1].statistics.stopped if levels else None
+    return stopped if stopped == INTERRUPTED else None
+
+
+def _descending(epsilons: Sequence[float]) -> list[float]:
+    try:
+        radii = np.asarray(epsilons, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"epsilons are numbers, got {epsilons!r}") from error
+    if radii.ndim != 1 or not radii.size:
+        raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
+    if np.unique(radii).size != radii.size:
+        raise InputError(f"epsilons lists a radius twice: {', '.join(map(number, radii))}")
+    if np.min(radii) < 0:
+        raise InputError(f"epsilons are not negative, got {number(np.min(radii))}")
+    return [float(radius) for radius in np.sort(radii)[::-1]]
+
+
+def _at(request: Request, epsilon: float, share: float) -> Request:
+    """Return ``request`` at another radius, for a share of the time that is left."""
+    problem = replace(request.problem, ball=replace(request.problem.ball, epsilon=epsilon))
+    deadline = request.deadline
+    if math.isfinite(deadline.at):
+        deadline = deadline.within(share * deadline.seconds)
+    return replace(request, problem=problem, started=time.monotonic(), deadline=deadline)
+
+
+def _begun(before: Explanation, order: Order) -> Order:
+    """Return ``order`` with the irrelevant features of the level ``before`` first."""
+    freed = set(before.irrelevant)
+    first = [feature for feature in before.permutation if feature in freed]
+    permutation = (*first, *(feature for feature in order.permutation if feature not in freed))
+    note = (
+        f"{counted(len(first), 'feature')} come first in the order, without a check: they are "
+        f"irrelevant together at ε = {number(before.epsilon)}, and so at every smaller radius"
+    )
+    return replace(order, permutation=permutation, notes=(*order.notes, note))
+
+
+def _after(before: Explanation, order_by: OrderMaker) -> OrderMaker:
+    return lambda deadline, whole: _begun(before, order_by(deadline, whole))

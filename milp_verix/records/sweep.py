@@ -1,0 +1,87 @@
+"""Explanations of one prediction at several radii."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from milp_verix.records.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EpsilonSweep:
+    """Explanations of one prediction at several radii, from the largest radius to the smallest.
+
+    ``levels`` has one explanation for each radius. ``nested`` says that the irrelevant features of
+    each level are irrelevant at all smaller radii, too. ``seconds`` is the wall-clock time of the
+    whole sweep. Raises ``ValueError`` for fields that contradict each other.
+    """
+
+    levels: tuple[Explanation, ...]
+    nested: bool
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise ValueError("a sweep has at least one level")
+        for before, after in pairwise(self.levels):
+            if not before.epsilon > after.epsilon:
+                raise ValueError("the radii of a sweep descend")
+            if _question_of(before) != _question_of(after) or not np.array_equal(
+                before.input, after.input
+            ):
+                raise ValueError("the levels of a sweep differ in more than the radius")
+            if self.nested and not set(before.irrelevant) <= set(after.irrelevant):
+                raise ValueError(
+                    f"a feature is irrelevant at {before.epsilon:g}, not at {after.epsilon:g}"
+                )
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The radii, descending."""
+        return tuple(level.epsilon for level in self.levels)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of features in the explanation at each radius."""
+        return tuple(level.size for level in self.levels)
+
+    @property
+    def minimal(self) -> bool:
+        """True if every explanation is locally minimal."""
+        return all(level.minimal for level in self.levels)
+
+    @property
+    def stopped(self) -> str | None:
+        """Reason of an early end, such as ``"interrupted"``, or None."""
+        return next((s for level in self.levels if (s := level.statistics.stopped)), None)
+
+    def level_of(self) -> tuple[int | None, ...]:
+        """Return for each feature the first level at which it is irrelevant, None for no level.
+
+        That level has the largest radius of those.
+        """
+        found: list[int | None] = [None] * len(self.levels[0].groups)
+        for number, level in reversed([*enumerate(self.levels)]):
+            for feature in level.irrelevant:
+                found[feature] = number
+        return tuple(found)
+
+    def added(self) -> tuple[int, ...]:
+        """Return how many features are irrelevant at each level and at no larger radius."""
+        first: Sequence[int | None] = self.level_of()
+        return tuple(sum(level == number for level in first) for number in range(len(self.levels)))
+
+
+def _question_of(level: Explanation) -> tuple[object, ...]:
+    return (
+        level.model,
+        level.prediction,
+        level.norm,
+        level.delta,
+        level.output,
+        level.against,
+        level.domain,
+        level.groups,
+    )

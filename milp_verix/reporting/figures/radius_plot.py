@@ -1,0 +1,198 @@
+"""The figure of robustness radii: a map or bars of the features, or the one counterfactual."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import Normalize
+from matplotlib.patches import Patch
+
+from milp_verix.records.radius import RobustnessRadii
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.image_view import ImageView, image_view
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import (
+    FRAME,
+    GRID,
+    INK,
+    LABEL,
+    TICKS,
+    colour_bar,
+    colour_scale,
+    few_ticks,
+    frame,
+    typeset,
+)
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.radius_wording import radii_headline, radii_outcome
+from milp_verix.reporting.wording import (
+    changed_text,
+    counted,
+    norm_text,
+    number,
+    seconds_text,
+    shortened,
+)
+from verix_encodings.arrays import FloatArray
+
+_PANEL, _GAP, _CAPTION = 3.2, 0.3, 0.3
+_BELOW = 0.85
+_TALLEST, _FLATTEST = 1.3, 0.1
+_MOST, _ROW, _NARROWEST, _BARS = 60, 0.22, 7.5, 4.0
+_LONGEST_NAME = 32
+_INCHES_PER_CHARACTER = 0.068
+_NEVER = "#d9d9d9"
+_PROVEN, _OPEN = "#31688e", "#fdae61"
+
+
+def plot_radii(
+    found: RobustnessRadii,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
+) -> Drawing:
+    """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
+
+    Raises ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    """
+
+    def draw() -> Drawing:
+        view = image_view(found, image_shape)
+        if view is None:
+            return _bars(found)
+        return _images(found, view)
+
+    return drawn(draw, path)
+
+
+def _headed(sheet: Sheet, found: RobustnessRadii) -> None:
+    delta = "" if found.delta is None else f", δ = {number(found.delta)}"
+    sheet.headed(
+        radii_headline(found),
+        [
+            f"{norm_text(found.norm)} up to {number(found.epsilon)}{delta}",
+            radii_outcome(found),
+            shortened(found.model.file, 36),
+            f"{seconds_text(found.statistics.seconds)} with {found.solver}",
+        ],
+    )
+
+
+def _images(found: RobustnessRadii, view: ImageView) -> Drawing:
+    """Draw the input, and the map of radii or the counterfactual with its difference."""
+    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
+    height, panels = _PANEL * ratio, 2 if found.each else 3
+    width = panels * _PANEL + (panels - 1) * _GAP + 2 * MARGIN
+    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
+    _headed(sheet, found)
+    top, below = HEADER + _CAPTION, HEADER + _CAPTION + height + 0.09
+    boxes = [
+        sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height)
+        for place in range(1 if not found.each and found.bracket.counterfactual is None else panels)
+    ]
+    boxes[0].imshow(view.rgb(found.input), interpolation="nearest")
+    titles = ["Input"]
+    if found.each:
+        colours, norm = colormaps["viridis"], _scale(found)
+        radii = _map(found, view)
+        image = boxes[1].imshow(radii, cmap=colours, norm=norm, interpolation="nearest")
+        boxes[1].set_facecolor(_NEVER)
+        titles.append("Proven radius of each feature alone")
+        if len(found.irrelevant) < len(found.groups):
+            bar = sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1)
+            colour_bar(image, bar, "radius, in input units")
+        never = f"never matters: {counted(len(found.irrelevant), 'feature')}"
+        boxes[0].legend(
+            handles=[Patch(facecolor=_NEVER, edgecolor=FRAME, label=never)],
+            loc="upper left",
+            bbox_to_anchor=(0.0, -0.03),
+            frameon=False,
+            fontsize=9,
+            labelcolor=INK,
+            borderaxespad=0.0,
+        )
+    elif found.bracket.counterfactual is not None:
+        after = found.bracket.counterfactual
+        change = view.change(found.input, after.input)
+        colours, norm = colour_scale(change)
+        image = boxes[1].imshow(change, cmap=colours, norm=norm, interpolation="nearest")
+        colour_bar(image, sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1), "in input units")
+        boxes[2].imshow(view.rgb(after.input), interpolation="nearest")
+        changed = changed_text(found.prediction, after.prediction)
+        titles += ["Change", f"Nearest counterfactual found {changed}"]
+    for axes, title in zip(boxes, titles, strict=True):
+        axes.set_title(typeset(title), fontsize=10.0, pad=4, color=INK)
+        frame(axes)
+    return sheet.figure
+
+
+def _map(found: RobustnessRadii, view: ImageView) -> FloatArray:
+    """Return the smallest proven radius of each pixel's features, NaN if none ever matters."""
+    radii = np.full((view.height, view.width), np.inf)
+    for bracket in found.brackets:
+        if not bracket.irrelevant:
+            mask = view.covered(list(found.groups[bracket.features[0]]))
+            radii[mask] = np.minimum(radii[mask], bracket.lower)
+    return np.where(np.isfinite(radii), radii, np.nan)
+
+
+def _scale(found: RobustnessRadii) -> Normalize:
+    """Return the scale of the map: dark for features that matter at small radii."""
+    lower = [bracket.lower for bracket in found.brackets if not bracket.irrelevant]
+    return Normalize(0.0, max(lower, default=1.0) or 1.0)
+
+
+def _bars(found: RobustnessRadii) -> Drawing:
+    """Draw a bar for each bracket: proven up to the lower end, open up to the upper one."""
+    ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, one.lower, one.features))
+    shown, labels = ranked[:_MOST], labels_of(found)
+    names = [
+        shortened(labels[one.features[0]], _LONGEST_NAME)
+        if len(one.features) == 1
+        else counted(len(one.features), "feature") + " together"
+        for one in shown
+    ]
+    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    height = _ROW * len(shown)
+    width = max(_NARROWEST, left + _BARS + MARGIN)
+    sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
+    _headed(sheet, found)
+    if len(shown) < len(ranked):
+        sheet.text(MARGIN, HEADER - 0.12, f"the {len(shown)} smallest of {len(ranked)} radii")
+    axes = sheet.axes(left, HEADER + _CAPTION, width - left - MARGIN, height)
+    places = np.arange(len(shown))
+    lower = np.array([one.lower for one in shown])
+    open_ = [
+        0.0 if one.irrelevant else (one.reach if one.upper is None else one.upper) - one.lower
+        for one in shown
+    ]
+    colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
+    axes.barh(places, lower, height=0.7, color=colours, zorder=2)
+    axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
+    axes.set_yticks(places, [typeset(name) for name in names], parse_math=False)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("radius, in input units", **LABEL)
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
+    axes.tick_params(axis="x", **TICKS)
+    axes.tick_params(axis="y", length=0, labelsize=8.5, labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    kinds = [
+        (_PROVEN, "proven: the prediction stays", any(not one.irrelevant for one in shown)),
+        (_OPEN, "not decided", any(open_)),
+        (_NEVER, "never matters", any(one.irrelevant for one in shown)),
+    ]
+    axes.legend(
+        handles=[Patch(facecolor=c, edgecolor="none", label=text) for c, text, on in kinds if on],
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1 + 0.07 / height),
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=INK,
+        borderaxespad=0.0,
+        borderpad=0.0,
+    )
+    return sheet.figure

@@ -1,0 +1,204 @@
+"""The figure of a sweep: one colour for each radius, as in VeriX (NeurIPS 2023, Figure 6).
+
+Dark features matter at no radius asked about, the lighter ones at large radii only; features in the
+explanation at every radius keep the grey of the image.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.patches import Patch
+
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.image_view import ImageView, image_view
+from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.style import FRAME, INK, frame, typeset
+from milp_verix.reporting.figures.writing import drawn
+from milp_verix.reporting.radius_wording import sweep_headline, sweep_outcome
+from milp_verix.reporting.wording import counted, norm_text, number, shortened
+from verix_encodings.arrays import FloatArray
+
+_PANEL = 3.4
+_GAP = 0.3
+_CAPTION = 0.3
+_LEGEND = 2.6
+_LINE = 0.24
+_TALLEST, _FLATTEST = 1.3, 0.1
+_MOST = 60
+_ROW, _COLUMN = 0.22, 0.75
+_LONGEST_NAME = 32
+_INCHES_PER_CHARACTER = 0.068
+_NARROWEST = 7.5
+_LUMA = (0.299, 0.587, 0.114)
+_EXPLAINED = "#f2f2f2"
+
+
+def plot_sweep(
+    sweep: EpsilonSweep,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
+) -> Drawing:
+    """Draw ``sweep``; write it to ``path`` if given, in the format of its suffix.
+
+    Raises ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    """
+
+    def draw() -> Drawing:
+        view = image_view(sweep.levels[0], image_shape)
+        return _rows(sweep) if view is None else _image(sweep, view)
+
+    return drawn(draw, path)
+
+
+def level_colours(count: int) -> list[str]:
+    """Return one colour for each level, the darkest first, in the order of the radii.
+
+    Viridis grows lighter evenly, for every eye and in print without colours; its lightest end is
+    left out, which would not stand out from white.
+    """
+    shades = colormaps["viridis"](np.linspace(0.0, 0.88, max(count, 2)))[:count]
+    return ["#" + "".join(f"{round(255 * part):02x}" for part in shade[:3]) for shade in shades]
+
+
+def _handles(sweep: EpsilonSweep, explained: str) -> list[Patch]:
+    """Return the keys: a radius with the features that are irrelevant there, and at none larger."""
+    keys: list[Patch] = []
+    for level, colour, added in zip(
+        sweep.levels, level_colours(len(sweep.levels)), sweep.added(), strict=True
+    ):
+        here = f"ε = {number(level.epsilon)}: {len(level.irrelevant)} irrelevant"
+        more = f" (+{added})" if keys else ""
+        keys.append(Patch(facecolor=colour, edgecolor=FRAME, label=typeset(here + more)))
+    left = counted(sum(level is None for level in sweep.level_of()), "feature")
+    keys.append(Patch(facecolor=explained, edgecolor=FRAME, label=f"at no radius: {left}"))
+    return keys
+
+
+def _legend(axes: Axes, keys: list[Patch]) -> None:
+    axes.axis("off")
+    axes.legend(
+        handles=keys,
+        loc="upper left",
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        handlelength=1.2,
+        handleheight=1.2,
+        borderaxespad=0.0,
+        borderpad=0.0,
+        labelspacing=0.6,
+        title="irrelevant within the radius",
+        title_fontsize=9,
+        alignment="left",
+    )
+
+
+def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
+    first = sweep.levels[0]
+    radii = "ε = " + ", ".join(number(epsilon) for epsilon in sweep.epsilons)
+    delta = "" if first.delta is None else f", δ = {number(first.delta)}"
+    ball = f"{radii} ({norm_text(first.norm)}){delta}"
+    sheet.headed(
+        sweep_headline(sweep),
+        [
+            typeset(ball),
+            sweep_outcome(sweep),
+            shortened(first.model.file, 36),
+            f"{sweep.seconds:.2f} s",
+        ],
+    )
+
+
+def _image(sweep: EpsilonSweep, view: ImageView) -> Drawing:
+    ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
+    height = _PANEL * ratio
+    keys = len(sweep.levels) + 2
+    below = max(height, keys * _LINE)
+    sheet = Sheet(2 * _PANEL + 2 * _GAP + _LEGEND + 2 * MARGIN, HEADER + _CAPTION + below + MARGIN)
+    _titled(sheet, sweep)
+    top = HEADER + _CAPTION
+    pictures = (("Input", view.rgb(sweep.levels[0].input)), ("Irrelevant", _tinted(sweep, view)))
+    for place, (title, colours) in enumerate(pictures):
+        axes = sheet.axes(MARGIN + place * (_PANEL + _GAP), top, _PANEL, height)
+        axes.imshow(colours, interpolation="nearest")
+        axes.set_title(title, fontsize=10.0, pad=4, color=INK)
+        frame(axes)
+    left = MARGIN + 2 * (_PANEL + _GAP)
+    grey = "#c8c8c8"
+    _legend(sheet.axes(left, top, _LEGEND, below), _handles(sweep, grey))
+    return sheet.figure
+
+
+def _tinted(sweep: EpsilonSweep, view: ImageView) -> FloatArray:
+    """Return the image in greys, irrelevant pixels in the colour of their first level.
+
+    A pixel with several features has the level of the one that is irrelevant last, and is grey if
+    one of them never is.
+    """
+    first = sweep.levels[0]
+    levels = np.full((view.height, view.width), -1.0)
+    for group, level in zip(first.groups, sweep.level_of(), strict=True):
+        mask = view.covered(list(group))
+        levels[mask] = np.maximum(levels[mask], math.inf if level is None else level)
+    grey: FloatArray = np.repeat((view.rgb(first.input) @ np.array(_LUMA))[:, :, None], 3, axis=2)
+    # light greys alone, like the key: no pixel is mistaken for one of a dark level
+    tinted = 0.62 + 0.36 * grey
+    for level, colour in enumerate(level_colours(len(sweep.levels))):
+        tinted[levels == level] = to_rgb(colour)
+    return tinted
+
+
+def _rows(sweep: EpsilonSweep) -> Drawing:
+    """Draw a row for each feature and a column for each radius; the first to be freed on top."""
+    first, levels = sweep.levels[0], sweep.level_of()
+    ranked = sorted(range(len(levels)), key=lambda f: math.inf if (v := levels[f]) is None else v)
+    shown = ranked if len(ranked) <= _MOST else ranked[-_MOST:]
+    labels = labels_of(first)
+    names = [typeset(shortened(labels[feature], _LONGEST_NAME)) for feature in shown]
+    left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
+    height, width = _ROW * len(shown), _COLUMN * len(sweep.levels)
+    below = max(height, (len(sweep.levels) + 2) * _LINE)
+    right = left + width + _GAP + _LEGEND
+    sheet = Sheet(max(_NARROWEST, right + MARGIN), HEADER + _CAPTION + below + MARGIN)
+    _titled(sheet, sweep)
+    if len(shown) < len(ranked):
+        sheet.text(MARGIN, HEADER - 0.12, f"the last {len(shown)} of {len(ranked)} features freed")
+    table = np.full((len(shown), len(sweep.levels)), len(sweep.levels))
+    for column, level in enumerate(sweep.levels):
+        free = set(level.irrelevant)
+        for row, feature in enumerate(shown):
+            if feature in free:
+                table[row, column] = column
+    colours = ListedColormap([*level_colours(len(sweep.levels)), _EXPLAINED])
+    axes = sheet.axes(left, HEADER + _CAPTION, width, height)
+    axes.imshow(
+        table,
+        cmap=colours,
+        vmin=-0.5,
+        vmax=len(sweep.levels) + 0.5,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    axes.set_yticks(range(len(shown)), names, parse_math=False)
+    axes.set_xticks(
+        range(len(sweep.levels)), [f"ε = {number(e, 3)}" for e in sweep.epsilons], parse_math=False
+    )
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, labelsize=8.5, labelcolor=INK, pad=3)
+    axes.set_xticks(np.arange(len(sweep.levels) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(shown) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.2)
+    axes.tick_params(which="minor", length=0)
+    for spine in axes.spines.values():
+        spine.set(edgecolor=FRAME, linewidth=0.6)
+    _legend(
+        sheet.axes(left + width + _GAP, HEADER + _CAPTION, _LEGEND, below),
+        _handles(sweep, _EXPLAINED),
+    )
+    return sheet.figure

@@ -1,0 +1,88 @@
+"""Facts about sweeps and robustness radii, as tables."""
+
+from rich.table import Table
+
+from milp_verix.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.reporting.explanation_table import about_facts, table_of
+from milp_verix.reporting.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.radius_wording import bracket_text
+from milp_verix.reporting.wording import counted, number, outcome_text, seconds_text, tally
+
+
+def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
+    """Return the facts about ``sweep``, as pairs of a name and a text."""
+    first = sweep.levels[0]
+    told = about_facts(first)[:2]
+    for level, added in zip(sweep.levels, sweep.added(), strict=True):
+        checks = counted(level.statistics.checks, "check")
+        told.append(
+            (
+                f"ε = {number(level.epsilon)}",
+                f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
+                f"irrelevant: {len(level.irrelevant)}, {added} of them at no larger radius; "
+                f"{seconds_text(level.statistics.seconds)}, {checks}",
+            )
+        )
+    nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
+    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
+    stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
+    told.append(("time", seconds_text(sweep.seconds) + stopped))
+    return told + [("note", note) for note in first.notes]
+
+
+def sweep_table(sweep: EpsilonSweep) -> Table:
+    """Return the facts about ``sweep`` as a table of two columns."""
+    return table_of(sweep_facts(sweep))
+
+
+def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
+    """Return the facts about ``found``, as pairs of a name and a text."""
+    told = about_facts(found)[:2]
+    told += _each(found) if found.each else _together(found, found.bracket)
+    open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
+    if open_:
+        told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+    statistics = found.statistics
+    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
+    return [
+        *told,
+        ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
+        ("effort", f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}"),
+        ("time", seconds_text(statistics.seconds) + stopped),
+        *(("note", note) for note in found.notes),
+    ]
+
+
+def radii_summary(found: RobustnessRadii) -> Table:
+    """Return the facts about ``found`` as a table of two columns."""
+    return table_of(radii_facts(found))
+
+
+def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str, str]]:
+    count = len(found.groups)
+    chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
+    if len(bracket.features) < count:
+        chosen += f": {labels_of(found).listed(bracket.features)}"
+    told = [("free", chosen), ("radius", bracket_text(bracket))]
+    told.append(("proven", f"the prediction is fixed up to {number(bracket.lower, 6)}"))
+    if bracket.counterfactual is not None and bracket.upper is not None:
+        told.append(("counterfactual", f"at the distance {number(bracket.upper, 6)}"))
+    return told
+
+
+def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
+    """Return the features that never matter, and the others, the smallest radius first."""
+    labels, never = labels_of(found), found.irrelevant
+    told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
+    told.append(("never matter", f"{len(never)} of {counted(len(found.groups), 'feature')}"))
+    if never:
+        told.append(("", labels.listed(never)))
+    others = sorted(
+        (bracket for bracket in found.brackets if not bracket.irrelevant),
+        key=lambda bracket: (bracket.lower, bracket.features),
+    )
+    told += [(labels.short(one.features[0]), bracket_text(one)) for one in others[:SHOWN]]
+    if len(others) > SHOWN:
+        told.append(("", f"… and {len(others) - SHOWN} more"))
+    return told

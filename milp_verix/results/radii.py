@@ -1,0 +1,113 @@
+"""Results on radii that users see: records with methods that store and draw them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from milp_verix.atomic_write import write_atomically
+from milp_verix.records import radius, sweep
+from milp_verix.records.sweep_json import dump_sweep, load_sweep
+from milp_verix.reporting.radius_wording import radii_headline, sweep_headline
+from milp_verix.results.public import Explanation, Stored
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.reporting.figures.sheet import Drawing
+
+
+class EpsilonSweep(sweep.EpsilonSweep):
+    """Explanations of one prediction at several radii, from the largest radius to the smallest.
+
+    The fields are documented in :class:`milp_verix.records.sweep.EpsilonSweep`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    levels: tuple[Explanation, ...]
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return the sweep as JSON, and write it to ``path`` if given.
+
+        Raises ``InputError`` for a path that cannot be written.
+        """
+        text = dump_sweep(self, indent=indent)
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path) -> Self:
+        """Read a sweep from JSON text or from the path of a JSON file.
+
+        Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
+        """
+        return load_sweep(source, cls, Explanation)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
+
+    def summary(self) -> "Table":
+        """Return a rich table with a row for each radius."""
+        from milp_verix.reporting.radius_table import sweep_table
+
+        return sweep_table(self)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Drawing":
+        """Draw the irrelevant features of each radius; write the picture to ``path`` if given.
+
+        Images have one colour for each radius; other inputs have a row for each feature and a
+        column for each radius. ``image_shape`` is that of :meth:`milp_verix.Explanation.plot`.
+        """
+        from milp_verix.reporting.figures.sweep_plot import plot_sweep
+
+        return plot_sweep(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        return f"EpsilonSweep({self.levels[0].model.file}: {sweep_headline(self)})"
+
+
+class RobustnessRadii(radius.RobustnessRadii, Stored):
+    """Brackets of the largest radius at which some features are irrelevant.
+
+    The fields are documented in :class:`milp_verix.records.radius.RobustnessRadii`.
+    """
+
+    __module__ = "milp_verix"
+    __slots__ = ()
+
+    def replay(self, network: "OnnxNetwork") -> tuple[tuple[int, ...], ...]:
+        """Run onnxruntime on every counterfactual again; return the features whose fails.
+
+        A counterfactual fails that is outside the ball of its radius or the domain, or does not
+        change the prediction. ``InputError`` where ``network`` is not the network asked about.
+        """
+        from milp_verix.results.replay import failing_contrasts
+
+        found = {b.features: b.counterfactual for b in self.brackets if b.counterfactual}
+        return failing_contrasts(self, found, network)
+
+    def summary(self) -> "Table":
+        """Return a rich table of the facts."""
+        from milp_verix.reporting.radius_table import radii_summary
+
+        return radii_summary(self)
+
+    def plot(
+        self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    ) -> "Drawing":
+        """Draw the brackets; write the picture to ``path`` if given.
+
+        Images: a map of the radii of the features, or the counterfactual of the one bracket. Other
+        inputs: a bar for each bracket. ``image_shape`` is that of
+        :meth:`milp_verix.Explanation.plot`.
+        """
+        from milp_verix.reporting.figures.radius_plot import plot_radii
+
+        return plot_radii(self, path, image_shape=image_shape)
+
+    def __repr__(self) -> str:
+        return f"RobustnessRadii({self.model.file}: {radii_headline(self)})"
