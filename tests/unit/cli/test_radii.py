@@ -1,0 +1,60 @@
+"""The commands ``radius`` and ``sweep``."""
+
+from pathlib import Path
+
+import pytest
+
+from milp_verix import EpsilonSweep, RobustnessRadii
+from tests.support.command_line import SEVEN, run_here
+from tests.support.digits_example import MODEL
+
+
+@pytest.mark.slow
+def test_sweep_writes_prints_and_draws(tmp_path: Path) -> None:
+    json, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
+    done = run_here("sweep", MODEL, SEVEN, "--epsilon", "0.1,1/20", "--json", json, "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    found = EpsilonSweep.from_json(json)
+    assert found.epsilons == (0.1, 0.05)
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "ε = 0.05" in done.stdout
+
+
+def test_radius_of_some_features(tmp_path: Path) -> None:
+    json, plot = tmp_path / "radius.json", tmp_path / "radius.svg"
+    done = run_here("radius", MODEL, SEVEN, "--free", "20,21,28", "--json", json, "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    found = RobustnessRadii.from_json(json)
+    assert found.bracket.features == (20, 21, 28)
+    assert "radius" in done.stdout
+    assert plot.read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.slow
+def test_radius_of_each_feature(tmp_path: Path) -> None:
+    plot = tmp_path / "each.png"
+    done = run_here("radius", MODEL, SEVEN, "--each", "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    assert "never matter" in done.stdout
+    assert plot.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("radius", MODEL, SEVEN, "--free", "a,b"), "features with commas between"),
+        (("radius", MODEL, SEVEN, "--free", "3", "--each"), "leave it or free out"),
+        (("radius", MODEL, SEVEN, "--tolerance", "2"), "above 0 and below 1"),
+        (("sweep", MODEL, SEVEN, "--epsilon", "0.1,x"), "is no number"),
+        (("sweep", MODEL, SEVEN, "--epsilon", "0.1,0.1"), "twice"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(arguments: tuple[object, ...], message: str) -> None:
+    done = run_here(*arguments)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_radius_that_time_does_not_settle_is_told() -> None:
+    done = run_here("radius", MODEL, SEVEN, "--time-limit", "0.000001", "-q")
+    assert done.returncode == 3

@@ -1,0 +1,144 @@
+"""Brackets of radii: known ones, limits, interrupts, refusals, JSON."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import InputError, RobustnessRadii, robustness_radius
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.records.radius import RadiusBracket
+from tests.support import digits_example as digits
+from tests.support.known_radius_network import CRITICAL, X, valley
+from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4])
+def test_a_known_radius_is_bracketed(tmp_path: Path, tolerance: float) -> None:
+    found = robustness_radius(valley(tmp_path), X, tolerance=tolerance)
+    bracket = found.bracket
+    assert bracket.upper is not None
+    assert bracket.lower < CRITICAL < bracket.upper
+    assert bracket.lower >= (1 - tolerance) * bracket.upper
+    assert found.settled
+    assert found.replay(valley(tmp_path)) == ()
+
+
+def test_a_regression_has_the_radius_of_its_delta(tmp_path: Path) -> None:
+    bracket = robustness_radius(valley(tmp_path, regression=True), X, delta=0.125).bracket
+    assert bracket.upper is not None
+    assert bracket.lower <= 0.125 <= bracket.upper
+
+
+def test_features_that_never_matter_are_proven_so(tmp_path: Path) -> None:
+    found = robustness_radius(valley(tmp_path), X, domain=(0.3, 0.7), each=True)
+    assert found.irrelevant == (0,)
+    assert found.brackets[0].upper is None
+    assert found.brackets[0].reach == pytest.approx(0.2)
+    with pytest.raises(ValueError, match="brackets"):
+        _ = found.bracket
+
+
+def test_the_largest_radius_ends_the_search(tmp_path: Path) -> None:
+    found = robustness_radius(valley(tmp_path), X, largest=0.125, domain=(-np.inf, np.inf))
+    assert found.bracket == found.brackets[0]
+    assert (found.bracket.lower, found.bracket.upper) == (0.125, None)
+    assert found.bracket.irrelevant
+
+
+@pytest.mark.slow
+def test_each_feature_has_the_radius_that_it_has_alone() -> None:
+    image = digits.images()[15]
+    each = robustness_radius(digits.network(), image, each=True)
+    assert len(each.brackets) == 64
+    assert each.settled
+    for feature in (0, 20, 36):
+        alone = robustness_radius(digits.network(), image, free=[feature]).bracket
+        assert each.brackets[feature].irrelevant == alone.irrelevant
+        assert each.brackets[feature].lower == pytest.approx(alone.lower, rel=0.02)
+
+
+def test_json_and_pickles_keep_every_bit() -> None:
+    found = robustness_radius(digits.network(), digits.images()[15], free=[20, 21, 28, 29, 36])
+    for again in (RobustnessRadii.from_json(found.to_json()), pickle.loads(pickle.dumps(found))):
+        assert again.to_json() == found.to_json()
+        assert again.replay(digits.network()) == ()
+    with pytest.raises(InputError, match="not 'radius'"):
+        RobustnessRadii.from_json(digits.explained().to_json())
+
+
+def test_ctrl_c_keeps_the_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, check = 0, Oracle.check_by_bounds
+
+    def interrupted(self: Oracle, *given: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return check(self, *given)
+
+    monkeypatch.setattr(Oracle, "check_by_bounds", interrupted)
+    found = robustness_radius(digits.network(), digits.images()[0])
+    assert found.statistics.stopped == "interrupted"
+    assert found.bracket.upper is not None
+    assert 0 < found.bracket.lower < found.bracket.upper
+    assert found.bracket.unknown_reason == "interrupted"
+    assert found.replay(digits.network()) == ()
+
+
+@pytest.mark.slow
+def test_a_time_limit_leaves_a_wide_bracket(tmp_path: Path) -> None:
+    options = {name: value for name, value in HARD_OPTIONS.items() if name != "epsilon"}
+    found = robustness_radius(hard_network(tmp_path), HARD_X, time_limit=2, **options)
+    assert found.statistics.seconds < 6
+    assert not found.settled
+    assert found.statistics.stopped == "time limit"
+    assert found.bracket.unknown_reason
+
+
+def test_snapshots_are_sound_results_so_far() -> None:
+    taken = []
+    robustness_radius(
+        digits.network(), digits.images()[0], snapshots=lambda now: taken.append(now())
+    )
+    lower = [one.bracket.lower for one in taken]
+    assert lower == sorted(lower)
+    assert all(one.replay(digits.network()) == () for one in taken)
+    assert len({one.bracket.upper for one in taken}) > 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tolerance": 0}, "above 0 and below 1"),
+        ({"tolerance": "x"}, "a number"),
+        ({"free": [64]}, "out of range"),
+        ({"free": []}, "no feature"),
+        ({"free": [1], "each": True}, "leave it or free out"),
+        ({"domain": (-np.inf, np.inf)}, "give the largest radius"),
+        ({"largest": -1}, "not negative"),
+        ({"time_limit": 0}, "positive"),
+    ],
+)
+def test_bad_arguments_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        robustness_radius(digits.network(), digits.images()[15], **given)
+
+
+@pytest.mark.parametrize(
+    "given", [{"lower": -0.1}, {"lower": 0.6}, {"upper": 0.1}, {"upper": None}, {"reach": 0.1}]
+)
+def test_a_bracket_does_not_contradict_itself(given: dict[str, Any]) -> None:
+    found = robustness_radius(digits.network(), digits.images()[15]).bracket
+    fields: dict[str, Any] = {
+        "features": (0,),
+        "lower": 0.2,
+        "upper": 0.5,
+        "reach": 1.0,
+        "counterfactual": found.counterfactual,
+    }
+    RadiusBracket(**fields)
+    with pytest.raises(ValueError, match=r"bracket|belong"):
+        RadiusBracket(**{**fields, "upper": 0.5, **given})
