@@ -46,10 +46,10 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 
 def dump(result: Result, *, indent: int | None = None) -> str:
     """Return ``result`` as JSON text."""
-    return json.dumps(data_of(result), indent=indent, allow_nan=False)
+    return json.dumps(result_data(result), indent=indent, allow_nan=False)
 
 
-def data_of(result: Result) -> dict[str, Any]:
+def result_data(result: Result) -> dict[str, Any]:
     """Return ``result`` as the dictionary that its JSON is."""
     form = _form_of(type(result))
     kind = {} if form.kind is None else {"kind": form.kind}

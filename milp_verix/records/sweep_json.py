@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from milp_verix.errors import InputError
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import SCHEMA, data_of, from_data, read_data
+from milp_verix.records.json_format import SCHEMA, from_data, read_data, result_data
 from milp_verix.records.sweep import EpsilonSweep
 
 AnySweep = TypeVar("AnySweep", bound=EpsilonSweep)
@@ -20,7 +20,7 @@ def dump_sweep(sweep: EpsilonSweep, *, indent: int | None = None) -> str:
         "kind": _KIND,
         "nested": sweep.nested,
         "seconds": sweep.seconds,
-        "levels": [data_of(level) for level in sweep.levels],
+        "levels": [result_data(level) for level in sweep.levels],
     }
     return json.dumps(data, indent=indent, allow_nan=False)
 
