@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tests.support.browser import NO_BROWSER, why_not
 from tests.support.published_data import SHARED
 
 
@@ -37,6 +38,10 @@ ALLOWED = [
         "Anchors asks for spaCy, which is large, and only a table of the benchmarks needs it",
     ),
 ]
+WITHOUT_BROWSER = Allowed(
+    re.escape(NO_BROWSER),
+    "no package on PyPI brings a browser; .ci/run installs Debian's where it may",
+)
 WITHOUT_SHARED = Allowed(
     r"the published file \S+ is not here",
     "the project works without the folder of published networks and images",
@@ -44,8 +49,12 @@ WITHOUT_SHARED = Allowed(
 
 
 def allowed_here() -> list[Allowed]:
-    """Return what may be skipped: published files only where there is no folder of them at all."""
-    return ALLOWED if SHARED.is_dir() else [*ALLOWED, WITHOUT_SHARED]
+    """Return what may be skipped: for want of files or a browser only where there are none."""
+    return [
+        *ALLOWED,
+        *([] if SHARED.is_dir() else [WITHOUT_SHARED]),
+        *([WITHOUT_BROWSER] if why_not() else []),
+    ]
 
 
 def not_allowed(messages: Iterable[str], allowed: Iterable[Allowed]) -> list[str]:

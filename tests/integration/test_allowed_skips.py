@@ -9,6 +9,7 @@ import pytest
 
 from tests import allowed_skips
 from tests.allowed_skips import ALLOWED, allowed_here, not_allowed
+from tests.support.browser import NO_BROWSER
 from tests.support.repository import ROOT
 
 ABSENT = "the published file models/none.onnx is not here"
@@ -62,3 +63,10 @@ def test_a_reason_must_match_as_a_whole() -> None:
 
 def test_each_allowed_skip_says_why() -> None:
     assert all(len(item.why.split()) > 5 for item in [*ALLOWED, allowed_skips.WITHOUT_SHARED])
+
+
+def test_a_browser_may_be_absent_only_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allowed_skips, "why_not", lambda: None)
+    assert not_allowed([NO_BROWSER], allowed_here()) == [NO_BROWSER]
+    monkeypatch.setattr(allowed_skips, "why_not", lambda: NO_BROWSER)
+    assert not_allowed([NO_BROWSER], allowed_here()) == []
