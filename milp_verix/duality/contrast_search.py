@@ -71,6 +71,7 @@ class ContrastSearch:
         self._costs = costs
         self._whole = whole_numbers(costs)
         self._bounds: dict[int, float] = {}
+        self._earlier_bound = 0.0
         self._bounded: tuple[float, Bounds] | None = None
         self._needed: list[float] = []
         self._explanations = [subsets.everything]
@@ -80,13 +81,30 @@ class ContrastSearch:
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
 
+    def go_on(self, best: Verdict | None, bound: float) -> None:
+        """Begin with the contrast and the lower ``bound`` of an earlier search."""
+        self._earlier_bound = bound
+        if best is not None:
+            self._offer(best)
+
+    @property
+    def rests_on_earlier(self) -> bool:
+        """True if the lower bound is that of the earlier search."""
+        return self.lower_bound > self._bound_above(0.0)
+
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
+        known, cost = self._earlier_bound, np.inf if self.best is None else self._cost(self.best)
+        # a contrast that costs less refutes it
+        return self._bound_above(known if known <= cost * (1 + _EQUAL) else 0.0)
+
+    def _bound_above(self, known: float) -> float:
+        """Return the lower bound of this search, or the one that is ``known``."""
         # the input itself is no counterfactual, so that one feature at least must change
         least = float(np.min(self._costs))
         proven = min(self._bounds.values(), default=least)
-        lower = max(least, proven)
+        lower = max(least, proven, known)
         if self.best is None:
             return min(lower, float(np.sum(self._costs)))
         cost = self._cost(self.best)
@@ -199,7 +217,7 @@ class ContrastSearch:
         return not verdict.holds
 
     def _open(self, rival: int) -> bool:
-        if self._subsets.seconds <= 0:
+        if self._subsets.seconds <= 0 or self.proven:
             return False
         return self.best is None or self._bounds[rival] < self._cost(self.best) * (1 - _EQUAL)
 

@@ -20,6 +20,7 @@ from milp_verix.problem.objective import whole_numbers
 from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.earlier import EarlierContrast, earlier_contrast
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
@@ -51,6 +52,7 @@ def contrastive(
     tolerances: Tolerances | None = None,
     progress: Callable[[ContrastiveProgress], None] | None = None,
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
+    resume: EarlierContrast | None = None,
 ) -> ContrastiveExplanation:
     """Find the fewest features whose change inside the ball changes the prediction.
 
@@ -62,7 +64,9 @@ def contrastive(
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
     ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one
     positive number for each feature, ask for the cheapest set instead of the smallest. ``progress``
-    is called after each program, ``snapshots`` as by :func:`milp_verix.explain`.
+    is called after each program, ``snapshots`` as by :func:`milp_verix.explain`. ``resume`` is an
+    earlier result of the same question, or the path of its JSON: its counterfactual is run again,
+    and its lower bound counts if the same version found it for the same ``costs``, with a note.
     """
     request = make_request(
         network,
@@ -87,10 +91,16 @@ def contrastive(
     problem = request.problem
     priced = costs_of(costs, problem.features.count, positive=True)
     unit = unit_of(priced)
+    earlier = None if resume is None else earlier_contrast(resume, problem)
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
         session = request.open_session(oracle.solver)
         search = ContrastSearch(subsets, session, request, priced / unit)
+        if earlier is not None:
+            bound = earlier.bound_for(priced)
+            # a rounded quotient must not be above the bound
+            exact = bound / unit * unit == bound
+            search.go_on(earlier.verdict, bound / unit * (1.0 if exact else 1.0 - 1e-12))
 
         def result() -> ContrastiveExplanation:
             best = search.best
@@ -100,8 +110,11 @@ def contrastive(
                 # sums of the same costs differ in their last digit by the order of the terms
                 cost = math.fsum(priced[list(contrast)])
                 lower_bound = cost if search.proven else min(lower_bound, cost)
+            notes: tuple[str, ...] = ()
+            if earlier is not None and search.rests_on_earlier:
+                notes = (f"the lower bound rests on an earlier run of {earlier.author}",)
             return ContrastiveExplanation(
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
+                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes + notes),
                 contrast=contrast,
                 counterfactual=None if best is None else counterfactual_of(best),
                 robust=search.robust,

@@ -37,6 +37,11 @@ class EarlierSearch:
     scenarios: FloatArray
     notes: tuple[str, ...]
 
+    @property
+    def advanced(self) -> bool:
+        """True if the earlier search had a first explanation, and had come to its scenarios."""
+        return self.traversal is not None and self.scenarios.size > 0
+
     def notes_on(self, bound: float, *, own: bool) -> tuple[str, ...]:
         """Return the notes for a result with this lower ``bound``, proven by its ``own`` run."""
         return self.notes if own else (*self.notes, f"the lower bound {bound} rests on that run")

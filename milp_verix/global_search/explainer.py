@@ -35,9 +35,13 @@ class Explainer:
         self._walked: Traversal | None = None
         self._known: list[Verdict] = []
 
-    def go_on(self, traversal: Traversal) -> None:
-        """Let the first explanation go on with a traversal that an earlier run began."""
-        self._walked, self._known = traversal, [*traversal.violated.values()]
+    def go_on(self, traversal: Traversal, *, first: bool) -> None:
+        """Know the counterfactuals of a traversal that an earlier run began.
+
+        It is the ``first`` one, and goes on, unless that run had come to its scenarios.
+        """
+        self._known = [*traversal.violated.values()]
+        self._walked = traversal if first else None
 
     def first(self, deadline: float, on_check: Callable[[], None] = lambda: None) -> None:
         """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.

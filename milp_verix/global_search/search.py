@@ -138,7 +138,7 @@ class MinimumSearch:
         with self._stage(_FIRST):
             self.earlier = take_over(earlier, self.incumbent, until, hitting_sets=hitting_sets)
         if (traversal := self.earlier.traversal) is not None:
-            self._explainer.go_on(traversal)
+            self._explainer.go_on(traversal, first=not self.earlier.advanced)
             if traversal.stopped is not None:
                 raise KeyboardInterrupt
 
@@ -149,14 +149,14 @@ class MinimumSearch:
         with self._stage(_QUICK), suppress(OverflowError):
             self._bound_at_once()
         self._show(0)
-        limits = self.limits
-        if self.open:
+        limits, beginning = self.limits, self.earlier is None or not self.earlier.advanced
+        if self.open and beginning:
             with self._stage(_FIRST):
                 seconds = limits.most_explanation_share * (self.until - time.monotonic())
                 until = min(self.until, time.monotonic() + seconds)
                 self._explainer.first(until, self._between_checks)
             self._show(0)
-        if limits.uses("descent") and self.open:
+        if limits.uses("descent") and self.open and beginning:
             with self._stage(_NEAR):
                 now = time.monotonic()
                 seconds = min(limits.descent_seconds, limits.descent_share * (self.until - now))

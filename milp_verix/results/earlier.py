@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.problem.problem import Problem
 from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.json_format import load
 from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.results.build import NOT_INSTALLED, package_versions, shared_fields
 from milp_verix.results.replay import stands
+from verix_encodings.arrays import FloatArray
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 
@@ -29,6 +31,9 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 class EarlierResultError(InputError):
     """An earlier result cannot be read, or is about another question."""
 
+
+EarlierContrast: TypeAlias = ContrastiveExplanation | str | Path
+"""A contrastive explanation, its JSON, or the path of a file of that."""
 
 EarlierResult: TypeAlias = Explanation | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
@@ -65,7 +70,39 @@ class Earlier:
     @property
     def author(self) -> str:
         """The version of milp-verix that found it."""
-        return f"{_PACKAGE} {self.result.versions.get(_PACKAGE, 'of an unknown version')}"
+        return _author(self.result)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierContrastSearch:
+    """An earlier contrastive ``result`` of a question; ``verdict`` is its replayed contrast."""
+
+    result: ContrastiveExplanation
+    verdict: Verdict | None
+    trusted: bool
+
+    @property
+    def author(self) -> str:
+        """The version of milp-verix that found it."""
+        return _author(self.result)
+
+    def bound_for(self, costs: FloatArray) -> float:
+        """Return its lower bound on a contrast's cost, for the same ``costs``; else zero."""
+        before = np.ones(costs.size) if self.result.costs is None else np.array(self.result.costs)
+        counts = self.trusted and np.array_equal(before, costs)
+        return float(self.result.lower_bound or 0.0) if counts else 0.0
+
+
+def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContrastSearch:
+    """Return what stands of the earlier contrastive result ``given`` for ``problem``.
+
+    Raises ``EarlierResultError`` where it cannot be read, or is about another question.
+    """
+    result = asked_before(given, ContrastiveExplanation, problem)
+    found, verdict = result.counterfactual, None
+    if found is not None and result.contrast and stands(problem, result.contrast, found):
+        verdict = Verdict(Answer.VIOLATED, witness=found.input, prediction=found.prediction)
+    return EarlierContrastSearch(result, verdict, trusted(result, problem))
 
 
 def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
@@ -125,6 +162,10 @@ def trusted(result: Result, problem: Problem) -> bool:
     same_network = result.model.content_sha256 == problem.network.content_sha256
     mine = package_versions()[_PACKAGE]
     return same_network and mine != NOT_INSTALLED and result.versions.get(_PACKAGE) == mine
+
+
+def _author(result: Result) -> str:
+    return f"{_PACKAGE} {result.versions.get(_PACKAGE, 'of an unknown version')}"
 
 
 def _exactly(array: NDArray[Any]) -> tuple[str, bytes]:

@@ -16,7 +16,7 @@ from milp_verix.study.partial import forget, partial_file, partial_folder
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
-from milp_verix.study.tasks import RESUMABLE, Task
+from milp_verix.study.tasks import Task
 from milp_verix.study.workers import engine_for
 
 
@@ -161,9 +161,7 @@ def run_parts(
             for one in part.tasks():
                 status = book.statuses.get(identity(one.key, one.index))
                 if status is None or status in again:
-                    # the others take no earlier result
-                    lasting = one.setting.task in RESUMABLE
-                    yield replace(one, partial=partial_file(partials, one.key)) if lasting else one
+                    yield replace(one, partial=partial_file(partials, one.key))
                 else:
                     tally = replace(tally.counting(status), known=tally.known + 1)
 

@@ -36,9 +36,6 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
 }
 """The function that does each kind of task."""
 
-RESUMABLE = ("explain", "minimum")
-"""The kinds of task that go on from an earlier result."""
-
 LIMITS = ("time_limit", "check_time_limit")
 _GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume")
 _LONGEST = 500

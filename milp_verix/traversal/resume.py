@@ -2,7 +2,7 @@
 
 Let the earlier run have freed ``B`` and kept the features ``K``, each with a counterfactual that
 moves nothing but ``B`` and that feature. The replay of a counterfactual needs no trust; that ``B``
-may be free is one claim. It is checked again with a slice of the time: by bounds, then exactly. If
+may be free is one claim. It is checked again with a slice of time: by bounds, then exactly. If
 that decides nothing, the claim rests on the earlier run, provided that the same version of
 milp-verix made it; otherwise nothing of that run is taken over. Features that it left undecided
 are asked about again, in its order. An uninterrupted run decides as this one does, since neither
@@ -24,8 +24,11 @@ from milp_verix.results.earlier import Earlier
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.traversal import Traversal
 
-_SHARE, _LEAST, _MOST = 0.1, 0.1, 10.0
-"""The slice of the time left for the check of the earlier claim, and its ends in seconds."""
+_SHARE, _LEAST, _MOST = 0.1, 1.0, 10.0
+"""The share of a time that the check of the earlier claim may take, and its ends in seconds.
+
+It is the time left and, if the claim may be taken over unproven, that of the earlier run.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +55,8 @@ def resumption(
     state = _traversal_of(earlier, must)
     if not state.irrelevant:
         return Resumption(state if state.violated else None, _order_of(earlier.result))
-    seconds = min(max(_SHARE * deadline.seconds, _LEAST), _MOST, most)
+    took = earlier.result.statistics.seconds if earlier.trusted else np.inf
+    seconds = min(max(_SHARE * min(deadline.seconds, took), _LEAST), _MOST, most)
     stopped = None
     try:
         verdict = _checked_again(earlier, oracle, deadline, seconds)

@@ -10,6 +10,7 @@ from milp_verix.cli.options import (
     JsonPath,
     PlotPath,
     Quiet,
+    Resume,
     SolverName,
     Threads,
     TimeLimit,
@@ -41,6 +42,7 @@ def contrastive(
     threads: Threads = 1,
     time_limit: TimeLimit = None,
     check_time_limit: CheckTimeLimit = None,
+    resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     reading: Reading,
@@ -70,6 +72,7 @@ def contrastive(
                 check_time_limit=check_time_limit,
                 progress=show,
                 snapshots=save,
+                resume=resume,
             )
         found = asked.noted(found)
         delivery.deliver(found, contrast_facts, found.plot)

@@ -65,8 +65,9 @@ def test_tasks_without_time_leave_what_they_have_until_they_are_done(tmp_path: P
     assert not (tmp_path / "study.partial").exists()
 
 
-def test_a_minimum_goes_on(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"task": "minimum", "epsilon": 0.05}
+@pytest.mark.parametrize("task", ["minimum", "contrastive"])
+def test_other_tasks_go_on(task: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task": task, "epsilon": 0.05}
     first = study(tmp_path, **options, time_limit=1e-9)
     assert [one["status"] for one in first] == ["undecided"] * 2
     assert len(files(tmp_path)) == 2

@@ -1,0 +1,118 @@
+"""A search for a contrast that goes on ends with the cheapest one, and believes no lie."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milp_verix import ContrastiveExplanation, InputError, contrastive, explain
+from milp_verix.records.base import Counterfactual
+from tests.support.brute_force_cases import Case, case
+from tests.support.command_line import SEVEN, run_here
+from tests.support.digits_example import MODEL, images, network
+from tests.support.exhaustive_explanations import truth
+
+OTHER = {"milp-verix": "0.0.0"}
+SEEDS = (0, 6, 9, 15, 18, 27, 30, 33, 51, 57)
+"""Cases that have a contrast."""
+
+
+def priced(seed: int, count: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {} if seed % 2 else {"costs": rng.uniform(0.5, 3.0, count)}
+
+
+def cheapest(seed: int, costs: Any) -> float:
+    _, contrasts = truth(seed)
+    return min(sum(1.0 if costs is None else costs[f] for f in contrast) for contrast in contrasts)
+
+
+def found_by(problem: Case, folder: Path, **options: Any) -> ContrastiveExplanation:
+    return contrastive(problem.network(folder), problem.x, **problem.options, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_search_goes_on_from_any_moment_to_the_cheapest(seed: int, tmp_path: Path) -> None:
+    problem, path = case(seed), tmp_path / "earlier.json"
+    costs = priced(seed, len(problem.groups))
+    kept: list[Callable[[], ContrastiveExplanation]] = []
+    whole = found_by(problem, tmp_path, **costs, snapshots=kept.append)
+    least = pytest.approx(cheapest(seed, costs.get("costs")), rel=1e-6)
+    for part in (*(snapshot() for snapshot in kept), whole):
+        part.to_json(path)
+        again = found_by(problem, tmp_path, **costs, resume=path)
+        assert again.proven
+        assert again.cost == least
+        assert again.lower_bound == least
+        assert again.replay(problem.network(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_bound_that_is_too_high_never_counts_where_that_can_be_told(
+    seed: int, tmp_path: Path
+) -> None:
+    problem = case(seed)
+    count, least = len(problem.groups), cheapest(seed, None)
+    whole = found_by(problem, tmp_path)
+    lie = replace(whole, contrast=None, counterfactual=None, lower_bound=float(count))
+    dear = replace(lie, costs=(7.0,) * count, lower_bound=7.0 * count)
+    old = replace(lie, versions=OTHER)
+    unsure = replace(lie, model=replace(whole.model, content_sha256=None))
+    for told in (dear, old, unsure):
+        again = found_by(problem, tmp_path, resume=told)
+        assert again.cost == again.lower_bound == least
+        assert not any("lower bound" in note for note in again.notes)
+    again = found_by(problem, tmp_path, resume=lie)
+    # the greedy search refutes it, or the result says on what its bound rests
+    assert again.cost is not None
+    if again.cost < count:
+        assert again.cost == again.lower_bound == least
+    assert again.replay(problem.network(tmp_path))
+
+
+def test_a_contrast_that_is_none_is_left_out() -> None:
+    whole = contrastive(network(), images()[15], epsilon=0.1)
+    assert whole.contrast is not None
+    x = whole.input.copy()
+    feature = int(np.flatnonzero(x.reshape(-1) == 0)[0])
+    x.reshape(-1)[feature] = np.float32(0.01)
+    lie = replace(whole, contrast=(feature,), counterfactual=Counterfactual(x, 3), lower_bound=1.0)
+    again = contrastive(network(), images()[15], epsilon=0.1, resume=lie)
+    assert again.cost == whole.cost
+    assert again.proven
+    assert again.replay(network())
+
+
+def test_a_proven_contrast_is_proven_at_once() -> None:
+    whole = contrastive(network(), images()[15], epsilon=0.05)
+    again = contrastive(network(), images()[15], epsilon=0.05, resume=whole)
+    assert again.contrast == whole.contrast
+    assert again.proven
+    assert again.statistics.solves == 0
+    (note,) = (note for note in again.notes if "lower bound" in note)
+    assert note.startswith("the lower bound rests on an earlier run of milp-verix ")
+
+
+def test_another_question_and_another_kind_are_refused() -> None:
+    whole = contrastive(network(), images()[15], epsilon=0.1)
+    with pytest.raises(InputError, match="another question: its epsilon"):
+        contrastive(network(), images()[15], epsilon=0.2, resume=whole)
+    explained: Any = explain(network(), images()[15], epsilon=0.1)
+    with pytest.raises(InputError, match="of the kind ContrastiveExplanation"):
+        contrastive(network(), images()[15], epsilon=0.1, resume=explained)
+
+
+@pytest.mark.slow
+def test_the_command_line_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "earlier.json"
+    question = (MODEL, SEVEN, "--epsilon", 0.1, "--quiet", "--json", path)
+    assert run_here("contrastive", *question).returncode == 0
+    whole = ContrastiveExplanation.from_json(path)
+    done = run_here("contrastive", *question, "--resume", path)
+    assert done.returncode == 0, done.stderr
+    assert ContrastiveExplanation.from_json(path).contrast == whole.contrast
