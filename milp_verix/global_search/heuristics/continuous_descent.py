@@ -33,6 +33,8 @@ def local_minimum(incumbent: Incumbent, deadline: float) -> FloatArray | None:
     perturbations, objective = incumbent.perturbations, incumbent.objective
     adversary, start = incumbent.adversary, incumbent.selection
     around, most, found, again = start, 0.0, None, False
+    if not adversary.newest.size:
+        return None  # there is no perturbation to survive yet
     for _ in range(_STEPS):
         deltas = adversary.newest
         rows = linear_margins(perturbations, deltas, around)

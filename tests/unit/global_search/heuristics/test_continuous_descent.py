@@ -121,3 +121,9 @@ def test_margins_just_survived_are_near_zero() -> None:
     margins = np.max(p.margins_at(p.weight(selection), adversary.known), axis=0)
     assert np.array_equal(found, adversary.known[:, np.abs(margins) < 1e-4])
     assert 0 < found.shape[1] < 9
+
+
+def test_there_is_none_where_no_perturbation_is_known() -> None:
+    with opened_incumbent(digit(12)) as incumbent:
+        assert not incumbent.adversary.known.size
+        assert local_minimum(incumbent, np.inf) is None
