@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import EpsilonSweep, InputError, epsilon_sweep, explain
+from milp_verix import EpsilonSweep, InputError, check, epsilon_sweep, explain
 from milp_verix.oracle.oracle import Oracle
 from tests.support import digits_example as digits
 
@@ -40,6 +40,14 @@ def test_without_nesting_each_level_is_what_explain_finds() -> None:
     for level in swept(nested=False).levels:
         alone = explain(digits.network(), digits.images()[15], epsilon=level.epsilon)
         assert level.explanation == alone.explanation
+
+
+@pytest.mark.slow
+def test_another_solver_proves_the_claim_of_each_level() -> None:
+    for level in swept().levels:
+        image, epsilon = digits.images()[15], level.epsilon
+        claim = check(digits.network(), image, level.irrelevant, epsilon=epsilon, solver="highs")
+        assert claim.holds
 
 
 def test_features_freed_by_a_larger_radius_take_no_check() -> None:
