@@ -39,13 +39,14 @@ class Run:
 
     ``whole`` and ``within`` count the overlaid images that keep the class before the first that
     does not. ``answer`` is that of the audit; ``certified`` is the size of its sound set, ``open``
-    counts features of that which are not decided.
+    counts features of that which are not decided. ``pixels`` are those of the image.
     """
 
     network: str
     image: int
     epsilon: float
     method: str
+    pixels: int
     features: list[int]
     seconds: float
     whole: int
@@ -138,6 +139,7 @@ def _run(
         index,
         epsilon,
         method,
+        mask.size,
         features,
         round(seconds[0], 2),
         whole,

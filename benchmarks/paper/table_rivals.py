@@ -38,7 +38,8 @@ QUOTED = {
 """Mean size and time in the paper's comparison with Anchors, on its own images and machine."""
 
 ABOUT = (
-    "Sizes are pixels, seconds processor time of an explanation; means over the images. *Whole*: "
+    "Sizes are pixels, seconds processor time of an explanation; means over the images. *All "
+    "pixels*: the share of explanations that are the whole image, sound by themselves. *Whole*: "
     "the share of explanations that keep the class on 10/100/500/1000 images made of their pixels "
     "and, elsewhere, of another image; *within ε*: the same, no farther from the input than ε. "
     "*Proven*, *refuted*, *open* are shares by the audit, *too large* is the mean number of pixels "
@@ -79,7 +80,7 @@ def rivals_table(place: Workplace) -> list[object]:
 def table(runs: Iterable[Run], *, quiet: bool = False) -> tables.Table:
     """Return a row for each network and method."""
     made = tables.Table(
-        "network | ε | explanation | images | size | seconds | whole | within ε | "
+        "network | ε | explanation | images | size | all pixels | seconds | whole | within ε | "
         "proven | refuted | open | too large | missing | paper",
         words=3,
         quiet=quiet,
@@ -101,6 +102,7 @@ def _cells(runs: list[Run]) -> list[str]:
     return [
         str(len(runs)),
         f"{mean(run.size for run in runs):.1f}",
+        _percent(sum(run.size == run.pixels for run in runs), len(runs)),
         f"{mean(run.seconds for run in runs):.2f}",
         _shares([run.whole for run in runs]),
         _shares([run.within for run in runs]),

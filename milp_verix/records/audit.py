@@ -118,6 +118,12 @@ class Audit(Result):
         return tuple(sorted({*self.sound_set} - {*self.explanation}))
 
     @property
+    def completed(self) -> bool:
+        """True if ``added`` is more than a guess: some feature outside was freed or is needed."""
+        known = len(self.sound_set) < len(self.groups) or bool(self.counterfactuals)
+        return not self.sound and known
+
+    @property
     def excess(self) -> int | None:
         """Number of features that can be left out; None unless the explanation is sound."""
         return len(self.removable) if self.sound else None

@@ -28,8 +28,7 @@ def audit_facts(audit: Audit) -> list[tuple[str, str]]:
         told += [("left out", labels.listed(audit.removable))] if audit.removable else []
     else:
         told.append(("completion", completion_text(audit)))
-        decided = len(audit.added) > len(audit.unknown)
-        told += [("added", labels.listed(audit.added))] if decided else []
+        told += [("added", labels.listed(audit.added))] if audit.completed else []
     if audit.minimum is not None:
         told.append(("smallest sound set", minimum_text(audit.minimum)))
     if audit.completion is not None:

@@ -23,7 +23,7 @@ def audit_outcome(audit: Audit) -> str:
         if not audit.removable:
             return f"minimality is not known{undecided}"
         return f"too large by {counted(len(audit.removable), 'feature')}{undecided}"
-    if len(audit.unknown) == len(audit.added):
+    if not audit.completed:
         return "no completion is known"
     return f"sound with {_more(audit)}"
 
@@ -53,7 +53,7 @@ def minimality_text(audit: Audit) -> str:
 
 def completion_text(audit: Audit) -> str:
     """Return how many features make a set sound that is not."""
-    if len(audit.unknown) == len(audit.added):
+    if not audit.completed:
         reasons = ", ".join(sorted(set(audit.unknown_reasons.values())))
         return f"none found: {reasons}"
     return f"sound with {_more(audit)}, {len(audit.sound_set)} in all"

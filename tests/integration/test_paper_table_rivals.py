@@ -59,7 +59,7 @@ def test_runs_are_sound_and_not_repeated(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_table_tells_shares_and_means() -> None:
-    run = Run("mnist-10x2", 0, 0.05, "anchors", [1, 2, 3], 1.0, 1000, 1000, "holds", 1, 0, 0.5)
+    run = Run("mnist-10x2", 0, 0.05, "anchors", 3, [1, 2, 3], 1.0, 1000, 1000, "holds", 1, 0, 0.5)
     runs = [
         run,
         replace(run, image=1, features=[1], seconds=3.0, whole=99, answer="violated", certified=8),
@@ -69,7 +69,7 @@ def test_the_table_tells_shares_and_means() -> None:
     ]
     rows = [line.strip("| ").split(" | ") for line in str(table(runs, quiet=True)).splitlines()]
     assert rows[2] == [
-        *("mnist-10x2", "0.05", "Anchors", "4", "2.5", "1.50"),
+        *("mnist-10x2", "0.05", "Anchors", "4", "2.5", "75 %", "1.50"),
         *("100/75/50/25 %", "75/50/50/50 %", "50 %", "25 %", "25 %", "1.0", "7.0"),
         "494.9, 13.46 s",
     ]

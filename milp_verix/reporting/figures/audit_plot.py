@@ -75,7 +75,7 @@ def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
         found[feature] = AuditStatus.KEPT
     for feature in audit.removable:
         found[feature] = AuditStatus.REMOVABLE
-    if len(audit.added) > len(audit.unknown) or audit.sound:
+    if audit.completed or audit.sound:
         for feature in audit.added:
             found[feature] = AuditStatus.ADDED
         for feature in audit.unknown:

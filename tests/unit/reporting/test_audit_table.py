@@ -139,7 +139,9 @@ def test_statuses() -> None:
     assert audit_statuses(sound) == (outside, removable, kept, outside, undecided, outside)
     refuted = made(Answer.VIOLATED, (1,), (0, 1, 3), (3,))
     assert audit_statuses(refuted) == (added, kept, outside, undecided, outside, outside)
-    nothing = made(Answer.VIOLATED, (1,), (0, 1, 3), (0, 3))
+    freed = made(Answer.VIOLATED, (1,), (0, 1, 3), (0, 3))
+    assert audit_statuses(freed) == (undecided, kept, outside, undecided, outside, outside)
+    nothing = made(Answer.VIOLATED, (1,), tuple(range(6)), (0, 2, 3, 4, 5))
     assert audit_statuses(nothing) == (outside, kept, *[outside] * 4)
 
 
