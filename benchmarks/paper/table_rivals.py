@@ -41,13 +41,13 @@ ABOUT = (
     "Sizes are pixels, seconds processor time of an explanation; means over the images. *All "
     "pixels*: the share of explanations that are the whole image, sound by themselves. *Whole*: "
     "the share of explanations that keep the class on 10/100/500/1000 images made of their pixels "
-    "and, elsewhere, of another image; *within ε*: the same, no farther from the input than ε. "
+    "and, elsewhere, of another image; *within ε*: the same, no farther from the input than ε.",
     "*Proven*, *refuted*, *open* are shares by the audit, *too large* is the mean number of pixels "
     "that proven explanations can do without, *missing* that of pixels that the audit adds to "
-    "refuted ones until they are proven. *Paper* quotes VeriX's (its own images and machine). "
-    "Anchors and LIME are the authors' packages with their defaults; these find one to four "
-    "superpixels in such small images, so that rows *kernel 1* have a finer segmentation, and "
-    "Anchors hides superpixels behind other images there."
+    "refuted ones until they are proven. *Paper* quotes VeriX's (its own images and machine).",
+    "Anchors and LIME are the authors' packages with their defaults, which find one to four "
+    "superpixels in such small images. Rows *kernel 1* have a finer segmentation, and Anchors "
+    "hides superpixels behind other images there.",
 )
 
 
@@ -74,7 +74,7 @@ def rivals_table(place: Workplace) -> list[object]:
             methods=methods,
         )
     missing = "" if len(methods) == len(METHODS) else " Not installed here: `.[rivals]`."
-    return [ABOUT + missing, table(runs, quiet=True)]
+    return ["\n\n".join(ABOUT) + missing, table(runs, quiet=True)]
 
 
 def table(runs: Iterable[Run], *, quiet: bool = False) -> tables.Table:
@@ -167,7 +167,7 @@ def main() -> None:
     made = table(found)
     if given.write:
         versions = [f"{package} {version(package)}" for package in ("lime", "anchor-exp")]
-        tables.write(given.write, [ABOUT, made], versions)
+        tables.write(given.write, [*ABOUT, made], versions)
 
 
 if __name__ == "__main__":
