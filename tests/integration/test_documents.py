@@ -22,12 +22,14 @@ MARK = "<!-- shown, not run -->"
 SHOWN = {
     "python3 -m venv .venv && .venv/bin/pip install . && ": "it installs; CI runs it from nothing",
     "python3 -m venv .venv && .venv/bin/pip install -e": "it runs these tests; CI runs it, too",
+    "pip install .  ": "it installs; CI runs it from nothing",
     "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",
 }
 """How blocks begin that are not run here, and why. The documents mark them."""
 
 _BLOCK = re.compile(
-    rf"^(?P<mark>{MARK}\n)?```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+    rf"^(?P<mark>{MARK}\n)?```(?P<language>[\w{{]*)[^\n]*\n(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -50,6 +52,7 @@ def blocks(document: str) -> list[Block]:
             found["mark"] is not None,
         )
         for found in _BLOCK.finditer(text)
+        if not found["language"].startswith("{")  # a directive of the site
     ]
 
 
