@@ -320,10 +320,8 @@ _FORMS: dict[type[Result], _Form] = {
 }
 
 
-KINDS: dict[str | None, type[Result]] = {
-    form.kind: record for record, form in _FORMS.items() if record is not RobustnessRadii
-}
-"""The classes of results by their ``kind`` in JSON, those that reports have pages for."""
+KINDS: dict[str | None, type[Result]] = {form.kind: record for record, form in _FORMS.items()}
+"""The classes of results by their ``kind`` in JSON."""
 
 
 def _form_of(kind: type[Result]) -> _Form:

@@ -78,8 +78,10 @@ def _points(data: Any) -> list[Any]:
     if not isinstance(data, dict):
         return []
     single = [data.get("counterfactual"), data.get("counterexample")]
-    several = (data.get("counterfactuals"), data.get("contrastive"))
-    return single + [item for some in several if isinstance(some, list) for item in some]
+    several = (data.get("counterfactuals"), data.get("contrastive"), data.get("brackets"))
+    listed = [item for some in several if isinstance(some, list) for item in some]
+    nested = [item.get("counterfactual") for item in listed if isinstance(item, dict)]
+    return single + listed + nested
 
 
 def stored_counterfactual(values: Any, x: NDArray[Any], prediction: Prediction) -> Counterfactual:

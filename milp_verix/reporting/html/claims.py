@@ -27,6 +27,10 @@ _CLAIMS = {
         "other features within the ball keeps the prediction. Minimal: each feature of the set has "
         "a counterfactual."
     ),
+    "radius": (
+        "A radius is proven up to its lower end: no change of the features within it changes the "
+        "prediction. A counterfactual at the upper end shows that a larger radius does not hold."
+    ),
     "enumeration": (
         "An enumeration lists minimal sets of both kinds: sets that keep the prediction, and sets "
         "that can change it. Complete: a proof that no set is missing."

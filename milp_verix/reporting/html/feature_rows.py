@@ -54,8 +54,10 @@ def _explanation(result: Explanation, most: int, name: str) -> Html:
         [
             _value(result, row.feature),
             *(
-                _signed(float(column[place]), freed=row.feature == feature)
+                _word(result, row.feature, result.counterfactuals[feature], freed)
+                or _signed(float(column[place]), freed=freed)
                 for column, feature in zip(columns, features, strict=True)
+                for freed in [row.feature == feature]
             ),
         ]
         for place, row in enumerate(shown)
@@ -81,7 +83,10 @@ def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) 
         group = list(result.groups[feature])
         difference = after[group].astype(np.float64) - before[group].astype(np.float64)
         strongest = float(difference[np.abs(difference).argmax()])
-        cells = [_value(result, feature), _numbers(after[group]), _signed(strongest, freed=True)]
+        word = _word(result, feature, found, freed=False)
+        changed = word or _numbers(after[group])
+        difference_ = _signed(strongest, freed=True) if word is None else element("td", "")
+        cells = [_value(result, feature), changed, difference_]
         body.append((labels[feature], cells))
     return _table(name, ["feature", "value", "counterfactual", "difference"], body)
 
@@ -99,7 +104,29 @@ def _table(name: str, headings: list[str], body: Sequence[tuple[str, list[Html]]
     return scrolled(name, table)
 
 
+def _words(result: Result, x: NDArray[Any]) -> tuple[str, ...] | None:
+    """Return the values of an input in words, where the user described it; else None."""
+    if result.inputs is None or len(result.inputs.features) != len(result.groups):
+        return None
+    return result.inputs.texts(x.reshape(-1).astype(np.float64))
+
+
+def _word(result: Result, feature: int, found: Counterfactual, freed: bool) -> Html | None:
+    """Return the new value of a feature whose values are words; None for a number."""
+    if result.inputs is None or not result.inputs.features[feature].values:
+        return None
+    before, after = _words(result, result.input), _words(result, found.input)
+    if before is None or after is None:
+        return None
+    kind = "number freed" if freed else "number"
+    if before[feature] == after[feature]:
+        return element("td", "same", class_=f"{kind} same")
+    return element("td", after[feature], class_=kind)
+
+
 def _value(result: Result, feature: int) -> Html:
+    if (words := _words(result, result.input)) is not None:
+        return element("td", words[feature], class_="number")
     return _numbers(result.input.reshape(-1)[list(result.groups[feature])])
 
 

@@ -1,18 +1,25 @@
 """What a page shows of one result: its outcome in words, its pictures or its features."""
 
+from base64 import b64encode
+
 from milp_verix.errors import InputError
 from milp_verix.records.audit import Audit
 from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.radius import RobustnessRadii
 from milp_verix.reporting.audit_table import audit_facts
 from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.contrast_table import contrast_facts, enumeration_facts
 from milp_verix.reporting.explanation_table import facts
+from milp_verix.reporting.figures.radius_plot import plot_radii
+from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.html.feature_rows import feature_table
 from milp_verix.reporting.html.markup import Html, element
 from milp_verix.reporting.html.pictures import pictures
+from milp_verix.reporting.radius_table import radii_facts
+from milp_verix.reporting.radius_wording import radii_headline, radii_outcome
 from milp_verix.reporting.wording import (
     contrast_headline,
     contrast_outcome,
@@ -29,6 +36,8 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
     whose numbers are damaged is told in words.
     """
+    if isinstance(result, RobustnessRadii):
+        return _drawn(plot_radii(result), f"{radii_headline(result)}; {radii_outcome(result)}")
     try:
         shown = pictures(result, most, sensitivity=sensitivity)
         if shown is None:
@@ -36,6 +45,12 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     except InputError as error:
         return element("p", f"It cannot be drawn: {error}")
     return element("p", "There is nothing to draw.") if shown is None else shown
+
+
+def _drawn(figure: Drawing, alt: str) -> Html:
+    """Return a figure as an image."""
+    address = "data:image/png;base64," + b64encode(figure.render()).decode("ascii")
+    return element("img", src=address, alt=alt, class_="drawing")
 
 
 def outcome(result: Result) -> str:
@@ -46,6 +61,8 @@ def outcome(result: Result) -> str:
         if result.size is None:
             return contrast_outcome(result)
         return f"{result.size} of {len(result.groups)} features, {contrast_outcome(result)}"
+    if isinstance(result, RobustnessRadii):
+        return radii_outcome(result)
     return audit_outcome(result) if isinstance(result, Audit) else ""
 
 
@@ -59,6 +76,8 @@ def title(result: Result) -> str:
         return enumeration_headline(result)
     if isinstance(result, Audit):
         return audit_headline(result)
+    if isinstance(result, RobustnessRadii):
+        return radii_headline(result)
     raise TypeError(type(result).__name__)
 
 
@@ -72,4 +91,6 @@ def facts_of(result: Result) -> list[tuple[str, str]]:
         return enumeration_facts(result)
     if isinstance(result, Audit):
         return audit_facts(result)
+    if isinstance(result, RobustnessRadii):
+        return radii_facts(result)
     raise TypeError(type(result).__name__)

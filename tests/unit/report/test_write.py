@@ -1,10 +1,19 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from milp_verix import ContrastiveExplanation, Explanation, InputError, audit, write_report
+from milp_verix import (
+    ContrastiveExplanation,
+    Explanation,
+    InputError,
+    audit,
+    robustness_radius,
+    write_report,
+)
 from milp_verix.comparison.compare import compare
 from milp_verix.reporting.audit_wording import audit_headline
+from milp_verix.reporting.radius_wording import radii_headline
 from tests.support.command_line import run_here
 from tests.support.digits_example import EPSILON, images, network
 from tests.support.pages import HOSTILE, check_page, comparison, image, study, table
@@ -28,6 +37,16 @@ def test_an_audit_has_a_page(features: list[int], tmp_path: Path) -> None:
     assert page.all("h1")[0].words == audit_headline(found)
     pictures = 3 + (found.counterexample is not None) + min(24, len(found.counterfactuals))
     assert len(page.all("img")) == pictures
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_radii_have_a_page(each: bool, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"each": True} if each else {"free": [3, 4]}
+    found = robustness_radius(network(), images()[15], tolerance=0.5, **asked)
+    found.to_json(tmp_path / "radii.json")
+    page = check_page(write_report(tmp_path / "radii.json"))
+    assert page.all("h1")[0].words == radii_headline(found)
+    assert len(page.all("img")) == 1
 
 
 def test_a_result_in_memory_has_the_page_of_its_file() -> None:

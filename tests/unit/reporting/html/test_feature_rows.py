@@ -1,4 +1,8 @@
+import numpy as np
+
 from milp_verix import ContrastiveExplanation
+from milp_verix.inputs.features import category, integer
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.html.feature_rows import feature_table
 from tests.support.handmade_results import made
@@ -52,6 +56,17 @@ def test_many_features_are_cut_and_counted() -> None:
     assert len(rows(page)) == 41
     assert rows(page)[1][0] == "feature 49 (explanation)"
     assert page.all("p")[0].words == "and 10 features more, all irrelevant or less important"
+
+
+def test_described_values_are_words() -> None:
+    described = Inputs([category("job", ["none", "clerk", "cook"]), integer("age", 0, 99, "years")])
+    assert described.names == ("job", "age")
+    x = np.array([[1, 40]])
+    found = made((1, 2), x=x, explained=(0,), epsilon=1.0, inputs=described)
+    assert rows(shown(found))[1:] == [
+        ["feature 0 (explanation)", "clerk", "cook"],
+        ["feature 1 (irrelevant)", "40 years", "0"],
+    ]
 
 
 def test_a_contrast_shows_before_and_after() -> None:
