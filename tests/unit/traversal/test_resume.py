@@ -18,6 +18,7 @@ from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius
 from tests.support.command_line import SEVEN, run_here
 from tests.support.counterfactual_checks import assert_sound
+from tests.support.mixed_domains import mixed_case
 from tests.support.onnx_models import node
 from tests.support.repository import FIXTURES
 
@@ -263,3 +264,22 @@ def test_the_command_line_goes_on_from_what_it_wrote(tmp_path: Path) -> None:
     done = run_here("explain", *question[:3], 0.2, "--resume", path)
     assert done.returncode == 2
     assert "its epsilon is 0.1, now it is 0.2" in " ".join(done.stderr.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_described_inputs_go_on(seed: int, rules: bool, tmp_path: Path) -> None:
+    described = mixed_case(seed, rules=rules)
+    network = described.network(tmp_path)
+    options: dict[str, Any] = {"epsilon": described.epsilon, "inputs": described.inputs}
+    order = list(range(len(described.features)))
+    saved: list[Callable[[], Explanation]] = []
+    whole = explain(network, described.point, order=order, **options, snapshots=saved.append)
+    for snapshot in saved:
+        path = written(snapshot(), tmp_path)
+        again = explain(network, described.point, order=order, **options, resume=path)
+        assert again.explanation == whole.explanation == described.explanation(order)
+        least = minimum(network, described.point, **options, resume=path)
+        assert least.proven
+        assert least.size == described.least_explanation()
