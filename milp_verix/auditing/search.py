@@ -90,7 +90,7 @@ class AuditSearch:
     def leave_out_the_rest(self) -> None:
         """Say that no features are tried."""
         if self.verdict.holds:
-            self.state = Traversal(self.audited, irrelevant=[*self.others])
+            self.state = self._untried()
         self.state.stopped = NOT_ASKED
 
     def try_features(self) -> None:
@@ -136,6 +136,10 @@ class AuditSearch:
             done, kept = total - len(state.remaining), state.explanation_size
             self._progress(AuditProgress(sound, done, total, kept, state.activity, snapshot))
 
+    def _untried(self) -> Traversal:
+        """Return the traversal of a sound set before any feature of it is tried."""
+        return Traversal(self.audited, irrelevant=[*self.others])
+
     def _judged(self, verdict: Verdict, state: Traversal) -> Verdict:
         """Return the verdict on soundness, from the check and from the features tried since."""
         if verdict.holds:
@@ -151,6 +155,8 @@ class AuditSearch:
         """Return the result of a traversal, finished or not."""
         problem, oracle = self._request.problem, self._oracle
         verdict = self._judged(verdict, state)
+        if verdict.holds and {*state.order} != {*self.audited}:
+            state = self._untried()
         never = self.stopped or state.stopped or "not checked yet"
         notes = (() if self._order is None else self._order.notes) + oracle.notes
         effort, checks = self._effort + state.effort, self._checks + state.checks

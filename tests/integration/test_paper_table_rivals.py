@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import milp_verix
-from benchmarks.paper.rival_runs import COUNTS, Run, probabilities, run_rivals, survived
-from benchmarks.paper.table_rivals import table
+from benchmarks.paper.rival_runs import COUNTS, OURS, Run, probabilities, run_rivals, survived
+from benchmarks.paper.scales import small
+from benchmarks.paper.table_rivals import rivals_table, table
+from benchmarks.paper.workplace import Workplace
 from tests.support.digits_example import images, network
 
 X = images()[:, 0, :, :, None]
@@ -75,3 +77,21 @@ def test_the_table_tells_shares_and_means() -> None:
     ]
     assert rows[3][:4] == ["mnist-10x2", "0.1", "ours, order sensitivity", "1"]
     assert rows[3][-3:] == ["–", "–", "–"]
+
+
+@pytest.mark.slow
+def test_without_the_rivals_packages_the_table_has_our_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "benchmarks.paper.table_rivals.find_spec", lambda name: name not in ("lime", "anchor")
+    )
+    place = Workplace(tmp_path, small().at_most(1), {})
+    about, made = rivals_table(place)
+    assert str(about).endswith("Not installed here: `.[rivals]`.")
+    rows = [line.split(" | ") for line in str(made).splitlines()[2:]]
+    names = ["digits-dense", "digits-dense-large"]
+    expected = [(name, f"ours, order {order}") for name in names for order in OURS]
+    assert [(row[0].strip("| "), row[2]) for row in rows] == expected
+    proven = str(made).splitlines()[0].split(" | ").index("proven")
+    assert {row[proven] for row in rows} == {"100 %"}

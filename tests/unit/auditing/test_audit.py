@@ -281,32 +281,53 @@ def test_a_witness_against_a_proof_is_rounding(monkeypatch: pytest.MonkeyPatch) 
     assert (found.sound, found.unknown_reason) == (None, ROUNDED)
 
 
-def test_progress_and_snapshots_are_sound_at_any_time() -> None:
+def watched(features: tuple[int, ...]) -> tuple[Audit, list[AuditProgress], list[Audit]]:
+    """Return an audit, its progress, and the result of every snapshot."""
     seen: list[AuditProgress] = []
     kept: list[Audit] = []
-    own = explained().explanation[3:]
     found = milp_verix.audit(
         network(),
         images()[15],
-        own,
+        features,
         epsilon=EPSILON,
         progress=seen.append,
         snapshots=lambda snapshot: kept.append(snapshot()),
     )
+    return found, seen, [*kept, *(state.snapshot() for state in seen)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("more", [-3, 0, 10])
+def test_every_snapshot_is_sound(more: int, unknown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sound sets, minimal or not, and one that is not; proven by one check, or step by step."""
+    own = explained()
+    features = own.explanation[3:] if more < 0 else own.explanation + own.irrelevant[:more]
+    if unknown:
+        unknown_first(monkeypatch)
+    found, seen, kept = watched(features)
     assert seen[0].sound is None
-    assert seen[-1].sound is False
-    assert seen[-1].done == seen[-1].total == 64 - len(own)
-    assert seen[-1].kept == len(found.added)
-    assert len(kept[0].sound_set) == 64
-    assert kept[-1].added == found.added
-    assert all(
-        milp_verix.check(network(), images()[15], _free(one), epsilon=EPSILON).holds
-        for one in kept[:: max(1, len(kept) // 3)]
-    )
+    assert seen[-1].sound is found.sound is (more >= 0)
+    assert seen[-1].done == seen[-1].total == (len(features) if found.sound else 64 - len(features))
+    assert seen[-1].kept == len(found.counterfactuals)
+    sets = {one.sound_set for one in kept}
+    assert len(sets) > 1
+    for chosen in sets:
+        free = [f for f in range(64) if f not in chosen]
+        assert milp_verix.check(network(), images()[15], free, epsilon=EPSILON).holds
+    assert all(one.sound in (None, found.sound) for one in kept)
 
 
-def _free(audit: Audit) -> list[int]:
-    return [f for f in range(len(audit.groups)) if f not in audit.sound_set]
+def test_ctrl_c_while_the_order_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("milp_verix.auditing.audit.resolve_order", lambda *_, **__: interrupted)
+    for features in (explained().explanation, explained().explanation[3:]):
+        found = milp_verix.audit(network(), images()[15], features, epsilon=EPSILON)
+        assert found.sound is (len(features) == explained().size)
+        assert found.statistics.stopped == INTERRUPTED
+        assert found.sound_set == (features if found.sound else tuple(range(64)))
 
 
 @pytest.mark.parametrize(
