@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from milp_verix.reporting.html.markup import Html, element, joined
 
+_LONG = 30
+"""Characters of a text that gets room."""
+
 
 def table(
     caption: str,
@@ -30,7 +33,7 @@ def table(
         element(
             "tr",
             *(
-                element("td", cell, class_=kind(column))
+                element("td", cell, class_=kind(column) or _room(cell))
                 if column
                 else element("th", cell, scope="row")
                 for column, cell in enumerate(row)
@@ -48,6 +51,10 @@ def table(
             class_="sortable" if sortable else None,
         ),
     )
+
+
+def _room(cell: str) -> str | None:
+    return "long" if len(cell) > _LONG and not isinstance(cell, Html) else None
 
 
 def facts_table(caption: str, facts: Iterable[tuple[str, str]]) -> Html:
