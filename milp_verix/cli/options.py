@@ -21,6 +21,11 @@ def number_of(text: str | float) -> float:
         raise typer.BadParameter(str(error)) from error
 
 
+def radius_of(text: str | float) -> float | str:
+    """Return the radius that an option names: a number, or a share of ranges such as ``10%``."""
+    return text if isinstance(text, str) and text.strip().endswith("%") else number_of(text)
+
+
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
 ]
@@ -32,10 +37,20 @@ InputPath: TypeAlias = Annotated[
         "BMP, GIF, WebP, TIFF). Bytes 0..255 are scaled to the domain.",
     ),
 ]
+InputsPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs",
+        metavar="FILE",
+        help="A .json or .toml description of the input: names, domains, whole numbers, "
+        "categories, rules. --epsilon may be inf or a share such as 10% then, and INPUT a .json "
+        "file of values by name.",
+    ),
+]
 Epsilon: TypeAlias = Annotated[
     float,
     typer.Option(
-        parser=number_of,
+        parser=radius_of,
         metavar="NUMBER",
         help="Radius of the ball, in the units of the network's input; fractions are allowed, "
         "such as 8/255.",

@@ -16,6 +16,7 @@ from milp_verix.cli.options import (
     ImageShape,
     InputPath,
     InputShape,
+    InputsPath,
     Label,
     ModelPath,
     Norm,
@@ -32,9 +33,12 @@ from milp_verix.input_files import (
     scale_bytes,
     scaled_note,
 )
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.records.base import Result
+from milp_verix.stored_numbers import json_in
 from milp_verix.traversal.order import ORDERS
 
 Noted = TypeVar("Noted", bound=Result)
@@ -57,6 +61,13 @@ class Ball:
     delta: Delta = None
     domain: DomainEnds = (0.0, 1.0)
     features: Groups = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """The description of the input."""
+
+    inputs: InputsPath = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +112,13 @@ class Question:
         return replace(result, notes=(*result.notes, *self.notes))
 
 
-def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Reading) -> Question:
+def question_of(
+    subject: Subject,
+    ball: Ball,
+    explained: Explained,
+    reading: Reading,
+    described: Described | None = None,
+) -> Question:
     """Read the network, the input and the feature groups that a command names.
 
     Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
@@ -111,6 +128,8 @@ def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Rea
         "epsilon": subject.epsilon,
         **arguments_of(network, ball, explained, reading),
     }
+    if described is not None and described.inputs is not None:
+        return _described(subject, network, arguments, Inputs.from_file(described.inputs))
     given = read_input(subject.specification, network.input_shape, arguments["image_shape"])
     x = scale_bytes(given, ball.domain, network.dtype)
     notes = (
@@ -118,6 +137,26 @@ def question_of(subject: Subject, ball: Ball, explained: Explained, reading: Rea
         None if x is given else scaled_note(ball.domain),
     )
     return Question(network, x, arguments, tuple(note for note in notes if note is not None))
+
+
+def _described(
+    subject: Subject, network: OnnxNetwork, arguments: dict[str, Any], inputs: Inputs
+) -> Question:
+    """Return the question about a described input: numbers of the network, or values by name."""
+    arguments["inputs"] = inputs
+    if arguments["domain"] == UNIT_DOMAIN:
+        del arguments["domain"]
+    if not subject.specification.lower().endswith(".json"):
+        return Question(
+            network, read_input(subject.specification, network.input_shape), arguments, ()
+        )
+    try:
+        values = json_in(Path(subject.specification))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {subject.specification}: {error}") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{subject.specification} must hold an object of values by name")
+    return Question(network, inputs.row(values), arguments, ())
 
 
 def network_of(model: Path, reading: Reading) -> OnnxNetwork:

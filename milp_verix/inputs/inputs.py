@@ -198,6 +198,21 @@ class Inputs:
         pairs = zip(self.features, self.groups, strict=True)
         return tuple(feature.text(flat[group]) for feature, group in pairs)
 
+    def words(self, x: NDArray[np.floating]) -> dict[str, str]:
+        """Return the value of each feature of ``x`` in words, by its name."""
+        return dict(zip(self.names, self.texts(x), strict=True))
+
+    def changes(
+        self, x: NDArray[np.floating], other: NDArray[np.floating]
+    ) -> dict[str, tuple[str, str]]:
+        """Return the features in which two inputs differ, by name, each with both its values."""
+        before, after = np.asarray(x).reshape(-1), np.asarray(other).reshape(-1)
+        return {
+            feature.name: (feature.text(before[group]), feature.text(after[group]))
+            for feature, group in zip(self.features, self.groups, strict=True)
+            if np.any(before[group] != after[group])
+        }
+
     def refuse(self, x: NDArray[np.floating]) -> None:
         """Raise ``InputError`` unless ``x``, shape (size,), is such an input."""
         for feature, group in zip(self.features, self.groups, strict=True):

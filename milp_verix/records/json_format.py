@@ -143,6 +143,7 @@ def _subject_data(result: Result) -> dict[str, Any]:
             "names": result.feature_names,
         },
         "inputs": None if result.inputs is None else data_of(result.inputs),
+        "words": None if result.inputs is None else result.inputs.words(result.input),
         "radii": None if result.radii is None else _finite(result.radii),
     }
 

@@ -4,7 +4,7 @@ from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration, FeatureSet
 from milp_verix.reporting.explanation_table import about_facts, features_facts, html_of
-from milp_verix.reporting.feature_labels import SHOWN, labels_of
+from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.wording import (
     changed_text,
     contrast_headline,
@@ -24,6 +24,8 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
             *features_facts(found, found.contrast),
             ("counterfactual", changed_text(found.prediction, found.counterfactual.prediction)),
         ]
+        if found.inputs is not None:
+            told += [("change", text) for text in change_texts(found, found.counterfactual)]
     if found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))

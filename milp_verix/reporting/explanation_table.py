@@ -11,11 +11,12 @@ from rich.text import Text
 from milp_verix.records.base import DomainEnd, Result
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import Statistics
-from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.plotting import plot_explanation
 from milp_verix.reporting.wording import (
     asked_text,
     ball_text,
+    changed_text,
     counted,
     headline,
     number,
@@ -28,6 +29,7 @@ from milp_verix.reporting.wording import (
 if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
+_CHANGES = 4
 _CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
 
 
@@ -95,6 +97,7 @@ def facts(
         ("undecided", _undecided(explanation)),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
+        *_changes(explanation),
         ("order", explanation.order),
         *([] if explanation.traversal is None else [("traversal", explanation.traversal)]),
         ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
@@ -112,7 +115,7 @@ def about_facts(result: Result) -> list[tuple[str, str]]:
     return [
         ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
         ("prediction", _prediction(result)),
-        ("ball", f"{ball_text(result)}, {_domain(result)}"),
+        ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
     ]
 
 
@@ -219,6 +222,22 @@ def _counterfactuals(explanation: Explanation) -> str:
         if not isinstance(changed, int)
     ]
     return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+
+
+def _changes(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the changes that each counterfactual of a described input makes, in words."""
+    told = []
+    for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
+        name = labels_of(explanation)[feature]
+        changes = change_texts(explanation, found, name) if explanation.inputs else []
+        if changes:
+            more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
+            outcome = changed_text(explanation.prediction, found.prediction)
+            if isinstance(found.prediction, int):
+                outcome = f"class {found.prediction}"
+            text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
+            told.append((f"if {name} is free", text))
+    return told
 
 
 def _effort(statistics: Statistics) -> list[tuple[str, str]]:

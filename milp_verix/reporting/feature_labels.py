@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
-from milp_verix.records.base import Result
+from milp_verix.records.base import Counterfactual, Result
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""
@@ -22,11 +22,12 @@ class FeatureLabels:
 
     ``places`` holds the row and the column of each feature, and its channel where pixels have
     features of their own for each; None where features are no pixels. All count from 0. ``names``
-    are the user's names, or None.
+    are the user's names, or None; ``values`` are those of a described input in words.
     """
 
     places: tuple[tuple[int, ...], ...] | None
     names: tuple[str, ...] | None
+    values: tuple[str, ...] | None = None
 
     def __getitem__(self, feature: int) -> str:
         """Return ``"age"``, ``"row 3, column 5"`` or ``"feature 7"``."""
@@ -38,7 +39,9 @@ class FeatureLabels:
         return ", ".join(f"{word} {number}" for word, number in words)
 
     def short(self, feature: int) -> str:
-        """Return ``"age"``, ``"(3,5)"`` or ``"7"``, for lists."""
+        """Return ``"age"``, ``"age = 39"``, ``"(3,5)"`` or ``"7"``, for lists."""
+        if self.names is not None and self.values is not None:
+            return f"{self.names[feature]} = {self.values[feature]}"
         if self.names is not None:
             return self.names[feature]
         if self.places is None:
@@ -74,7 +77,19 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
     default; one that does not fit the input is not used.
     """
     shape = image_shape or result.image_shape or result.model.input_shape
-    return FeatureLabels(_places(result.groups, shape), result.feature_names)
+    values = None if result.inputs is None else result.inputs.texts(result.input)
+    return FeatureLabels(_places(result.groups, shape), result.feature_names, values)
+
+
+def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
+    """Return the changes from a described input to a counterfactual, in words.
+
+    Such as ``"marital-status: Never-married → Divorced"``; the feature ``first`` leads.
+    """
+    assert result.inputs is not None
+    changes = result.inputs.changes(result.input, other.input)
+    names = sorted(changes, key=lambda name: name != first)
+    return [f"{name}: {changes[name][0]} → {changes[name][1]}" for name in names]
 
 
 def _places(

@@ -1,6 +1,7 @@
 """Words for results, the same in figures, notebooks and on the command line."""
 
 from collections import Counter
+from math import inf
 
 from milp_verix.records.base import Prediction, Result
 from milp_verix.records.contrast import ContrastiveExplanation
@@ -97,9 +98,22 @@ def norm_text(norm: str) -> str:
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
     ball = f"ε = {number(result.epsilon)} ({norm_text(result.norm)})"
+    if result.inputs is not None and result.radii is not None:
+        ball = _described_text(result.radii, len(result.inputs.rules))
     if result.against is not None:
         ball += f", against {_classes(result.against)} alone"
     return ball if result.delta is None else f"{ball}, δ = {number(result.delta)}"
+
+
+def _described_text(radii: tuple[float, ...], rules: int) -> str:
+    """Return ``"whole domain"``, or the radius of each feature, and the number of rules."""
+    if min(radii) == inf:
+        told = "whole domain"
+    elif min(radii) == max(radii):
+        told = f"ε = {number(radii[0])} in each feature's unit"
+    else:
+        told = f"ε of its own for each feature, {number(min(radii))} to {number(max(radii))}"
+    return f"{told}, {counted(rules, 'rule')}" if rules else told
 
 
 def change_text(result: Result) -> str:

@@ -18,6 +18,7 @@ from milp_verix.cli.options import (
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
     Ball,
+    Described,
     Explained,
     Reading,
     Subject,
@@ -35,6 +36,7 @@ def contrastive(
     *,
     subject: Subject,
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     explained: Explained,
     costs: Costs = None,
@@ -56,7 +58,7 @@ def contrastive(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first contrast …", _told)
         with status as show, autosaving(json_path, errors, asked.noted) as save:

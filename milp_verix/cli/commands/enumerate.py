@@ -15,7 +15,15 @@ from milp_verix.cli.options import (
     TimeLimit,
 )
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import Ball, Explained, Reading, Subject, names_of, question_of
+from milp_verix.cli.question import (
+    Ball,
+    Described,
+    Explained,
+    Reading,
+    Subject,
+    names_of,
+    question_of,
+)
 from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_explanations
 from milp_verix.reporting.contrast_table import enumeration_facts
 
@@ -24,6 +32,7 @@ def enumerate_(
     *,
     subject: Subject,
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     explained: Explained,
     limit: Annotated[
@@ -45,7 +54,7 @@ def enumerate_(
     delivery = Delivery(json_path, None, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)
         with status as show, autosaving(json_path, errors, asked.noted) as save:

@@ -21,6 +21,7 @@ from milp_verix.cli.options import (
 from milp_verix.cli.progress import autosaving, progress_bar
 from milp_verix.cli.question import (
     Ball,
+    Described,
     Explained,
     Reading,
     Subject,
@@ -46,6 +47,7 @@ def explain(
     *,
     subject: Subject,
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     order: Annotated[
         str,
@@ -88,7 +90,7 @@ def explain(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         with progress_bar(errors) as show, autosaving(json_path, errors, asked.noted) as save:
             result = find_explanation(

@@ -76,6 +76,14 @@ def _coordinates(found: ContrastiveExplanation) -> list[int]:
 def _labels(found: ContrastiveExplanation) -> list[str]:
     """Return the label of each coordinate of the contrast."""
     labels = labels_of(found)
+    if found.inputs is not None and found.counterfactual is not None:
+        changes = found.inputs.changes(found.input, found.counterfactual.input)
+        arrows = {n: f"{n}: {a} → {b}" for n, (a, b) in changes.items()}
+        return [
+            shortened(arrows.get(labels[feature], labels[feature]), 2 * _LONGEST_NAME)
+            for feature in found.contrast or ()
+            for _ in found.groups[feature]
+        ]
     return [
         name if len(found.groups[feature]) == 1 else f"{name}: input {i}"
         for feature in found.contrast or ()
