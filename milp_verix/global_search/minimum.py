@@ -144,6 +144,8 @@ def minimum(
     notes: tuple[str, ...] = ()
     if request.problem.ball.mixed is not None:
         way, notes = _way_of_mixed(method, master)
+        # its continuous perturbations are no points of the domain
+        limits = replace(limits, without=limits.without | {"descent"})
     if way == "hitting_sets":
         # the methods share no bound
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})

@@ -10,9 +10,8 @@ whoever uses the point decides exactly whether it is in the domain.
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
-from verix_encodings import Interval, ProgramBuilder
+from verix_encodings import Interval, Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.mixed_domain import mixed_box
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
@@ -31,8 +30,6 @@ def nearest_point(
     Coordinates whose ends coincide stay there. ``precision`` is that of the type that the point
     will be rounded to; 0 asks for no room. None where the program has no point, or takes long.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # loaded where rules need it
-
     magnitude = np.maximum(np.abs(box.lower), np.abs(box.upper))
     clauses = tuple(_roomy(clause, domain, magnitude, precision) for clause in domain.clauses)
     builder = ProgramBuilder()
@@ -48,16 +45,42 @@ def nearest_point(
     program = builder.build()
     cost = np.zeros(program.columns)
     cost[apart] = 1.0 / (box.upper[free] - box.lower[free])
-    found = milp(
+    found = _minimised(program, cost)
+    return None if found is None else x.at(found)
+
+
+def _minimised(program: Program, cost: FloatArray) -> FloatArray | None:
+    """Return a best point of ``program`` by HiGHS, shape (columns,), or None if it finds none.
+
+    The number of threads is left to other uses of HiGHS in this process.
+    """
+    import highspy
+
+    model, matrix = highspy.Highs(), program.matrix  # type: ignore[no-untyped-call]
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("time_limit", _SECONDS)
+    model.passModel(
+        program.columns,
+        program.rows,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
         cost,
-        integrality=program.integer.astype(int),
-        bounds=Bounds(program.column_lower, program.column_upper),
-        constraints=LinearConstraint(
-            sp.csc_array(program.matrix), program.row_lower, program.row_upper
-        ),
-        options={"time_limit": _SECONDS, "presolve": False},
+        program.column_lower,
+        program.column_upper,
+        program.row_lower,
+        program.row_upper,
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        program.integer.astype(np.int32),
     )
-    return None if found.x is None else x.at(np.asarray(found.x, dtype=np.float64))
+    model.run()
+    feasible = highspy.SolutionStatus.kSolutionStatusFeasible
+    if model.getInfo().primal_solution_status != feasible:
+        return None
+    return np.array(model.getSolution().col_value, dtype=np.float64)
 
 
 def _roomy(clause: Clause, domain: MixedDomain, magnitude: FloatArray, precision: float) -> Clause:

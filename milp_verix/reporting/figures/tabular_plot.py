@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.explanation import Explanation
@@ -201,14 +202,21 @@ def _write_words(
         return
     for column, feature in enumerate(columns):
         point = explanation.counterfactuals[feature].input
-        changed, words = (
-            explanation.inputs.changes(explanation.input, point),
-            explanation.inputs.texts(point),
-        )
+        changed = explanation.inputs.changes(explanation.input, point)
+        words = explanation.inputs.texts(point)
         for place, row in enumerate(shown):
             if explanation.inputs.names[row.feature] in changed:
                 text = typeset(shortened(words[row.feature], _LONGEST_CAPTION))
-                axes.text(column, place, text, ha="center", va="center", fontsize=6, color=INK)
+                axes.text(
+                    column,
+                    place,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=6,
+                    color=INK,
+                    path_effects=[withStroke(linewidth=1.5, foreground="white")],
+                )
 
 
 def _cells(
