@@ -66,7 +66,7 @@ def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> Row:
         name=_text(record.get("name")),
         network=_text(record.get("network")) or "",
         version=_text(record.get("version")) or "",
-        task=_text(record.get("task")) or "",
+        task=_text(record.get("task")) or "unknown task",
         epsilon=_number(record.get("epsilon")) or 0.0,
         setting=known.setdefault(json.dumps(settings, sort_keys=True), settings),
         status=record["status"],

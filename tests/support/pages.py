@@ -108,6 +108,7 @@ def _check_structure(page: Element) -> None:
     for table in page.all("table"):
         assert table.all("caption")[0].words
         assert all(cell.attributes.get("scope") in ("col", "row") for cell in table.all("th"))
+        assert all(cell.words for cell in table.all("th"))
         widths = {len(row.all("th", "td")) for row in table.all("tr")}
         assert len(widths) == 1
     assert len(page.all("script")) == 1

@@ -58,9 +58,17 @@ def _room(cell: str) -> str | None:
 
 
 def facts_table(caption: str, facts: Iterable[tuple[str, str]]) -> Html:
-    """Return pairs of a name and a text as a table of two columns without a head."""
+    """Return pairs of a name and a text as a table of two columns without a head.
+
+    A pair without a name goes on with the fact before.
+    """
     rows = joined(
-        element("tr", element("th", name, scope="row"), element("td", text)) for name, text in facts
+        element(
+            "tr",
+            element("th", name, scope="row") if name else element("td", ""),
+            element("td", text),
+        )
+        for name, text in facts
     )
     inner = element("table", element("caption", caption), element("tbody", rows), class_="facts")
     return scrolled(caption, inner)
