@@ -3,21 +3,22 @@
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
 from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.partial import forget, partial_file, partial_folder
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task
-from milp_verix.study.workers import engine_for
+from milp_verix.study.workers import Engine, engine_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ def explain_many(
     indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
+    client: Any = None,
     retry: Collection[str] = (),
     results: bool | str | Path = True,
     fsync: bool = False,
@@ -89,6 +92,9 @@ def explain_many(
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
         columns: the columns of a table that make an input, by name and in its order.
         workers: processes that share the tasks; more than one need joblib.
+        scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
+            share the tasks instead.
+        client: a ``dask.distributed.Client`` in the place of an address.
         retry: tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again.
         results: True stores whole results with their counterfactuals in ``STUDY.results`` beside
             ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere.
@@ -119,6 +125,8 @@ def explain_many(
         [part],
         Path(journal),
         workers=workers,
+        scheduler=scheduler,
+        client=client,
         retry=retry,
         results=results,
         fsync=fsync,
@@ -132,6 +140,8 @@ def run_parts(
     journal: Path,
     *,
     workers: int = 1,
+    scheduler: str | None = None,
+    client: Any = None,
     retry: Collection[str] = (),
     results: bool | str | Path = True,
     fsync: bool = False,
@@ -142,46 +152,71 @@ def run_parts(
 
     Arguments and errors are those of :func:`explain_many`.
     """
-    started = time.monotonic()
     again = _statuses(retry)
-    engines = [engine_for(part.network, workers, whole=results is not False) for part in parts]
-    folder, partials = _folder(results, journal), partial_folder(journal)
-    tally = Tally(sum(part.count for part in parts))
+    if scheduler is not None and client is not None:
+        raise InputError("give a scheduler or a client, not both")
+    with nullcontext(client) if scheduler is None else connected(scheduler) as cluster:
+        engines = [_engine(part.network, workers, cluster, results is not False) for part in parts]
+        folder = _folder(results, journal)
+        with Journal(journal, fsync=fsync, warn=warn) as book:
+            partials = partial_folder(journal)
 
-    def tell() -> None:
-        nonlocal tally
-        tally = replace(tally, seconds=time.monotonic() - started)
-        if progress is not None:
-            progress(tally)
+            def open_tasks(part: Part) -> Iterator[Task]:
+                for one in part.tasks():
+                    status = book.statuses.get(identity(one.key, one.index))
+                    if status is None or status in again:
+                        yield replace(one, partial=partial_file(partials, one.key))
+                    else:
+                        count.known(status)
 
-    with Journal(journal, fsync=fsync, warn=warn) as book:
+            count = _Count(sum(part.count for part in parts), progress)
+            try:
+                count.tell()
+                for part, engine in zip(parts, engines, strict=True):
+                    with closing(engine(open_tasks(part))) as outcomes:
+                        for outcome in outcomes:
+                            record = _stored(outcome, folder)
+                            book.append(record)
+                            for text in outcome.warnings:
+                                warn(text)
+                            if record["status"] == DONE:
+                                forget(partial_file(partials, record["key"]))
+                            count.new(record["status"])
+            except KeyboardInterrupt:
+                count.tally = replace(count.tally, stopped=INTERRUPTED)
+            count.tell()
+    return count.tally
 
-        def open_tasks(part: Part) -> Iterator[Task]:
-            nonlocal tally
-            for one in part.tasks():
-                status = book.statuses.get(identity(one.key, one.index))
-                if status is None or status in again:
-                    yield replace(one, partial=partial_file(partials, one.key))
-                else:
-                    tally = replace(tally.counting(status), known=tally.known + 1)
 
-        try:
-            tell()
-            for part, engine in zip(parts, engines, strict=True):
-                with closing(engine(open_tasks(part))) as outcomes:
-                    for outcome in outcomes:
-                        record = _stored(outcome, folder)
-                        book.append(record)
-                        for text in outcome.warnings:
-                            warn(text)
-                        if record["status"] == DONE:
-                            forget(partial_file(partials, record["key"]))
-                        tally = tally.counting(record["status"])
-                        tell()
-        except KeyboardInterrupt:
-            tally = replace(tally, stopped=INTERRUPTED)
-        tell()
-    return tally
+class _Count:
+    """The ``tally`` of a study that runs; ``progress`` is told of it."""
+
+    def __init__(self, total: int, progress: Callable[[Tally], None] | None) -> None:
+        self.tally = Tally(total)
+        self._started, self._progress = time.monotonic(), progress
+
+    def known(self, status: str) -> None:
+        """Count a task that the journal has a record of."""
+        self.tally = replace(self.tally.counting(status), known=self.tally.known + 1)
+
+    def new(self, status: str) -> None:
+        """Count a task that has just ended."""
+        self.tally = self.tally.counting(status)
+        self.tell()
+
+    def tell(self) -> None:
+        """Report the tally."""
+        self.tally = replace(self.tally, seconds=time.monotonic() - self._started)
+        if self._progress is not None:
+            self._progress(self.tally)
+
+
+def _engine(network: OnnxNetwork, workers: int, client: Any, whole: bool) -> Engine:
+    if client is None:
+        return engine_for(network, workers, whole)
+    if workers != 1:
+        raise InputError("workers are processes of this machine, and a scheduler has its own")
+    return dask_engine(network, client, whole)
 
 
 def _statuses(retry: Collection[str]) -> set[str]:

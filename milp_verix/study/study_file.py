@@ -23,7 +23,7 @@ from milp_verix.study.tasks import LIMITS
 _NETWORKS = ("model", "models")
 _QUESTION = (*_NETWORKS, "inputs", "columns", "indices", "epsilon", "task", "grid")
 _READING = ("input_shape", "output_name", "options")
-_COURSE = ("journal", "results", "workers", "retry", "fsync")
+_COURSE = ("journal", "results", "workers", "scheduler", "retry", "fsync")
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "model": ((str,), "a text"),
     "models": ((list,), "a list of ONNX files"),
@@ -36,6 +36,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "options": ((dict,), "a table, [options]"),
     "journal": ((str,), "a text"),
     "results": ((str, bool), "a folder, true or false"),
+    "scheduler": ((str,), "an address, such as 'tcp://host:8786'"),
     "retry": ((str, list), "a name, or a list of names"),
     "fsync": ((bool,), "true or false"),
 }
@@ -51,6 +52,7 @@ def run_study(
     *,
     progress: Callable[[Tally], None] | None = None,
     warn: Callable[[str], None] = warnings.warn,
+    client: Any = None,
     **given: Any,
 ) -> Tally:
     """Do the study that the TOML file ``path`` describes, as :func:`milp_verix.explain_many` does.
@@ -63,13 +65,14 @@ def run_study(
         path: the file. Its keys are ``model`` or ``models``, ``inputs``, ``columns``, ``indices``,
             ``epsilon``, ``task``, the tables ``grid`` and ``options`` with arguments of the single
             functions, ``input_shape`` and ``output_name`` of the networks; and ``journal``,
-            ``results``, ``workers``, ``retry`` and ``fsync``. Several parts are tables
-            ``[[study]]``.
+            ``results``, ``workers``, ``scheduler``, ``retry`` and ``fsync``. Several parts are
+            tables ``[[study]]``.
         progress: called with a :class:`Tally` at the start and after each record.
         warn: called with a text for each line of the journal that is no record.
-        **given: ``journal``, ``results``, ``workers``, ``retry``, ``fsync``, ``indices``,
-            ``time_limit`` and ``check_time_limit`` replace those of the file. Paths among them are
-            relative to the working directory.
+        client: a ``dask.distributed.Client``, in the place of ``scheduler``.
+        **given: ``journal``, ``results``, ``workers``, ``scheduler``, ``retry``, ``fsync``,
+            ``indices``, ``time_limit`` and ``check_time_limit`` replace those of the file. Paths
+            among them are relative to the working directory.
 
     Raises:
         InputError: the file cannot be read, has an unknown key, or an argument does not fit.
@@ -77,7 +80,7 @@ def run_study(
         SolverUnavailableError: the solver is not installed.
     """
     parts, course = study_in(Path(path), given)
-    return run_parts(parts, **course, progress=progress, warn=warn)
+    return run_parts(parts, **course, client=client, progress=progress, warn=warn)
 
 
 def study_in(path: Path, given: Mapping[str, Any]) -> tuple[list[Part], dict[str, Any]]:

@@ -13,23 +13,20 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from milp_verix.arguments import integer_of
-from milp_verix.errors import InputError, ModelError
-from milp_verix.onnx_reader import serialised
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.study.run import Outcome, failed, run_task
-from milp_verix.study.tasks import Task, network_hash
+from milp_verix.study.source import Source, loaded
+from milp_verix.study.tasks import Task
 
 Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
 
-_ATTEMPTS = 2
+ATTEMPTS = 2
 _SECONDS_BETWEEN_LOOKS = 1.0
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
@@ -46,32 +43,17 @@ def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
         raise InputError(
             "more than one worker needs joblib: pip install 'milp-verix[workers]'"
         ) from error
-    source = _Source.of(network)
+    source = Source.of(network)
 
     def opened() -> Any:
         return ProcessPoolExecutor(
             max_workers=1,
             initializer=_begin,
             initargs=(os.getpid(), source, whole),
-            env=_ONE_THREAD,
+            env=ONE_THREAD,
         )
 
     return lambda tasks: in_processes(_run, [opened] * workers, tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A network as a worker loads it: a path or bytes; ``hashed`` tells whether it is the same."""
-
-    model: Path | bytes
-    input_shape: tuple[int, ...]
-    output: str
-    hashed: str
-
-    @classmethod
-    def of(cls, network: OnnxNetwork) -> "_Source":
-        model = serialised(network.model) if network.path is None else network.path.resolve()
-        return cls(model, network.input_shape, network.output_name, network_hash(network))
 
 
 def in_processes(
@@ -103,7 +85,7 @@ def in_processes(
                 except BrokenProcessPool as error:
                     executors[place].shutdown(kill_workers=True)
                     executors[place] = workers[place]()
-                    if attempt < _ATTEMPTS:
+                    if attempt < ATTEMPTS:
                         start(place, task, attempt + 1)
                         continue
                     outcome = failed(task, f"its process ended {attempt} times{_exit_code(error)}")
@@ -120,11 +102,11 @@ def _exit_code(error: BrokenProcessPool) -> str:
     return f", the last time by {found[1]}; memory may be short" if found else ""
 
 
-_given: list[tuple[_Source, bool]] = []
+_given: list[tuple[Source, bool]] = []
 """The network of this process, if it is a worker, and whether whole results are asked for."""
 
 
-def _begin(parent: int, source: _Source, whole: bool) -> None:
+def _begin(parent: int, source: Source, whole: bool) -> None:
     """Make a worker's process leave Ctrl-C to its parent, and end with it.
 
     ``parent`` is told, because the parent may have gone before this is reached.
@@ -138,17 +120,7 @@ def _begin(parent: int, source: _Source, whole: bool) -> None:
 
 def _run(task: Task) -> Outcome:
     source, whole = _given[0]
-    return run_task(_loaded(source), task, whole)
-
-
-@cache
-def _loaded(source: _Source) -> OnnxNetwork:
-    """Return the network, loaded once in each process."""
-    network = load_network(source.model, input_shape=source.input_shape, output=source.output)
-    if network_hash(network) != source.hashed:
-        where = source.model if isinstance(source.model, Path) else network.name
-        raise ModelError(f"{where} changed while the study ran: run it again")
-    return network
+    return run_task(loaded(source), task, whole)
 
 
 def _watch(parent: int) -> None:

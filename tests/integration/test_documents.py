@@ -21,6 +21,7 @@ DOCUMENTS = sorted(
 MARK = "<!-- shown, not run -->"
 SHOWN = {
     "python3 -m venv .venv && .venv/bin/pip install . && ": "it installs; CI runs it from nothing",
+    "from dask_jobqueue import SLURMCluster": "it needs Slurm; test_slurm.py runs its script",
     "python3 -m venv .venv && .venv/bin/pip install -e": "it runs these tests; CI runs it, too",
     "pip install .  ": "it installs; CI runs it from nothing",
     "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",

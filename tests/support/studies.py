@@ -74,3 +74,8 @@ def fatal_once(task: Task) -> Outcome:
 def refusing(task: Task) -> Outcome:
     """Raise an error that ends the study."""
     raise OSError(f"task {task.index}")
+
+
+def fatal_on_a_cluster(source: Any, task: Task, *_: Any) -> Outcome:
+    """Answer a task on a Dask worker, but kill the worker at task 1 each time."""
+    return fatal(task)

@@ -26,6 +26,12 @@ class Course:
         ),
     ] = None
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the tasks.")] = 1
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:PORT", help="A Dask scheduler, whose workers share the tasks."
+        ),
+    ] = None
     retry: Annotated[
         str, typer.Option(metavar="undecided,failed", help="Do tasks that ended so again.")
     ] = ""
@@ -50,6 +56,7 @@ class Course:
         return {
             "journal": self.journal,
             "workers": self.workers,
+            "scheduler": self.scheduler,
             "retry": parts_of(self.retry) or [],
             "results": self.results or not self.no_results,
             "fsync": self.fsync,
