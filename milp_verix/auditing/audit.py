@@ -8,9 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.auditing.feature_sets import FeatureSetLike, feature_set, groups_for
 from milp_verix.auditing.search import AuditProgress, AuditSearch
 from milp_verix.auditing.smallest import smallest_sets
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
@@ -27,10 +30,10 @@ def audit(
     x: ArrayLike,
     explanation: FeatureSetLike,
     *,
-    epsilon: float,
+    epsilon: Epsilon,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     sound_only: bool = False,
@@ -42,6 +45,7 @@ def audit(
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     solver: str = "auto",
     exactness: str = "exact",
     time_limit: float | None = None,
@@ -83,12 +87,13 @@ def audit(
         "norm": norm,
         "delta": delta,
         "domain": domain,
-        "features": groups_for(explanation, features),
+        "features": features if inputs is not None else groups_for(explanation, features),
         "feature_names": feature_names,
         "label": label,
         "against": against,
         "output": output,
         "image_shape": image_shape,
+        "inputs": inputs,
         "solver": solver,
         "threads": threads,
         "tolerances": tolerances,

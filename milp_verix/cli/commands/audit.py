@@ -26,6 +26,7 @@ from milp_verix.cli.options import (
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
     Ball,
+    Described,
     Explained,
     Reading,
     Subject,
@@ -62,6 +63,7 @@ def audit(
         ),
     ],
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     sound_only: Annotated[
         bool, typer.Option("--sound-only", help="End once soundness is decided.")
@@ -103,7 +105,7 @@ def audit(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         audited = _explanation(explanation, network)
         status = status_line(errors, "checking the set …", _told)

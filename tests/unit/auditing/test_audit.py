@@ -18,6 +18,7 @@ from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.exhaustive_explanations import fewest, subsets
+from tests.support.random_networks import as_layers, dense_network
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 from verix_encodings.arrays import IntArray
 
@@ -131,6 +132,34 @@ def test_some_rivals_alone() -> None:
         assert found.sound == check.holds
         assert found.replay(network()) == ()
         assert against != rival or found.sound is False
+
+
+def test_described_inputs(tmp_path: Path) -> None:
+    """The score is 0.1 age − 3 arrears + contract − 3.05: arrears alone decide, or the contract."""
+    score = [0.1, -3.0, 1.0, 0.5, -1.0]
+    layers = as_layers(([[0.0] * 5, score], [0.0, -3.05]))
+    model = dense_network(layers, tmp_path)
+    listed = ["permanent", "fixed-term", "none"]
+    inputs = milp_verix.Inputs(
+        [
+            milp_verix.integer("age", 18, 75, "years"),
+            milp_verix.binary("arrears"),
+            milp_verix.category("contract", listed, one_hot=True),
+        ]
+    )
+    person = {"age": 40, "arrears": "no", "contract": "permanent"}
+    question = {"epsilon": {"age": 10, "*": 1}, "inputs": inputs}
+    own = milp_verix.explain(model, person, **question)
+    assert own.explanation == (1, 2)
+    for chosen in subsets(range(3)):
+        features = sorted(chosen)
+        found = milp_verix.audit(model, person, features, minimum=True, **question)
+        free = [f for f in range(3) if f not in features]
+        assert found.sound == milp_verix.check(model, person, free, **question).holds
+        assert found.minimum is not None
+        assert found.minimum.size == 2
+        assert found.replay(model) == ()
+    assert milp_verix.audit(model, person, own, **question).minimal
 
 
 def test_soundness_alone() -> None:

@@ -14,6 +14,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.verdict import Answer, Verdict
 from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import EPSILON, MODEL, explained, images, network
+from tests.support.random_networks import as_layers, dense_network
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 
 
@@ -172,3 +173,19 @@ def test_the_options_reach_the_audit(tmp_path: Path) -> None:
     )
     assert Audit.from_json(out).sound_set == expected.sound_set
     assert Audit.from_json(out).solver == "highs"
+
+
+def test_described_inputs(tmp_path: Path) -> None:
+    layers = as_layers(([[0.0] * 2, [0.1, -3.0]], [0.0, -3.05]))
+    model, described = dense_network(layers, tmp_path).path, tmp_path / "inputs.json"
+    inputs = milp_verix.Inputs([milp_verix.integer("age", 18, 75), milp_verix.binary("arrears")])
+    described.write_text(json.dumps(inputs.to_data()))
+    person = tmp_path / "person.json"
+    person.write_text(json.dumps({"age": 40, "arrears": "no"}))
+    for features, code in (([0, 1], 0), ([1], 0), ([0], 1)):
+        done = run_here(
+            *("audit", model, person, "--explanation", indices(tmp_path, *features)),
+            *("--epsilon", 5, "--inputs", described),
+        )
+        assert (done.returncode, done.stderr) == (code, "")
+    assert "age" in done.stdout
