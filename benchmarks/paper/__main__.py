@@ -25,7 +25,7 @@ from benchmarks.paper.table_complete import complete_table
 from benchmarks.paper.table_networks import networks_table
 from benchmarks.paper.table_rivals import rivals_table
 from benchmarks.paper.workplace import Workplace
-from benchmarks.tables import RESULTS, measured_now, places, put
+from benchmarks.tables import RESULTS, Measurement, measured_now, places, put
 from milp_verix.atomic_write import write_atomically
 
 TABLES: dict[str, tuple[str, Callable[[Workplace], Sequence[object]]]] = {
@@ -64,10 +64,9 @@ def main() -> int:
     return 0
 
 
-def _make_tables(place: Workplace, wanted: Sequence[str], results: bool) -> None:
-    """Write ``tables.md`` anew after each table; also to RESULTS.md where it has a place."""
-    words = ["python -m benchmarks.paper", *(_named(word) for word in sys.argv[1:])]
-    measured = replace(measured_now(), command=" ".join(words))
+def _make_tables(place: Workplace, wanted: Sequence[str], written: Sequence[str]) -> None:
+    """Write ``tables.md`` anew after each table; to RESULTS.md those that are ``written``."""
+    measured = _measured()
     pieces = [f"# The evaluation of the VeriX paper, scale {place.scale.name}", str(measured)]
     for name, (title, make) in TABLES.items():
         if name not in wanted:
@@ -76,13 +75,20 @@ def _make_tables(place: Workplace, wanted: Sequence[str], results: bool) -> None
         pieces += [f"## {title}", *tables]
         print("\n\n".join(pieces[-1 - len(tables) :]), flush=True)
         write_atomically(place.out / "tables.md", "\n\n".join(pieces) + "\n")
-        if results and f"paper-{name}" in places(RESULTS.read_text(encoding="utf-8")):
-            put(f"paper-{name}", [measured, *tables])
+        if (place_name := f"paper-{name}") in written:
+            put(place_name, [_measured("--only", name, "--write", place_name), *tables])
 
 
-def _named(word: str) -> str:
-    """Return an argument of the command line, of a path its name alone."""
-    return Path(word).name if "/" in word else word
+def _measured(*chosen: str) -> Measurement:
+    """Return how this run measures; ``chosen`` take the place of its choice of tables."""
+    given = sys.argv[1:]
+    for option in ("--only", "--write") if chosen else ():
+        if option in given:
+            first = given.index(option)
+            others = (k for k in range(first + 1, len(given)) if given[k].startswith("--"))
+            given = given[:first] + given[next(others, len(given)) :]
+    named = [Path(word).name if "/" in word else word for word in (*given, *chosen)]
+    return replace(measured_now(), command=" ".join(["python -m benchmarks.paper", *named]))
 
 
 def _draw(place: Workplace, name: str) -> None:
@@ -113,7 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--images", type=int, metavar="N", help="at most N images a question")
     made.add_argument("--cpu-clock", action="store_true", help="count seconds in CPU time")
     made.add_argument(
-        "--write", action="store_true", help="put the tables into benchmarks/RESULTS.md, too"
+        "--write",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        choices=[name for name in places(RESULTS.read_text(encoding="utf-8")) if "paper-" in name],
+        help="write tables to their places in benchmarks/RESULTS.md, too: %(choices)s",
     )
     return made
 

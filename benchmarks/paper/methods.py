@@ -57,10 +57,15 @@ HEAD = (
 )
 
 
+def journal_of(question: Question, method: str) -> str:
+    """Return the name of the journal of a method."""
+    return re.sub("[^a-z0-9.]+", "-", f"{question.network}-{question.epsilon:g}-{method.lower()}")
+
+
 def ours(place: Workplace, question: Question, method: str, **options: Any) -> Row:
     """Return the row of a method of ours; ``options`` are those of its function."""
     task = options.get("task", "explain")
-    name = re.sub("[^a-z0-9.]+", "-", f"{question.network}-{question.epsilon:g}-{method.lower()}")
+    name = journal_of(question, method)
     table = place.study(name, question, **options)
     found = place.explanations(name, table)
     effort = [one.statistics for one in found]

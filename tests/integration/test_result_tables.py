@@ -129,9 +129,10 @@ def test_every_table_has_the_command_that_writes_it() -> None:
     for name, text in found:
         assert re.match(r"Commit `\w{7,}`", text), name
         (script,) = re.findall(
-            r"^python (?:benchmarks/|-m benchmarks\.)(\w+\.\w+) .*", text, flags=re.MULTILINE
+            r"^python (?:benchmarks/|-m benchmarks\.)(\w+(?:\.\w+)?) .*", text, flags=re.MULTILINE
         )
-        path = script if script.endswith(".py") else f"{script.replace('.', '/')}.py"
+        module = script if "." in script else f"{script}.__main__"
+        path = script if script.endswith(".py") else f"{module.replace('.', '/')}.py"
         assert (ROOT / "benchmarks" / path).is_file(), name
         assert re.search(rf"^python .* --write {re.escape(name)}$", text, flags=re.MULTILINE), name
         assert re.search(r"^\|(---:?\|)+$", text, flags=re.MULTILINE), name

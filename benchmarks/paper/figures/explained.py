@@ -2,6 +2,7 @@
 
 from benchmarks.paper.data import column_of_mass
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, shown
+from benchmarks.paper.methods import journal_of
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.sheet import Drawing
@@ -17,27 +18,29 @@ def explained(place: Workplace) -> Drawing:
     for label in range(len(data.classes)):
         found = [i for i, target in enumerate(data.test.targets) if target == label and right[i]]
         chosen += found[:1]
-    return _images(place, question, "explained", "Explained images", chosen[: question.images])
+    return _images(
+        place, question, "figure-explained", "Explained images", chosen[: question.images]
+    )
 
 
 def incomplete(place: Workplace) -> Drawing:
     """Draw images explained by bounds and attacks alone."""
     question = place.scale.incomplete
-    count = range(question.images)
-    return _images(place, question, "incomplete", "Incomplete checks", count, exactness="bounds")
+    journal, count = journal_of(question, "bounds alone"), range(question.images)
+    return _images(place, question, journal, "Incomplete checks", count, exactness="bounds")
 
 
 def _images(
     place: Workplace,
     question: Question,
-    name: str,
+    journal: str,
     title: str,
     indices: "list[int] | range",
     **options: str,
 ) -> Drawing:
     data = place.data_of(question.network)
-    table = place.study(f"figure-{name}", question, indices=indices, **options)
-    found = place.explanations(f"figure-{name}", table)
+    table = place.study(journal, question, indices=indices, **options)
+    found = place.explanations(journal, table)
     captions = [
         f"{shortened(data.classes[int(one.prediction)], 20)}\n{one.size} of {len(one.groups)}"  # type: ignore[arg-type]
         for one in found
