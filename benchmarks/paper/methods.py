@@ -66,13 +66,15 @@ def ours(place: Workplace, question: Question, method: str, **options: Any) -> R
     """Return the row of a method of ours; ``options`` are those of its function."""
     task = options.get("task", "explain")
     name = journal_of(question, method)
-    table = place.study(name, question, **options)
+    table = place.study(name, question, failures=True, **options)
+    failed = int((table["status"] == "failed").sum())
+    table = table[table["status"] != "failed"]
     found = place.explanations(name, table)
     effort = [one.statistics for one in found]
     checks = sum(each.checks for each in effort)
     proven = [one.proven if task == "minimum" else one.minimal for one in found]
     return Row(
-        method,
+        f"{method}, {failed} failed" if failed else method,
         len(found),
         mean(one.size for one in found),
         median(one.size for one in found),

@@ -66,13 +66,15 @@ class Workplace:
         task: str = "explain",
         grid: Mapping[str, Sequence[Any]] | None = None,
         results: bool = True,
+        failures: bool = False,
         **options: Any,
     ) -> "pd.DataFrame":
         """Explain images by the journal ``name``; return the records of them, sorted by index.
 
         By default ``images`` are the tests of the network's data set, and ``indices`` the first
         ones. ``options`` replace those of the question, ``grid`` has several values for each.
-        Raises ``KeyboardInterrupt`` for Ctrl-C, and ``InputError`` where an explanation failed.
+        Raises ``KeyboardInterrupt`` for Ctrl-C, and ``InputError`` where an explanation failed,
+        unless ``failures`` are returned with the others. The next run tries them again.
         """
         network = self.network(question.network)
         images = self.data_of(question.network).test.images if images is None else images
@@ -88,6 +90,7 @@ class Workplace:
             task=task,
             grid={axis: values for axis, values in axes.items() if axis != "epsilon"},
             results=results,
+            retry=("failed",),
             **given,
         )
         if tally.stopped:
@@ -102,7 +105,7 @@ class Workplace:
         table = milp_verix.read_study(self._journal(name))
         table = table[table["key"].isin([one.key for one in tasks])].reset_index(drop=True)
         failed = table[table["status"] == "failed"]
-        if len(failed):
+        if len(failed) and not (failures and len(failed) < len(table)):
             raise milp_verix.InputError(f"{name}: {failed['reason'].iloc[0]}")
         return table
 

@@ -6,6 +6,7 @@ from benchmarks.paper.methods import journal_of
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.wording import shortened
 
 
@@ -64,7 +65,8 @@ def runways(place: Workplace) -> Drawing:
     pairs = []
     for index, one in zip(table["index"], place.explanations("figure-runways", table), strict=True):
         (estimate,) = one.prediction  # type: ignore[misc]
-        text = f"{estimate:+.2f} {unit}, true {true[index]:+.2f}\n{one.size} of {len(one.groups)}"
+        told = typeset(f"{estimate:+.2f} {unit}, true {true[index]:+.2f}")
+        text = f"{told}\n{one.size} of {len(one.groups)}"
         pairs.append((float(true[index]), Panel(original(one), text), one))
     pairs.sort(key=lambda pair: pair[0])
     found = [one for _, _, one in pairs]

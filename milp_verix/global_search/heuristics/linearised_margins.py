@@ -56,8 +56,12 @@ def linear_margins(
 def largest_margin(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> float:
-    """Return the largest margin at ``selection`` under any of ``deltas``, shape (d, N)."""
-    return float(np.max(perturbations.margins_at(perturbations.weight(selection), deltas)))
+    """Return the largest margin at ``selection`` under any of ``deltas``, shape (d, N).
+
+    It is -inf under none: every selection survives these.
+    """
+    margins = perturbations.margins_at(perturbations.weight(selection), deltas)
+    return float(np.max(margins, initial=-np.inf))
 
 
 def minimised(

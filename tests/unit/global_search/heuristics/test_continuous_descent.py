@@ -44,6 +44,11 @@ def _linear(rng: np.random.Generator) -> PerturbationSet:
     return PerturbationSet(margins, np.zeros(_COUNT), Interval(lower, upper), numbers)
 
 
+def test_every_selection_survives_no_perturbation() -> None:
+    p = _linear(np.random.default_rng(0))
+    assert largest_margin(p, np.zeros((_COUNT, 0)), np.zeros(_COUNT)) == -np.inf
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng([seed, 83])
