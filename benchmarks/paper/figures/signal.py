@@ -33,7 +33,7 @@ def signal(place: Workplace) -> Drawing:
             axes.set_title(kind.name, fontsize=8.5, color=INK, pad=4)
             axes.set(xlim=(0, 1.01), ylim=(0, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(**TICKS)
-            axes.legend(loc="lower right", frameon=False, fontsize=7.5, handlelength=1.2)
+            axes.legend(loc="best", frameon=False, fontsize=7.5, handlelength=1.2)
             for side in ("top", "right"):
                 axes.spines[side].set_visible(False)
             if k == len(rows) - 1:
