@@ -19,7 +19,7 @@ bound on bounds: Bunel, Lu, Turkaslan, Torr, Kohli, Kumar, JMLR 2020; β-CROWN: 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -92,7 +92,8 @@ class PhaseSearch:
     whether the prediction changes there. Only margins that are ``wanted``, (m,), are searched on.
 
     ``nodes`` counts the nodes bounded so far. Nodes are ``stuck`` if no neuron is left to split, or
-    a point is so close to their bound that splitting cannot prove the margin.
+    a point is so close to their bound that splitting cannot prove the margin. If ``proof`` is a
+    list, nodes that are closed by their bounds are appended to it, with the dials that prove it.
     """
 
     network: Network
@@ -101,6 +102,7 @@ class PhaseSearch:
     bounds: FloatArray
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
+    proof: list[PhaseNodes] | None = None
     tried: TriedPoints = field(init=False)
     wanted: BoolArray = field(init=False)
     nodes: int = 0
@@ -174,6 +176,9 @@ class PhaseSearch:
             if not left.size:
                 break
         self._close(np.delete(upper, left, axis=0))
+        if self.proof is not None:
+            closed = np.delete(np.arange(len(nodes)), left)
+            self.proof.append(replace(nodes[closed], dials=best[closed]))
         if not left.size:
             return
         self._try(rows.points)

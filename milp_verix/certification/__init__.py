@@ -1,0 +1,1 @@
+"""Certificates: proofs of explanations that ``checker/verix_check.py`` checks without a solver."""

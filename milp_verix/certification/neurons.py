@@ -1,0 +1,80 @@
+"""The neurons of a claim, as the checker reads them, as a network for bounds in float64.
+
+The checker lists neurons ``a = max(z, 0)``, with ``z`` a form in the inputs and in earlier neurons.
+Neurons of one depth become an affine node and a ReLU, the margins the last node. The coefficients
+are rounded to float64: what a search over this network finds is proven by the checker alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_check import Claim
+from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.bounds.interval import forward_interval
+from verix_encodings.network.nodes import Affine, Node, Relu
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neurons:
+    """A network whose outputs are margins of a claim, its region, and bounds on all values.
+
+    ``variables`` holds, for each value, the checker's number of each of its entries.
+    """
+
+    network: Network
+    region: Interval | NormBall
+    bounds: Bounds
+    variables: tuple[IntArray, ...]
+
+    @classmethod
+    def of(cls, claim: Claim, margins: Sequence[int]) -> "Neurons":
+        """Return the network of the ``margins`` with these numbers."""
+        size = claim.net.size
+        variables = [np.arange(1, size + 1)]
+        nodes: list[Node] = []
+        low, high = _scaled(claim.low, claim.one), _scaled(claim.high, claim.one)
+        box = Interval(low[1 : size + 1], high[1 : size + 1])
+        bounds = [box]
+        for layer in claim.net.layers:
+            nodes += [_affine([claim.net.rows[v] for v in layer], variables, claim.one)]
+            nodes += [Relu(len(nodes))]
+            z = Interval(low[layer], high[layer])
+            variables += [np.asarray(layer)] * 2
+            bounds += [z, Interval(np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0))]
+        nodes += [_affine([claim.margins[margin] for margin in margins], variables, claim.one)]
+        bounds += [forward_interval(nodes[-1], box, bounds, len(nodes))]
+        region: Interval | NormBall = box
+        if claim.norm:
+            centre = np.clip(_scaled(claim.x, claim.one)[1:], box.lower, box.upper)
+            region = NormBall(box, centre, claim.epsilon / claim.one, claim.norm)
+        return cls(Network((size,), tuple(nodes)), region, tuple(bounds), tuple(variables))
+
+
+def _scaled(numbers: Sequence[int], one: int) -> FloatArray:
+    return np.array([number / one for number in numbers], dtype=np.float64)
+
+
+def _affine(forms: Sequence[dict[int, int]], variables: Sequence[IntArray], one: int) -> Affine:
+    """Return the affine map with these rows; values that none reads are left out."""
+    home = {
+        int(v): (value, k) for value, known in enumerate(variables) for k, v in enumerate(known)
+    }
+    bias = np.zeros(len(forms))
+    entries: dict[int, list[tuple[float, int, int]]] = {}
+    for row, form in enumerate(forms):
+        for variable, factor in form.items():
+            if variable == 0:
+                bias[row] = factor / one
+                continue
+            value, column = home[variable]
+            entries.setdefault(value, []).append((factor / one, row, column))
+    terms = []
+    for value in sorted(entries):
+        factors, rows, columns = zip(*entries[value], strict=True)
+        shape = len(forms), variables[value].size
+        terms.append((value, sp.csr_array((factors, (rows, columns)), shape=shape)))
+    return Affine(tuple(terms), bias)

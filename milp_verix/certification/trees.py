@@ -1,0 +1,181 @@
+"""Trees of cases that prove the margins of a claim, found in float64 and checked exactly.
+
+A margin that backward bounds prove has a tree of one leaf. Other margins are branched on phases
+(:mod:`~milp_verix.oracle.engines.phase_search`). Leaves suppose phases of some neurons, and hold
+the slopes and multipliers that closed them. These are rounded to few digits, and to more where the
+exact bound of the checker is not below zero.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from milp_verix.certification.neurons import Neurons
+from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
+from milp_verix.records.statistics import TIME_LIMIT
+from verix_check import Claim
+from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
+
+Tree = dict[str, Any]
+"""A leaf with ``slopes`` and ``multipliers``, or a split with ``below`` and ``above``."""
+
+_DIGITS = (2, 4, 8)
+_ROWS = 64
+# the share of a margin's magnitude that a leaf's bound is below zero before it is rounded
+_SPARE = 1e-6
+
+
+class NoProofError(Exception):
+    """Raised where no tree is found; the message says why."""
+
+
+def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
+    """Return a tree for each margin of ``claim`` that the checker accepts.
+
+    Raises ``NoProofError`` if the deadline passes, or bounds and phases do not prove a margin.
+    """
+    trees: dict[int, Tree] = {}
+    margins = range(len(claim.margins))
+    for margin in margins:
+        with suppress(ValueError):
+            trees[margin] = _exact_leaf(claim, margin, Leaf())
+        if deadline.passed():
+            raise NoProofError(TIME_LIMIT)
+    left = [margin for margin in margins if margin not in trees]
+    leaves = _leaves(claim, left, deadline) if left else {}
+    for margin, found in leaves.items():
+        trees[margin] = _tree(claim, margin, found, {}, deadline)
+    return [trees[margin] for margin in margins]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """A case: supposed signs, slopes and multipliers of neurons, by the checker's variables."""
+
+    signs: Mapping[int, int] = field(default_factory=dict)
+    slopes: Mapping[int, float] = field(default_factory=dict)
+    multipliers: Mapping[int, float] = field(default_factory=dict)
+
+
+def _leaves(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int, list[Leaf]]:
+    """Search for cases that prove the ``margins``; ``NoProofError`` if there are none."""
+    neurons = Neurons.of(claim, margins)
+    network, region, last = neurons.network, neurons.region, neurons.bounds[-1]
+    closed: list[PhaseNodes] = []
+    search = PhaseSearch(
+        network,
+        region,
+        neurons.bounds,
+        np.full(len(margins), np.inf),  # no margin is to be closed without a node
+        _SPARE * last.magnitude,
+        lambda point: bool(np.max(network.evaluate(point)) >= 0),
+        closed,
+    )
+    relaxed = Relaxed.of(network, neurons.bounds)
+    found: dict[int, list[Leaf]] = {margin: [] for margin in margins}
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not search.run(deadline.passed):
+            raise NoProofError(_reason(search, deadline))
+        nodes = PhaseNodes.joined(closed)
+        for start in range(0, len(nodes), _ROWS):
+            group = nodes[start : start + _ROWS]
+            ways = np.eye(len(margins))[group.margin]
+            rows = RowSlopes(relaxed, ways, group.dials, group.signs)
+            rows.extremes(region)
+            for row, margin in enumerate(group.margin):
+                found[margins[margin]].append(_leaf(neurons, rows, row))
+    return found
+
+
+def _leaf(neurons: Neurons, rows: RowSlopes, row: int) -> Leaf:
+    """Return the case of one row; slopes that the checker chooses itself are left out."""
+    signs: dict[int, int] = {}
+    slopes: dict[int, float] = {}
+    multipliers: dict[int, float] = {}
+    for layer in rows.relaxed.layers:
+        variables = neurons.variables[layer.source][layer.free].tolist()
+        dials, usual = rows.dials[row, layer.places], layer.slopes[layer.free]
+        sign = rows.signs[row, layer.places]
+        met = rows.met[layer.value][row, layer.free] if layer.value in rows.met else 0 * dials
+        for place in np.flatnonzero(sign):
+            signs[variables[place]] = int(sign[place])
+            if dials[place] > 0:
+                multipliers[variables[place]] = float(dials[place])
+        for place in np.flatnonzero((sign == 0) & (met < 0) & (dials != usual)):
+            slopes[variables[place]] = float(dials[place])
+    return Leaf(signs, slopes, multipliers)
+
+
+def _reason(search: PhaseSearch, deadline: Deadline) -> str:
+    if search.tried.found:
+        return "a point of the ball has another prediction in float64"
+    if deadline.passed():
+        return TIME_LIMIT
+    return "phases are split, and bounds still leave a margin open"
+
+
+def _tree(
+    claim: Claim, margin: int, leaves: list[Leaf], cases: dict[int, int], deadline: Deadline
+) -> Tree:
+    """Return the tree with these leaves; ``NoProofError`` where the checker refuses one."""
+    if deadline.passed():
+        raise NoProofError(TIME_LIMIT)
+    common = set.intersection(*(set(leaf.signs) for leaf in leaves)) - set(cases)
+    if not common:
+        try:
+            return _exact_leaf(claim, margin, leaves[0])
+        except ValueError as error:
+            raise NoProofError(f"exact arithmetic does not confirm a case: {error}") from error
+    variable = min(common)  # the root of a tree of decisions is in each of its leaves
+    halves = {
+        side: _tree(
+            claim,
+            margin,
+            [leaf for leaf in leaves if leaf.signs[variable] == sign],
+            {**cases, variable: sign},
+            deadline,
+        )
+        for side, sign in (("below", -1), ("above", 1))
+    }
+    return {"neuron": variable - claim.net.size - 1, **halves}
+
+
+def _exact_leaf(claim: Claim, margin: int, leaf: Leaf) -> Tree:
+    """Return the leaf as the checker reads it, with the fewest digits that it accepts.
+
+    Raises ``ValueError`` where it accepts none.
+    """
+    low, high = claim.low[:], claim.high[:]
+    for variable, sign in leaf.signs.items():
+        low[variable] = max(low[variable], 0) if sign > 0 else low[variable]
+        high[variable] = min(high[variable], 0) if sign < 0 else high[variable]
+    for digits in _DIGITS:
+        tree = {
+            "slopes": _named(claim, {v: round(s, digits) for v, s in leaf.slopes.items()}),
+            "multipliers": _named(
+                claim, {v: float(f"{m:.{digits}g}") for v, m in leaf.multipliers.items()}
+            ),
+        }
+        as_read = json.loads(json.dumps(tree), parse_float=Fraction)
+        try:
+            claim.leaves(claim.margins[margin], as_read, low, high, leaf.signs)
+        except ValueError:
+            if digits == _DIGITS[-1] or not (leaf.slopes or leaf.multipliers):
+                raise
+            continue
+        break
+    return tree
+
+
+def _named(claim: Claim, dials: Mapping[int, float]) -> dict[str, float]:
+    """Return numbers by the names of neurons in a certificate, zero multipliers left out."""
+    return {
+        str(variable - claim.net.size - 1): int(dial) if dial == int(dial) else dial
+        for variable, dial in dials.items()
+    }
