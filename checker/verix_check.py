@@ -2,7 +2,6 @@
 
 Exit code 0: the claim is proven. 1: it is refused, and why. 2: a file cannot be read. All numbers
 are integers over one denominator; only bounds are rounded, outward. The argument:
-
 Claim. f is the network of the file, its weights taken exactly. X are the inputs x' of the domain
 with |x' - x| <= epsilon that differ from x in irrelevant features alone. A class c is kept if
 f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta. So
@@ -70,7 +69,9 @@ class Claim:
         require(type(c) is int and 0 <= c < max(2, len(f)), "there is no such class")
         if len(f) == 1:  # class 1 is where the score is above zero
             return [total((-one if c else one, f[0]))], -1
-        return [total((one, z), (-one, f[c])) for j, z in enumerate(f) if j != c], -1
+        rivals = sorted(claim.get("against", {*range(len(f))} - {c}))
+        require(rivals and min(rivals) >= 0, "there is no such rival")
+        return [total((one, f[j]), (-one, f[c])) for j in rivals], -1
 
     def variables(self, features: Any) -> set[int]:
         """Return the variables of features."""
@@ -167,8 +168,7 @@ def verify(model: bytes, proof: Any) -> Any:
     claim = Claim(model, asked)
     yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons"
     for margin, tree in zip(claim.margins, trees, strict=True):
-        cases = claim.leaves(margin, tree, claim.low, claim.high, {})
-        yield f"a margin holds, in {cases} cases"
+        yield f"a margin holds in {claim.leaves(margin, tree, claim.low, claim.high, {})} cases"
     for feature, moved in points.items():
         point, free = [*claim.x], claim.variables({*claim.irrelevant, int(feature)})
         for place, value in moved.items():
@@ -190,11 +190,10 @@ def main(model: str, proof: str) -> int:
         given = json.loads(Path(proof).read_bytes(), parse_float=Fraction)
         for line in verify(Path(model).read_bytes(), given):
             print(line)
+        return 0
     except Exception as error:
-        unreadable = isinstance(error, OSError | UnreadableError)
-        print(f"{'UNREADABLE' if unreadable else 'REFUSED'}: {type(error).__name__}: {error}")
-        return 2 if unreadable else 1
-    return 0
+        print(f"REFUSED: {type(error).__name__}: {error}")
+        return 2 if isinstance(error, OSError | UnreadableError) else 1
 
 
 if __name__ == "__main__":

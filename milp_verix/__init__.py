@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from milp_verix.auditing.audit import audit
     from milp_verix.auditing.search import AuditProgress
+    from milp_verix.certification.certificate import Certificate
+    from milp_verix.certification.certify import certify
     from milp_verix.comparison.compare import compare
     from milp_verix.duality.contrast_search import ContrastiveProgress
     from milp_verix.duality.contrastive import contrastive
@@ -72,6 +74,7 @@ __all__ = [
     "Answer",
     "Audit",
     "AuditProgress",
+    "Certificate",
     "Comparison",
     "ContrastiveExplanation",
     "ContrastiveProgress",
@@ -103,6 +106,7 @@ __all__ = [
     "audit",
     "binary",
     "category",
+    "certify",
     "check",
     "compare",
     "continuous",
@@ -128,6 +132,8 @@ __all__ = [
 _HOMES = {
     "auditing.audit": "audit",
     "auditing.search": "AuditProgress",
+    "certification.certificate": "Certificate",
+    "certification.certify": "certify",
     "comparison.compare": "compare",
     "duality.contrast_search": "ContrastiveProgress",
     "duality.contrastive": "contrastive",

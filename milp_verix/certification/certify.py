@@ -1,17 +1,14 @@
 """Certificates of explanations: found in float64, proven in exact arithmetic before they exist."""
 
-import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx.numpy_helper import to_array
 
 from milp_verix.arguments import seconds_of
-from milp_verix.atomic_write import write_atomically
+from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data, points_of
 from milp_verix.certification.trees import NoProofError, trees_of
 from milp_verix.clock import deadline_in
@@ -21,41 +18,12 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_n
 from milp_verix.records.explanation import Explanation
 from onnx_neurons import UnreadableError
 from verix_check import Claim
+from verix_encodings import Network
+from verix_encodings.arrays import count_of_entries
+from verix_encodings.network.nodes import Affine
 
 _MOST_BITS = 1000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Certificate:
-    """A proof of an explanation that ``checker/verix_check.py`` checks, or why there is none.
-
-    ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``
-    are the features that a point shows to be needed in exact arithmetic, ``unproven`` the other
-    features of the explanation; ``seconds`` is the time it took.
-    """
-
-    data: Mapping[str, Any] | None
-    reason: str | None
-    needed: tuple[int, ...] = ()
-    unproven: tuple[int, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def proven(self) -> bool:
-        """True if there is a proof."""
-        return self.data is not None
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return the content of the file, and write it to ``path`` if given.
-
-        Raises ``InputError`` if there is no proof, and for a path that cannot be written.
-        """
-        if self.data is None:
-            raise InputError(f"there is no certificate to write: {self.reason}")
-        text = json.dumps(self.data, separators=(",", ":"))
-        if path is not None:
-            write_atomically(Path(path), text)
-        return text
+_MOST_WEIGHTS = 5_000_000
 
 
 def certify(
@@ -73,6 +41,12 @@ def certify(
     if not isinstance(network, OnnxNetwork):
         network = load_network(network, input_shape=explanation.model.input_shape)
     model = _bytes_of(network, explanation)
+    weights = _weights_of(network.ir)
+    if weights > _MOST_WEIGHTS:
+        reason = (
+            f"the network has {weights} weights; exact arithmetic takes {_MOST_WEIGHTS} at most"
+        )
+        return Certificate(None, reason, seconds=time.monotonic() - started)
     asked, points = claim_data(explanation, network.scores_name), points_of(explanation)
     try:
         claim, asked = _read(model, asked, _bits(explanation))
@@ -87,6 +61,12 @@ def certify(
         "points": {str(feature): points[feature] for feature in needed},
     }
     return Certificate(data, None, needed, unproven, time.monotonic() - started)
+
+
+def _weights_of(network: Network) -> int:
+    """Return the number of coefficients in the affine maps of a network."""
+    affine = [node for node in network.nodes if isinstance(node, Affine)]
+    return sum(count_of_entries(matrix) for node in affine for _, matrix in node.terms)
 
 
 def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:

@@ -19,6 +19,8 @@ def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
     kept = explanation.prediction
     if explanation.delta is None:
         asked: dict[str, Any] = {"class": kept}
+        if explanation.against is not None:
+            asked["against"] = sorted(explanation.against)
     else:
         assert isinstance(kept, tuple)
         one = explanation.output

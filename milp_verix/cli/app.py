@@ -28,6 +28,10 @@ COMMANDS = {
         "batch",
         "Explain many inputs, at several radii, and write a journal from which a study goes on.",
     ),
+    "certify": (
+        "certify",
+        "Write a proof of a stored explanation that is checked without a solver and without trust.",
+    ),
     "compare": (
         "compare",
         "Run the same explanation, or the same checks, on solvers and formulations side by side.",

@@ -165,4 +165,12 @@ PlotPath: TypeAlias = Annotated[
     Path | None,
     typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
 ]
+CertificatePath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="OUT",
+        help="Write a proof here that checker/verix_check.py checks without a solver.",
+    ),
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
+    from milp_verix.certification.certificate import Certificate
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
     from milp_verix.reporting.figures.sheet import Drawing
 
@@ -79,6 +80,12 @@ class Explanation(explanation.Explanation, Stored):
         from milp_verix.results.replay import failing_features
 
         return failing_features(self, network)
+
+    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+        """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
+        from milp_verix.certification.certify import certify
+
+        return certify(self, network, time_limit=time_limit)
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None

@@ -4,9 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.certificates import certified
+from milp_verix.cli.delivery import (
+    Delivery,
+    check_folder,
+    exit_code,
+    refusals,
+    termination_as_interrupt,
+)
 from milp_verix.cli.options import (
     BoundsName,
+    CertificatePath,
     CheckTimeLimit,
     FeatureNames,
     FormulationName,
@@ -83,6 +91,7 @@ def explain(
     resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
+    certificate_path: CertificatePath = None,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
@@ -90,6 +99,7 @@ def explain(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
+        check_folder(certificate_path)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         with progress_bar(errors) as show, autosaving(json_path, errors, asked.noted) as save:
@@ -115,6 +125,7 @@ def explain(
                 resume=resume,
             )
         result = asked.noted(result)
+        result = certified(result, network, certificate_path)
         delivery.deliver(result, facts, result.plot)
     raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
 

@@ -4,8 +4,16 @@ from typing import Annotated
 
 import typer
 
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.certificates import certified
+from milp_verix.cli.delivery import (
+    Delivery,
+    check_folder,
+    exit_code,
+    refusals,
+    termination_as_interrupt,
+)
 from milp_verix.cli.options import (
+    CertificatePath,
     CheckTimeLimit,
     Costs,
     FeatureNames,
@@ -71,6 +79,7 @@ def minimum(
     resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
+    certificate_path: CertificatePath = None,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
@@ -83,6 +92,7 @@ def minimum(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
+        check_folder(certificate_path)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)
@@ -107,6 +117,7 @@ def minimum(
                 resume=resume,
             )
         result = asked.noted(result)
+        result = certified(result, network, certificate_path)
         delivery.deliver(result, facts, result.plot)
     raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
 

@@ -1,0 +1,49 @@
+"""A certificate: the content of a file that ``checker/verix_check.py`` checks."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milp_verix.atomic_write import write_atomically
+from milp_verix.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """A proof of an explanation that ``checker/verix_check.py`` checks, or why there is none.
+
+    ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``
+    are the features that a point shows to be needed in exact arithmetic, ``unproven`` the other
+    features of the explanation; ``seconds`` is the time it took.
+    """
+
+    data: Mapping[str, Any] | None
+    reason: str | None
+    needed: tuple[int, ...] = ()
+    unproven: tuple[int, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """True if there is a proof."""
+        return self.data is not None
+
+    def __str__(self) -> str:
+        if self.data is None:
+            return f"no certificate: {self.reason}"
+        shown = f"{len(self.needed)} of {len(self.needed) + len(self.unproven)} features"
+        return f"certificate: the prediction is kept, and {shown} are shown to be needed"
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the content of the file, and write it to ``path`` if given.
+
+        Raises ``InputError`` if there is no proof, and for a path that cannot be written.
+        """
+        if self.data is None:
+            raise InputError(f"there is no certificate to write: {self.reason}")
+        text = json.dumps(self.data, separators=(",", ":"))
+        if path is not None:
+            write_atomically(Path(path), text)
+        return text

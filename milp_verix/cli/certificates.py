@@ -1,0 +1,28 @@
+"""Certificates beside the result of a command."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.results.public import Explanation
+
+SECONDS = 60.0
+"""Time for a certificate that an option of another command asks for."""
+
+
+def certified(result: Explanation, network: OnnxNetwork, path: Path | None) -> Explanation:
+    """Write a certificate of ``result`` to ``path``; return the result with a note about it.
+
+    Nothing is done if ``path`` is None. If there is no proof, no file is written, and the note
+    says why. Ctrl-C ends the search for a proof, and the result is kept.
+    """
+    if path is None:
+        return result
+    try:
+        certificate = result.certify(network, time_limit=SECONDS)
+        if certificate.proven:
+            certificate.to_json(path)
+        note = str(certificate)
+    except KeyboardInterrupt:
+        note = "no certificate: interrupted"
+    return replace(result, notes=(*result.notes, note))

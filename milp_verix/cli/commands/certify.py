@@ -1,0 +1,48 @@
+"""The command ``milp-verix certify``: a proof of a stored explanation."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from milp_verix.certification.certify import certify as find_certificate
+from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
+from milp_verix.cli.exit_codes import UNDECIDED
+from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
+from milp_verix.cli.question import Reading, network_of
+from milp_verix.results.public import Explanation
+
+EXIT_CODES = """\
+Exit codes: 0 the certificate is written; 3 no proof was found, and no file is written; 130 it was
+interrupted; 2 an argument, the result or the model cannot be used."""
+
+
+def certify(
+    *,
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="An explanation, as --json wrote it.")
+    ],
+    model: ModelPath,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", help="Write the certificate here.")
+    ],
+    time_limit: TimeLimit = None,
+    reading: Reading,
+    quiet: Quiet = False,
+) -> None:
+    """Write a proof of a stored explanation that is checked without a solver and without trust.
+
+    python checker/verix_check.py MODEL OUT checks it in exact arithmetic.
+    """
+    with refusals(), termination_as_interrupt():
+        check_folder(output)
+        explanation = Explanation.from_json(result)
+        certificate = find_certificate(
+            explanation, network_of(model, reading), time_limit=time_limit
+        )
+        if certificate.proven:
+            certificate.to_json(output)
+        if not quiet:
+            typer.echo(str(certificate))
+    if not certificate.proven:
+        raise typer.Exit(UNDECIDED)
