@@ -46,4 +46,4 @@ check: ## Do all that CI does, in a .venv made afresh
 clean: ## Remove what builds, checks and the demo leave behind
 	rm -rf build dist paper docs/made docs/_build explanation.json explanation.png
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find milp_verix encodings tests examples benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find milp_verix encodings checker tests examples benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

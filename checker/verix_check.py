@@ -38,7 +38,7 @@ class Claim:
     """The claim of a certificate; ``low`` and ``high`` are ends of inputs, and of z of neurons."""
 
     def __init__(self, model: bytes, claim: Any) -> None:
-        one = self.one = 1 << claim["bits"]
+        one = self.one = 1 << min(claim["bits"], 2000)
         net = self.net = Network(model, one)
         self.x, self.epsilon = [one, *map(net.number, claim["input"])], net.number(claim["epsilon"])
         self.norm, self.groups = ("linf", "l1", "l2").index(claim["norm"]), claim["features"]

@@ -1,7 +1,6 @@
 """Certificates of explanations: found in float64, proven in exact arithmetic before they exist."""
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import onnx
@@ -10,6 +9,7 @@ from onnx.numpy_helper import to_array
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data, points_of
+from milp_verix.certification.needed import needed_features
 from milp_verix.certification.trees import NoProofError, trees_of
 from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError
@@ -53,7 +53,7 @@ def certify(
         trees = trees_of(claim, deadline)
     except (NoProofError, UnreadableError) as error:
         return Certificate(None, str(error), seconds=time.monotonic() - started)
-    needed = tuple(i for i in points if _changes(claim, points[i], i))
+    needed = needed_features(explanation, claim)
     unproven = tuple(i for i in sorted(explanation.explanation) if i not in needed)
     data = {
         "claim": {**asked, "minimal": not unproven},
@@ -109,13 +109,3 @@ def _bits(explanation: Explanation) -> int:
     numbers = [explanation.epsilon, explanation.delta or 0.0]
     points = [found.input for found in explanation.counterfactuals.values()]
     return max(map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))
-
-
-def _changes(claim: Claim, moved: Mapping[str, Any], feature: int) -> bool:
-    """Return whether the checker accepts a point."""
-    point = [*claim.x]
-    for place, value in moved.items():
-        point[1 + int(place)] = claim.net.number(value)
-    free = claim.variables({*claim.irrelevant, feature})
-    worst = max(claim.net.values(point, claim.margins)) * claim.one
-    return claim.holds(point, free) and worst > 1 + claim.limit

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.digits_example import IMAGES, MODEL, explained
-from tests.support.repository import ROOT
+from tests.support.repository import PYTHON_PATH, ROOT
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHON_PATH}
 
 
 def lines(script: str, *arguments: object) -> list[list[str]]:
@@ -50,6 +50,13 @@ def test_warm_starts() -> None:
     answers = {row[head.index("h/v/u")] for row in rows}
     assert len(answers) == 1
     assert re.fullmatch(r"\d/\d/0", answers.pop())
+
+
+@pytest.mark.slow
+def test_certificates() -> None:
+    head, row = lines("certificates.py", ROOT, "digits")
+    assert head[2:4] == ["images", "certified"]
+    assert row[:4] == ["digits", "0.1", "20", "20"]
 
 
 def test_contrastive() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.repository import MADE, ROOT
+from tests.support.repository import MADE, PYTHON_PATH, ROOT
 
 DOCUMENTS = sorted(
     str(path.relative_to(ROOT))
@@ -113,7 +113,7 @@ def run(text: str, where: str) -> None:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"},
+            env={**os.environ, "PYTHONPATH": PYTHON_PATH},
         )
         assert (done.returncode, done.stderr) == (0, ""), f"{where}: {command}"
 

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from milp_verix.cli.app import app
 from tests.support.digits_example import IMAGES
-from tests.support.repository import ROOT
+from tests.support.repository import PYTHON_PATH
 
 SEVEN = f"{IMAGES}:images[15]"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'encodings'}"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHON_PATH}
 
 
 def command(*arguments: object) -> list[str]:

@@ -1,0 +1,120 @@
+"""Certificates of explanations: how many have one, how large it is, and the seconds it takes.
+
+    python benchmarks/certificates.py SHARED [CASE ...]
+
+``SHARED`` is a folder with ``models`` and ``data``. Seconds are those of the processor. The checker
+itself checks each certificate; one that it refuses ends the script.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tables import ROOT, Table, add_write, write
+
+import milp_verix
+import verix_check
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """Images ``first`` to ``first + count`` of a file for one network, at one radius."""
+
+    network: str
+    epsilon: float
+    count: int
+    data: str
+    key: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+
+_TRAFFIC = (("features", "pixels"), ("image_shape", (32, 32, 3)))
+_MNIST = "mnist_test.npz", "images"
+_SIGNS = "gtsrb10.npz", "test_images"
+CASES = {
+    "mnist-10x2": Case("mnist-10x2", 0.05, 20, *_MNIST),
+    "gtsrb-10x2": Case("gtsrb-10x2", 0.01, 20, *_SIGNS, _TRAFFIC),
+    "fame-mnist-cnn": Case("fame-mnist-cnn", 0.05, 10, *_MNIST),
+    "fame-gtsrb-cnn": Case("fame-gtsrb-cnn", 0.01, 5, *_SIGNS, _TRAFFIC),
+    "256x2": Case("vnncomp-mnist-256x2", 0.02, 3, *_MNIST),
+    "digits": Case("examples/digits.onnx", 0.1, 20, "examples/digits.npz", "images"),
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print a row for each case, and write the table where that is asked."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("shared", type=Path)
+    options.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE")
+    add_write(options)
+    given = options.parse_args(arguments)
+    table = Table(
+        "network | ε | images | certified | by cases | kB without points | kB | "
+        "explain s | certify s | check s"
+    )
+    for name in given.cases:
+        case = CASES[name]
+        rows = list(measured(case, given.shared))
+        proven = [row for row in rows if row is not None]
+        middle = [f"{median(column):.2f}" for column in zip(*proven, strict=True)] or ["–"] * 6
+        split = sum(row[0] > 0 for row in proven)
+        table.add(name, case.epsilon, len(rows), len(proven), split, *middle[1:])
+    if given.write:
+        write(given.write, [table])
+
+
+def measured(case: Case, shared: Path) -> Iterator[tuple[float, ...] | None]:
+    """Yield splits, sizes in kB and seconds of each image, None without a certificate."""
+    root = ROOT if case.network.startswith("examples/") else None
+    path = root / case.network if root else shared / "models" / f"{case.network}.onnx"
+    network = milp_verix.load_network(path)
+    images = np.load((root or shared / "data") / case.data)[case.key]
+    for image in images[: case.count]:
+        x = scaled(image).reshape(network.input_shape)
+        started = time.process_time()
+        explanation = milp_verix.explain(
+            network, x, epsilon=case.epsilon, time_limit=_SECONDS, **dict(case.arguments)
+        )
+        explained = time.process_time()
+        certificate = explanation.certify(network, time_limit=_SECONDS)
+        certified = time.process_time()
+        if not certificate.proven:
+            print(f"{case.network}: {certificate.reason}", file=sys.stderr)
+            yield None
+            continue
+        text = certificate.to_json()
+        checking = time.process_time()
+        for _ in verix_check.verify(path.read_bytes(), json.loads(text, parse_float=Fraction)):
+            pass
+        checked = time.process_time() - checking
+        points = json.dumps(certificate.data["points"], separators=(",", ":"))
+        yield (
+            text.count('"neuron"'),
+            (len(text) - len(points)) / 1000,
+            len(text) / 1000,
+            explained - started,
+            certified - explained,
+            checked,
+        )
+
+
+def scaled(image: NDArray[Any]) -> NDArray[np.float32]:
+    """Return an image with bytes scaled to [0, 1]."""
+    if image.dtype != np.uint8:
+        return image.astype(np.float32)
+    return image.astype(np.float32) / np.float32(255)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

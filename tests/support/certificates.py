@@ -1,0 +1,62 @@
+"""Certificates of small networks, and the checker run on them."""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import verix_check
+from milp_verix.onnx_reader.onnx_network import load_network
+from milp_verix.results.public import Explanation
+from milp_verix.traversal.explain import explain
+from tests.support.random_networks import Layer, dense_network, random_layers
+
+
+def checked(model: bytes, content: str) -> bool:
+    """Return whether the checker accepts a certificate."""
+    try:
+        list(verix_check.verify(model, json.loads(content, parse_float=Fraction)))
+    except Exception:
+        return False
+    return True
+
+
+def explained(
+    seed: int, folder: Path, epsilon: float = 0.2
+) -> tuple[tuple[Layer, ...], bytes, Explanation]:
+    """Return layers of a random network of five inputs, its file, and an explanation."""
+    rng = np.random.default_rng(seed)
+    layers = random_layers(rng, [5, 6, 5, 3])
+    network = dense_network(layers, folder)
+    assert network.path is not None
+    x = rng.uniform(0.3, 0.7, 5).astype(np.float32)
+    return layers, network.path.read_bytes(), explain(network, x, epsilon=epsilon)
+
+
+def certified(seed: int, folder: Path) -> tuple[tuple[Layer, ...], bytes, dict[str, Any]]:
+    """Return layers, file and certificate of a random network."""
+    layers, model, explanation = explained(seed, folder, 0.3)
+    certificate = explanation.certify(load_network(model))
+    return layers, model, json.loads(certificate.to_json())
+
+
+def numbers_in(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the path and value of each number, text and flag in JSON."""
+    if isinstance(part, dict | list):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from numbers_in(value, (*path, key))
+    else:
+        yield path, part
+
+
+def changed(part: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """Return a copy of JSON with another value at ``path``."""
+    copy = json.loads(json.dumps(part))
+    holder = copy
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return copy
