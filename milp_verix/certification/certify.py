@@ -18,7 +18,6 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_n
 from milp_verix.records.explanation import Explanation
 from onnx_neurons import UnreadableError
 from verix_check import Claim
-from verix_encodings import Network
 from verix_encodings.arrays import count_of_entries
 from verix_encodings.network.nodes import Affine
 
@@ -41,12 +40,9 @@ def certify(
     if not isinstance(network, OnnxNetwork):
         network = load_network(network, input_shape=explanation.model.input_shape)
     model = _bytes_of(network, explanation)
-    weights = _weights_of(network.ir)
-    if weights > _MOST_WEIGHTS:
-        reason = (
-            f"the network has {weights} weights; exact arithmetic takes {_MOST_WEIGHTS} at most"
-        )
-        return Certificate(None, reason, seconds=time.monotonic() - started)
+    refused = _refusal(explanation, network)
+    if refused is not None:
+        return Certificate(None, refused, seconds=time.monotonic() - started)
     asked, points = claim_data(explanation, network.scores_name), points_of(explanation)
     try:
         claim, asked = _read(model, asked, _bits(explanation))
@@ -63,10 +59,15 @@ def certify(
     return Certificate(data, None, needed, unproven, time.monotonic() - started)
 
 
-def _weights_of(network: Network) -> int:
-    """Return the number of coefficients in the affine maps of a network."""
-    affine = [node for node in network.nodes if isinstance(node, Affine)]
-    return sum(count_of_entries(matrix) for node in affine for _, matrix in node.terms)
+def _refusal(explanation: Explanation, network: OnnxNetwork) -> str | None:
+    """Return why no proof is searched for, None if one is."""
+    if explanation.inputs is not None:
+        return "claims about described inputs have no certificate yet"
+    affine = [node for node in network.ir.nodes if isinstance(node, Affine)]
+    weights = sum(count_of_entries(matrix) for node in affine for _, matrix in node.terms)
+    if weights > _MOST_WEIGHTS:
+        return f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
+    return None
 
 
 def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
@@ -101,6 +102,8 @@ def _read(model: bytes, asked: dict[str, Any], numbers: int) -> tuple[Claim, dic
         except UnreadableError as error:
             if "finer unit" not in str(error):
                 raise
+        except (ValueError, KeyError) as error:
+            raise UnreadableError(f"the checker does not read the claim: {error}") from error
     raise UnreadableError(f"products of weights need more than {_MOST_BITS} bits")
 
 
