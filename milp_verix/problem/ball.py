@@ -117,6 +117,12 @@ class Ball:
                 return witness
         return self.centre.copy()
 
+    def some_input(self, point: FloatArray, free: IntArray) -> NDArray[Any]:
+        """Return an input of the ball's box near ``point``; it may break rules of a mixed ball."""
+        if self.mixed is None:
+            return self.nearest_witness(point, free)
+        return self._rounded_into_the_box(self.mixed.snapped(point), free)
+
     def encoding(
         self,
         region: Interval | NormBall,
