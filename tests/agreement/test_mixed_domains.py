@@ -160,6 +160,23 @@ def test_a_comparison_asks_about_the_described_input(tmp_path: Path) -> None:
     assert not found.disagreements
 
 
+@pytest.mark.slow
+@_RULES
+@pytest.mark.parametrize("seed", range(50, 54))
+def test_audits_judge_as_enumeration(seed: int, rules: bool, tmp_path: Path) -> None:
+    case = mixed_case(seed, rules=rules)
+    network, every = case.network(tmp_path), range(len(case.features))
+    for size in range(len(case.features) + 1):
+        audited = tuple(np.random.default_rng([seed, size]).permutation(every)[:size].tolist())
+        found = milp_verix.audit(
+            network, case.point, audited, minimum=True, **_options(case, "auto")
+        )
+        assert found.sound == case.holds([*{*every} - {*audited}])
+        assert case.holds([*{*every} - {*found.sound_set}])
+        assert found.minimum is not None
+        assert len(found.minimum.explanation) == case.least_explanation()
+
+
 def test_programs_of_checks_have_whole_numbers_and_rules(tmp_path: Path) -> None:
     case = mixed_case(2, rules=True)
     every = range(len(case.features))
