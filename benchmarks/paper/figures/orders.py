@@ -27,7 +27,8 @@ def orders(place: Workplace) -> Drawing:
 
     sheet = Sheet(max(5.6, 1.4 + 0.55 * len(indices)), 4.0)
     sheet.text(MARGIN, MARGIN - 0.05, "Sizes by order", fontsize=12, fontweight="bold")
-    fact = f"{question.network}, ε = {100 * question.epsilon:g} %; boxes: {count} random orders"
+    fact = f"{question.network}, ε = {100 * question.epsilon:g} %; boxes: {count} random orders; "
+    fact += f"minimum: proven for {(least['status'] == 'done').sum()} in {limit:g} s each"
     sheet.text(MARGIN, MARGIN + 0.2, fact, fontsize=8.5, color=MUTED)
     axes = sheet.axes(MARGIN + 0.45, 1.1, sheet.width - 2 * MARGIN - 0.45, 2.3)
     positions = np.arange(len(indices))
