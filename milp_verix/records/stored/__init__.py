@@ -1,0 +1,1 @@
+"""The parts of results as JSON: numbers, the subject, and the fields of each class."""
