@@ -1,16 +1,17 @@
 """Robustness radii as JSON: the fields that other results do not have."""
 
-from collections.abc import Callable
 from typing import Any
 
-from milp_verix.records.base import Counterfactual
+from numpy.typing import NDArray
+
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.records.stored.values import counterfactual_data, counterfactual_in
 
 Data = dict[str, Any]
 
 
-def radii_data(found: RobustnessRadii, written: Callable[[Counterfactual], Data]) -> Data:
-    """Return the fields of ``found``; ``written`` makes JSON of a counterfactual."""
+def radii_data(found: RobustnessRadii) -> Data:
+    """Return the fields of ``found``."""
     return {
         "solver": found.solver,
         "each": found.each,
@@ -26,29 +27,29 @@ def radii_data(found: RobustnessRadii, written: Callable[[Counterfactual], Data]
                 "unknown_reason": one.unknown_reason,
                 "counterfactual": None
                 if one.counterfactual is None
-                else written(one.counterfactual),
+                else counterfactual_data(one.counterfactual),
             }
             for one in found.brackets
         ],
     }
 
 
-def radii_fields(data: Data, read: Callable[[Data], Counterfactual]) -> Data:
-    """Return the fields that :func:`radii_data` wrote; ``read`` makes a counterfactual of JSON."""
+def radii_fields(data: Data, x: NDArray[Any]) -> Data:
+    """Return the fields that :func:`radii_data` wrote; ``x`` is the input explained."""
     return {
         "each": data["each"],
         "tolerance": data["tolerance"],
-        "brackets": tuple(_bracket(one, read) for one in data["brackets"]),
+        "brackets": tuple(_bracket(one, x) for one in data["brackets"]),
     }
 
 
-def _bracket(data: Data, read: Callable[[Data], Counterfactual]) -> RadiusBracket:
+def _bracket(data: Data, x: NDArray[Any]) -> RadiusBracket:
     point = data["counterfactual"]
     return RadiusBracket(
         tuple(data["features"]),
         data["lower"],
         data["upper"],
         data["reach"],
-        None if point is None else read(point),
+        None if point is None else counterfactual_in(point, x),
         data["unknown_reason"],
     )

@@ -15,7 +15,8 @@ import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.records.explanation import Explanation as RecordOfExplanation
-from milp_verix.records.json_format import array_hash, dump, load
+from milp_verix.records.json_format import dump, load
+from milp_verix.records.stored.values import array_hash
 from milp_verix.reporting.explanation_table import facts
 from milp_verix.reporting.plotting import plot_explanation
 from tests.support.digits_example import explained, images, network

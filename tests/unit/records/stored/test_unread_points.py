@@ -6,7 +6,7 @@ import pytest
 
 from milp_verix import Explanation, InputError
 from milp_verix.records.json_format import KINDS, load
-from milp_verix.records.unread_points import UnreadCounterfactual
+from milp_verix.records.stored.unread_points import UnreadCounterfactual
 from tests.support.handmade_results import made
 from tests.support.repository import FIXTURES
 
