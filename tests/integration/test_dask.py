@@ -174,6 +174,7 @@ def test_tasks_end_with_the_process_that_wants_them(
     long = ("--task", "minimum", "--journal", tmp_path / "long.jsonl")  # minutes for each task
     question = (MODEL, f"{IMAGES}:images", "--epsilon", "0.3", "--indices", "0:8")
     given = command("batch", *question, *long, "--scheduler", address)
+    client.restart()  # idle processes of tests before end with their workers
     wait_until(lambda: not task_processes())
     process = subprocess.Popen(
         given, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
