@@ -10,8 +10,8 @@ and finds their minimum. Local explanations may grow as the domain shrinks: a fe
 freed now may take the place of several that came later. Minima cannot.
 
 ``size`` is the mean of local explanations, undecided features included; ``minimum`` that of the
-smallest ones found, ``proven`` how many of these are, and ``smaller on`` counts the rows where one is
-smaller than over the hull.
+smallest ones found, ``proven`` how many of these are, and ``smaller on`` counts the rows where one
+is smaller than over the hull.
 Exits with 1 where a counterfactual fails in onnxruntime.
 """
 
