@@ -171,3 +171,50 @@ def test_an_explanation_with_one_feature_too_few_gets_no_certificate(
             trees_of(verix_check.Claim(model, claim))
         points = {name: moved for name, moved in data["points"].items() if int(name) != feature}
         assert not checked(model, json.dumps({**data, "claim": claim, "points": points}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 7])
+def test_hostile_numbers_prove_no_false_claim(seed: int, tmp_path: Path) -> None:
+    _, model, explanation = explained(seed, tmp_path, 0.3)
+    data = json.loads(explanation.certify(tmp_path / "model.onnx").to_json())
+    rng = np.random.default_rng(seed)
+    for feature in explanation.explanation:
+        irrelevant = [*explanation.irrelevant, feature]
+        claim = {**data["claim"], "irrelevant": irrelevant, "minimal": False}
+        for _ in range(150):
+            far = float(rng.choice([0.5, 3.0, 100.0]))
+            ends = (0, 1, 0, far) if rng.random() < 0.7 else (-far, far, -far, far)
+            trees = [hostile(rng, ends, {}) for _ in data["trees"]]
+            proof = {"claim": claim, "trees": trees, "points": {}}
+            assert not checked(model, json.dumps(proof))
+
+
+def hostile(
+    rng: np.random.Generator, ends: tuple[float, ...], signs: dict[int, int]
+) -> dict[str, Any]:
+    """Return a random tree over eleven neurons; slopes and multipliers lie between ``ends``."""
+    if len(signs) < 4 and rng.random() < 0.8:
+        neuron = int(rng.choice([place for place in range(11) if place not in signs]))
+        sides = (("below", -1), ("above", 1))
+        halves = {side: hostile(rng, ends, {**signs, neuron: sign}) for side, sign in sides}
+        return {"neuron": neuron, **halves}
+    return {
+        "slopes": {str(i): round(rng.uniform(*ends[:2]), 3) for i in range(11)},
+        "multipliers": {str(i): round(rng.uniform(*ends[2:]), 3) for i in signs},
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_a_point_moves_its_own_and_irrelevant_features_alone(seed: int, tmp_path: Path) -> None:
+    layers, model, data = certified(seed, tmp_path)
+    claim, moved_elsewhere = data["claim"], 0
+    for name, moved in data["points"].items():
+        for other in set(data["points"]) - {name}:
+            for mutant in ({**moved, other: "1/2"}, {**moved, other: data["points"][other][other]}):
+                changed_points = changed(data, ("points", name), mutant)
+                true = shows(layers, claim, int(name), mutant)
+                assert checked(model, json.dumps(changed_points)) == true
+                moved_elsewhere += not true
+    assert moved_elsewhere

@@ -30,6 +30,8 @@ from tests.support.repository import ROOT
 
 FILES = sorted((ROOT / "checker").glob("*.py"))
 _ONE = 2**400
+_LEAF = {"slopes": {}, "multipliers": {"0": -1}}
+_NEGATIVE = {"neuron": 0, "below": _LEAF, "above": _LEAF}
 
 
 def run_checker(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -76,6 +78,9 @@ def test_it_says_what_it_verified_line_by_line(tmp_path: Path) -> None:
         (("claim", "epsilon"), 10, "a case proves no more than"),
         (("claim", "epsilon"), -1, "not in the ball"),
         (("trees", 0), {"slopes": {}, "multipliers": {"0": 1}}, "KeyError"),
+        (("trees", 0), {"slopes": {"0": 1.5}, "multipliers": {}}, "not in [0, 1]"),
+        (("trees", 0), {"slopes": {"0": -0.5}, "multipliers": {}}, "not in [0, 1]"),
+        (("trees", 0), _NEGATIVE, "a multiplier is negative"),
         (("points",), {}, "a feature has no point"),
         (("points", "0"), {}, "the same prediction"),
         (("claim", "class"), -1, "no such class"),
