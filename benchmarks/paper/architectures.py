@@ -70,7 +70,7 @@ class Architecture:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """All layers, the last one without activation."""
+        """The layers; the last one has no activation."""
         return (*self.hidden, Dense(self.outputs))
 
 

@@ -1,4 +1,4 @@
-"""How well a score tells one kind of input from another, whatever the threshold."""
+"""The area under the curve of a score that tells one kind of input from another."""
 
 from typing import Any
 

@@ -97,7 +97,7 @@ class Inputs:
 
     @property
     def integral(self) -> BoolArray:
-        """Which coordinates are whole numbers, shape (size,)."""
+        """True for each coordinate that is a whole number, shape (size,)."""
         return self._of_coordinates([float(f.whole) for f in self.features]).astype(bool)
 
     @cached_property

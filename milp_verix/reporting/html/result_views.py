@@ -1,4 +1,4 @@
-"""What a page shows of one result: its outcome in words, its pictures or its features."""
+"""Views of one result on a page: its outcome in words, its pictures or its features."""
 
 from base64 import b64encode
 
