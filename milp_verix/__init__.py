@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from milp_verix.duality.contrast_search import ContrastiveProgress
     from milp_verix.duality.contrastive import contrastive
     from milp_verix.duality.marco import EnumerationProgress, enumerate_explanations
+    from milp_verix.duality.relevance import relevance
     from milp_verix.errors import (
         InputError,
         LicenceLimitError,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
+    from milp_verix.records.relevance import Relevance
     from milp_verix.records.verdict import Answer, Verdict
     from milp_verix.report.write import write_report
     from milp_verix.results.public import (
@@ -94,6 +96,7 @@ __all__ = [
     "OnnxNetwork",
     "Progress",
     "RadiusProgress",
+    "Relevance",
     "RobustnessRadii",
     "Run",
     "SearchLimits",
@@ -123,6 +126,7 @@ __all__ = [
     "ordinal",
     "read_result",
     "read_study",
+    "relevance",
     "robustness_radius",
     "run_study",
     "to_pyomo",
@@ -138,6 +142,7 @@ _HOMES = {
     "duality.contrast_search": "ContrastiveProgress",
     "duality.contrastive": "contrastive",
     "duality.marco": "EnumerationProgress enumerate_explanations",
+    "duality.relevance": "relevance",
     "errors": "InputError LicenceLimitError MilpVerixError ModelError SolverError "
     "SolverUnavailableError UnsupportedOperatorError",
     "global_search.minimum": "minimum",
@@ -152,6 +157,7 @@ _HOMES = {
     "radius.sweep": "epsilon_sweep",
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
+    "records.relevance": "Relevance",
     "records.verdict": "Answer Verdict",
     "report.write": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",

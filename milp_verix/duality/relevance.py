@@ -1,0 +1,275 @@
+"""Protected features: in every explanation, in some, or in none.
+
+Let ``P`` be the protected features, ``R`` all others, and ``check(B)`` the claim that the
+prediction survives every change of ``B``. Then
+
+    necessary   iff  check(P) is violated                                  (P meets every AXp)
+    relevant    iff  for some B ⊆ R, check(B) holds and check(B ∪ P) is violated
+                                                                           (P meets a minimal AXp)
+
+For the second, grow such a ``B`` by all features of ``R`` and then of ``P`` that keep the claim:
+some of ``P`` stay outside, and what is outside is a minimal explanation. By duality the same holds
+for contrastive explanations. The search for ``B`` is a loop of proposals and clauses:
+
+    repeat   B ← all of R but a smallest set that no clause excludes       none left: irrelevant
+             check(B) violated:      supersets of a contrast inside B are excluded
+             check(B ∪ P) holds:     grow B so that it still does; its subsets are excluded
+             otherwise:              relevant
+
+Each clause is sound since claims on a set hold for its subsets. (Huang, Cooper, Morgado, Planes,
+Marques-Silva, *Feature necessity & relevancy in ML classifier explanations*, TACAS 2023. A decision
+is biased in the sense of Darwiche & Hirth, *On the reasons behind decisions*, ECAI 2020, iff its
+protected features together are necessary.)
+"""
+
+import operator
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from milp_verix.duality.hitting_set import propose
+from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon
+from milp_verix.onnx_reader.onnx_network import NetworkLike
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.subset_oracle import SubsetOracle
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
+from milp_verix.problem.features import Features, FeaturesLike
+from milp_verix.problem.request import make_request
+from milp_verix.records.relevance import Relevance
+from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.records.verdict import Verdict
+from milp_verix.results.build import counterfactual_of, statistics_of
+from milp_verix.solvers import Session
+from milp_verix.tolerances import Tolerances
+from verix_encodings.arrays import FloatArray
+from verix_encodings.models.cover import Clause
+
+
+def relevance(
+    network: NetworkLike,
+    x: ArrayLike,
+    feature: str | int | Sequence[str | int],
+    *,
+    epsilon: Epsilon,
+    norm: str = "linf",
+    delta: float | None = None,
+    domain: Domain = UNIT_DOMAIN,
+    features: FeaturesLike = None,
+    feature_names: Sequence[str] | None = None,
+    label: int | None = None,
+    against: int | Sequence[int] | None = None,
+    output: int | None = None,
+    image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
+    solver: str = "auto",
+    time_limit: float | None = None,
+    check_time_limit: float | None = None,
+    threads: int = 1,
+    tolerances: Tolerances | None = None,
+) -> Relevance:
+    """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
+
+    ``feature`` is a name, an index, or several of these, which count as one feature: *necessary*
+    if every explanation of the prediction at ``x`` contains one of them, that is, if changing them
+    alone can change the prediction; *relevant* if some minimal explanation does; *irrelevant* if
+    none does. The result has the proof of a difference: two inputs that differ in these features
+    alone and are decided differently.
+
+    The number of checks may grow exponentially with that of the other features; at the time limit
+    and after Ctrl-C the answers proven by then come back, None for an open one.
+
+    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is as in
+    :func:`milp_verix.enumerate_explanations`. Raises ``InputError``, too, for a ``feature`` that is
+    no name or index of one.
+    """
+    request = make_request(
+        network,
+        x,
+        epsilon=epsilon,
+        norm=norm,
+        delta=delta,
+        domain=domain,
+        features=features,
+        feature_names=feature_names,
+        label=label,
+        against=against,
+        output=output,
+        image_shape=image_shape,
+        inputs=inputs,
+        solver=solver,
+        threads=threads,
+        tolerances=tolerances,
+        time_limit=time_limit,
+        check_time_limit=check_time_limit,
+    )
+    problem = request.problem
+    protected = _chosen(feature, problem.features)
+    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        session = request.open_session(oracle.solver)
+        search = _Search(subsets, session, protected)
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            search.stopped = INTERRUPTED
+        finally:
+            session.close()
+        found, free = search.found or (None, None)
+        names = problem.features.names
+        return Relevance(
+            features=tuple(sorted(protected)),
+            feature_names=None if names is None else tuple(names[f] for f in sorted(protected)),
+            prediction=problem.question.prediction,
+            necessary=search.necessary,
+            relevant=search.relevant,
+            free=None if free is None else tuple(sorted(free)),
+            counterfactual=None if found is None else counterfactual_of(found),
+            unchanged=None if found is None else search.unchanged(found),
+            unknown_reason=search.unknown_reason,
+            statistics=statistics_of(
+                subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
+            ),
+        )
+
+
+def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
+    """Return the indices of the features ``given`` by names or indices."""
+    several = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
+    names = list(features.names or ())
+    found = set()
+    for one in several:
+        try:
+            index = names.index(one) if isinstance(one, str) else operator.index(one)
+        except (ValueError, TypeError):
+            index = -1
+        if not 0 <= index < features.count:
+            known = ", ".join(names) or "none has a name"
+            raise InputError(
+                f"there is no feature {one!r}: give an index from 0 to {features.count - 1}, or a "
+                f"name ({known})"
+            )
+        found.add(index)
+    if not found:
+        raise InputError("no protected feature is given: name one at least")
+    return frozenset(found)
+
+
+class _Pair(Enum):
+    """The answers to ``check(B)`` and ``check(B ∪ P)`` together."""
+
+    BOTH_HOLD = 1
+    BOTH_VIOLATED = 2
+    DIFFERENT = 3
+    UNKNOWN = 4
+
+
+class _Search:
+    """The answers so far; ``found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
+
+    def __init__(self, subsets: SubsetOracle, session: Session, protected: frozenset[int]) -> None:
+        self.necessary: bool | None = None
+        self.relevant: bool | None = None
+        self.found: tuple[Verdict, frozenset[int]] | None = None
+        self.stopped: str | None = None
+        self._open: str | None = None
+        self._doubted: str | None = None
+        self._subsets = subsets
+        self._session = session
+        self._protected = protected
+        self._others = subsets.everything - protected
+        self._costs: FloatArray = np.ones(len(subsets.everything))
+        self._clauses: list[Clause] = []
+
+    @property
+    def unknown_reason(self) -> str | None:
+        """The obstacle to an answer that is open, None if there is none."""
+        if self.necessary is not None and self.relevant is not None:
+            return None
+        return self.stopped or self._doubted or self._open or "unknown"
+
+    def run(self) -> None:
+        """Decide necessity, then look for a set of other features that shows relevance."""
+        alone = self._subsets.check(self._protected)
+        if alone.violated:
+            self._accept(alone, frozenset())
+        elif alone.holds:
+            self.necessary = False
+        else:
+            self._open = alone.reason or "unknown"
+        while self.relevant is None:
+            seconds = max(self._subsets.seconds, 0.0)
+            proposal = propose(self._session, self._costs, self._clauses, seconds)
+            if proposal.exhausted:
+                if self._doubted is None:
+                    self.necessary = self.relevant = False
+                return
+            if proposal.late or self._subsets.late():
+                self.stopped = TIME_LIMIT
+                return
+            if proposal.chosen is None:
+                self._doubt(f"{self._session.name} proposes no further set")
+                return
+            self._decide(self._others - proposal.chosen)
+
+    def unchanged(self, found: Verdict) -> np.ndarray | None:
+        """Return the counterfactual with the protected features put back, if the ball holds it."""
+        problem = self._subsets.problem
+        assert found.witness is not None
+        point = found.witness.reshape(-1).copy()
+        back = problem.features.coordinates(sorted(self._protected))
+        point[back] = problem.x[back]
+        moved = np.flatnonzero(point != problem.x)
+        changed = problem.question.changed(problem.network.evaluate(point))
+        if changed or not problem.ball.contains(point, moved):
+            return None
+        point = point.reshape(problem.network.input_shape)
+        point.flags.writeable = False
+        return point
+
+    def _decide(self, free: frozenset[int]) -> None:
+        """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
+        answer = self._pair(free)
+        while answer is _Pair.BOTH_VIOLATED:
+            smallest, _ = self._subsets.shrink(self._subsets.check(free))
+            contrast = self._subsets.changed(smallest)
+            self._clauses.append(Clause(any_of=contrast))
+            free -= contrast
+            answer = self._pair(free)
+        if answer is _Pair.BOTH_HOLD:
+            for feature in sorted(self._others - free):
+                answer = self._pair(free | {feature})
+                if answer is _Pair.DIFFERENT:
+                    return
+                if answer is _Pair.BOTH_HOLD:
+                    free |= {feature}
+            self._clauses.append(Clause(not_all_of=self._others - free))
+        elif answer is _Pair.UNKNOWN:
+            # this set alone: those around it may well be decided
+            self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
+
+    def _pair(self, free: frozenset[int]) -> _Pair:
+        """Return the answers with and without the protected features, accepting a difference."""
+        together = self._subsets.check(free | self._protected)
+        if together.holds:
+            return _Pair.BOTH_HOLD
+        alone = self._subsets.check(free)
+        if alone.violated:
+            return _Pair.BOTH_VIOLATED
+        if together.violated and alone.holds:
+            self._accept(together, free)
+            return _Pair.DIFFERENT
+        self._doubt((alone if together.violated else together).reason or "unknown")
+        return _Pair.UNKNOWN
+
+    def _accept(self, found: Verdict, free: frozenset[int]) -> None:
+        self.relevant = True
+        self.necessary = self.necessary if free else True
+        self.found = found, free
+
+    def _doubt(self, reason: str) -> None:
+        self._doubted = self._doubted or reason
