@@ -34,10 +34,10 @@ class Delivery:
     plot_path: Path | None
     quiet: bool
 
-    def check_paths(self) -> None:
-        """Refuse files that cannot be written."""
-        for path in (self.json_path, self.plot_path):
-            check_folder(path)
+    def check_paths(self, *inputs: Path) -> None:
+        """Refuse files that cannot be written, and ``inputs``."""
+        check_folder(self.json_path, *inputs)
+        check_folder(self.plot_path, *inputs, self.json_path)
         if self.plot_path is not None:
             plot_format(self.plot_path)
 
@@ -98,11 +98,13 @@ def exit_code(settled: bool, stopped: str | None) -> int:
     return 0 if settled else UNDECIDED
 
 
-def check_folder(path: Path | None) -> None:
-    """Refuse an output that cannot be written before anything is computed."""
+def check_folder(path: Path | None, *others: Path | None) -> None:
+    """Refuse an output that cannot be written, or is one of ``others``, before any work."""
     if path is None:
         return
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(f"cannot write {path}: {path.parent} is no folder, or {path.name} is one")
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise InputError(f"cannot write {path}: permission denied; choose another place")
+    if path.resolve() in {other.resolve() for other in others if other is not None}:
+        raise InputError(f"{path} is another file of this command, too; choose another place")

@@ -53,6 +53,8 @@ def write_report(
     gallery = integer_of(gallery, "gallery", 0)
     some = None if counterfactuals is None else integer_of(counterfactuals, "counterfactuals", 0)
     many = _MANY if some is None else some
+    if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
+        raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result):
         text = single_page(source, counterfactuals=many)
     elif isinstance(source, Comparison):
@@ -73,6 +75,10 @@ def write_report(
     if path is not None:
         write_atomically(Path(path), text, "the report ")
     return text
+
+
+def _same(source: Path, path: Path) -> bool:
+    return source.resolve() == path.resolve()
 
 
 def _is_study(path: Path) -> bool:

@@ -27,6 +27,7 @@ DONE, UNDECIDED, FAILED = STATUSES = ("done", "undecided", "failed")
 """Endings of a task, the best first."""
 
 _TAIL = 2**16
+_START = b'{"key": "'
 
 
 class Journal:
@@ -53,6 +54,10 @@ class Journal:
         try:
             with _locked(self._file):  # nobody is in the middle of a line
                 self.statuses = _statuses(path, warn)
+                if not self.statuses and not _begun(self._file):
+                    raise InputError(
+                        f"{path} is no journal: no line of it is a record; name another file"
+                    )
         except BaseException:
             os.close(self._file)
             raise
@@ -173,6 +178,12 @@ def _without_torn_line(file: int) -> int:
         end = first
     os.ftruncate(file, end)
     return end
+
+
+def _begun(file: int) -> bool:
+    """Tell whether a file without records is empty, or the start of its first one."""
+    first = _piece(file, 0, _TAIL)
+    return b"\n" not in first and first.startswith(_START[: len(first)])
 
 
 def _piece(file: int, first: int, end: int) -> bytes:

@@ -89,7 +89,7 @@ def settings_of(
     taken = {kind: _arguments_of(kind) for kind in kinds}
     for name in (*grid, *options):
         if not any(name in arguments for arguments in taken.values()):
-            raise InputError(f"{' and '.join(taken)} take no {name!r}; leave it out")
+            raise InputError(f"the task {' or '.join(taken)} can take no {name!r}; leave it out")
         if name in grid and name in options:
             raise InputError(f"{name!r} is in the grid, and given beside it: give it once")
     found = []
@@ -110,8 +110,9 @@ def tasks_of(
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
     hashed = network_hash(network)
     for index in indices:
-        name, notes = inputs.name(index), inputs.notes(index)
+        name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
+        notes = inputs.notes(index) if problem is None else ()
         for setting in settings:
             lasting = {name: told for name, told in setting.told.items() if name not in LIMITS}
             content = [hashed, identity, setting.task, lasting, milp_verix.__version__]

@@ -104,7 +104,7 @@ def audit(
     """Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
+        delivery.check_paths(Path(explanation))
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         audited = _explanation(explanation, network)

@@ -35,7 +35,7 @@ def certify(
     python checker/verix_check.py MODEL OUT checks it in exact arithmetic.
     """
     with refusals(), termination_as_interrupt():
-        check_folder(output)
+        check_folder(output, result, model)
         explanation = Explanation.from_json(result)
         certificate = find_certificate(
             explanation, network_of(model, reading), time_limit=time_limit

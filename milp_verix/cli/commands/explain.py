@@ -99,7 +99,7 @@ def explain(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        check_folder(certificate_path)
+        check_folder(certificate_path, json_path, plot_path)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         with progress_bar(errors) as show, autosaving(json_path, errors, asked.noted) as save:

@@ -92,7 +92,7 @@ def minimum(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        check_folder(certificate_path)
+        check_folder(certificate_path, json_path, plot_path)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)

@@ -137,3 +137,12 @@ def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert "cannot read" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_takes_no_place_of_its_source(tmp_path: Path) -> None:
+    path = tmp_path / "explanation.json"
+    content = (STORED / "explanation.json").read_bytes()
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is the source of the report"):
+        write_report(path, tmp_path / "." / "explanation.json")
+    assert path.read_bytes() == content

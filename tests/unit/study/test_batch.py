@@ -214,7 +214,7 @@ def test_ctrl_c_ends_with_what_is_there_and_leaves_the_running_task_open(tmp_pat
         ({"time_limit": -1}, "time_limit must be positive"),
         ({"domain": (1, 0)}, "domain"),
         ({"task": "minimal"}, "unknown task"),
-        ({"gap": 0.1}, "take no 'gap'"),
+        ({"gap": 0.1}, "can take no 'gap'"),
         ({"retry": ["done"]}, "retry takes"),
         ({"workers": 0}, "workers"),
         ({"indices": [5]}, r"inputs 0\.\.2, got \[5\]"),

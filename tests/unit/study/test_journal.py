@@ -238,3 +238,12 @@ def test_a_journal_that_is_no_file_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path / "pipe.jsonl")
     with pytest.raises(InputError, match="cannot read"):
         list(best_records(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04 images", b"a = 1\n", b'{"schema": 2}', b"\0" * 9])
+def test_another_file_is_no_journal_and_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is no journal"):
+        Journal(path, warn=lambda _: None)
+    assert path.read_bytes() == content

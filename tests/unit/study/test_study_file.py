@@ -170,7 +170,7 @@ def test_arguments_replace_keys_of_the_file(
         ("model = 'none.onnx'\ninputs = 'a.npy'\nepsilon = 0.1", "none.onnx"),
         (QUESTION + "epsilon = 'x'", "epsilon: 'x' is no number"),
         (QUESTION + "epsilon = [[1]]", "is no number"),
-        (QUESTION + "epsilon = 0.1\n[options]\nnrom = 'l2'", "take no 'nrom'"),
+        (QUESTION + "epsilon = 0.1\n[options]\nnrom = 'l2'", "can take no 'nrom'"),
         (QUESTION + "epsilon = 0.1\n[options]\ndomain = 3", "domain"),
         (QUESTION + "epsilon = 0.1\n[options]\ncosts = 'none.npy'", "cannot read .*none.npy"),
         (QUESTION + "epsilon = 0.1\n[grid]\norder = 'bound'", "order in the grid is a list"),

@@ -189,3 +189,11 @@ def test_described_inputs(tmp_path: Path) -> None:
         )
         assert (done.returncode, done.stderr) == (code, "")
     assert "age" in done.stdout
+
+
+def test_the_file_that_is_audited_is_not_written_over(tmp_path: Path) -> None:
+    file = indices(tmp_path, 26, 27)
+    done = audit(file, "--json", file)
+    assert done.returncode == 2
+    assert "is another file of this command" in done.stderr
+    assert json.loads(file.read_text()) == [26, 27]
