@@ -72,6 +72,11 @@ def number_in(text: str | float) -> float:
         raise InputError(f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255.") from error
 
 
+def radius_in(text: str | float) -> float | str:
+    """Return the radius in a text: a number, or a share of ranges such as ``10%`` as it is."""
+    return text if isinstance(text, str) and text.strip().endswith("%") else number_in(text)
+
+
 def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:
     """Return features by their indices; ``InputError`` unless they are distinct and exist.
 

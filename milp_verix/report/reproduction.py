@@ -22,7 +22,7 @@ def command(rows: Sequence[Row], settings: Settings, journal: str, models: Seque
         "milp-verix batch",
         shlex.quote(models[0]) if len(models) == 1 else "MODEL",
         "INPUTS",
-        "--epsilon " + ",".join(repr(radius) for radius in settings.radii),
+        "--epsilon " + ",".join(str(radius) for radius in settings.radii),
         "--indices " + ranges(sorted({row.index for row in rows})),
         "--journal " + shlex.quote(journal),
     ]

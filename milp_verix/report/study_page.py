@@ -16,7 +16,14 @@ from milp_verix.report.gallery import (
     stored_results,
 )
 from milp_verix.report.reproduction import command, hashes, ranges, shown_command
-from milp_verix.report.study_rows import Row, Settings, read_rows, settings_of_rows, told
+from milp_verix.report.study_rows import (
+    Row,
+    Settings,
+    radius_text,
+    read_rows,
+    settings_of_rows,
+    told,
+)
 from milp_verix.report.summary import distributions, summary, totals
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.html.claims import claims
@@ -103,7 +110,7 @@ def _question(rows: Sequence[Row], settings: Settings, examples: dict[str, Resul
         ),
         ("inputs", f"{len(indices)}: {_shortened(ranges(indices))}"),
         ("tasks", ", ".join(settings.tasks)),
-        ("radii", ", ".join(number(radius, 6) for radius in settings.radii)),
+        ("radii", ", ".join(radius_text(radius, 6) for radius in settings.radii)),
         *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
         *(
             ("note", f"{note} ({counted(count, 'task')})")

@@ -18,6 +18,7 @@ from milp_verix.study.tasks import FUNCTIONS, LIMITS
 class Row:
     """One task of a study: its record without lists of features.
 
+    ``epsilon`` is a number, or a text such as ``"inf"`` or ``"10%"`` of a described input.
     ``setting`` are the arguments of its function; equal ones are one object. ``unknown`` counts
     the features left undecided. ``result`` is where its whole result is said to be, or None.
     """
@@ -28,7 +29,7 @@ class Row:
     network: str
     version: str
     task: str
-    epsilon: float
+    epsilon: float | str
     setting: Mapping[str, Any]
     status: str
     reason: str | None
@@ -49,11 +50,11 @@ def read_rows(path: Path, warn: Callable[[str], None]) -> list[Row]:
     return sorted(rows, key=lambda row: (row.index, *order_of(row)))
 
 
-def order_of(row: Row) -> tuple[str, int, str, float]:
+def order_of(row: Row) -> tuple[str, int, str, float, str]:
     """Return the place of the group of ``row`` among the others."""
     kinds = tuple(FUNCTIONS)
     place = kinds.index(row.task) if row.task in kinds else len(kinds)
-    return row.network, place, row.task, row.epsilon
+    return row.network, place, row.task, *_size_of(row.epsilon)
 
 
 def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> Row:
@@ -67,7 +68,7 @@ def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> Row:
         network=_text(record.get("network")) or "",
         version=_text(record.get("version")) or "",
         task=_text(record.get("task")) or "unknown task",
-        epsilon=_number(record.get("epsilon")) or 0.0,
+        epsilon=_radius(record.get("epsilon")),
         setting=known.setdefault(json.dumps(settings, sort_keys=True), settings),
         status=record["status"],
         reason=_text(record.get("reason")),
@@ -80,6 +81,19 @@ def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> Row:
         result=_text(record.get("result")),
         notes=tuple(map(sys.intern, map(str, record.get("notes") or ()))),
     )
+
+
+def _radius(value: Any) -> float | str:
+    """Return a radius as the journal tells it; those of features are told in words."""
+    radius = _number(value)
+    if radius is not None:
+        return radius
+    return value if isinstance(value, str) else told(value)
+
+
+def _size_of(epsilon: float | str) -> tuple[float, str]:
+    """Return what radii are sorted by: numbers first, then texts."""
+    return (math.inf, epsilon) if isinstance(epsilon, str) else (epsilon, "")
 
 
 def _text(value: Any) -> str | None:
@@ -99,7 +113,7 @@ class Settings:
     varies: tuple[str, ...]
     networks: tuple[str, ...]
     tasks: tuple[str, ...]
-    radii: tuple[float, ...]
+    radii: tuple[float | str, ...]
 
     def label(self, row: Row) -> tuple[str, ...]:
         """Return what sets the group of ``row`` apart: network, task, radius, settings."""
@@ -107,7 +121,7 @@ class Settings:
         return (
             *network,
             row.task,
-            f"ε\u00a0=\u00a0{number(row.epsilon)}",
+            f"ε\u00a0=\u00a0{radius_text(row.epsilon)}",
             *(told(row.setting[name]) if name in row.setting else "–" for name in self.varies),
         )
 
@@ -148,8 +162,15 @@ def settings_of_rows(rows: Sequence[Row]) -> Settings:
         varies,
         tuple(dict.fromkeys(row.network for row in rows)),
         tuple(dict.fromkeys(row.task for row in rows)),
-        tuple(sorted({row.epsilon for row in rows})),
+        tuple(sorted({row.epsilon for row in rows}, key=_size_of)),
     )
+
+
+def radius_text(epsilon: float | str, digits: int = 4) -> str:
+    """Return a radius in words: ``"0.05"``, ``"∞"``, ``"10%"``."""
+    if isinstance(epsilon, str):
+        return "∞" if epsilon == "inf" else epsilon
+    return number(epsilon, digits)
 
 
 def told(value: Any) -> str:

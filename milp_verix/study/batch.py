@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.study.dask_engine import connected, dask_engine
@@ -62,6 +63,7 @@ def explain_many(
     grid: Mapping[str, Sequence[Any]] | None = None,
     indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
+    described: Description | str | Path | None = None,
     workers: int = 1,
     scheduler: str | None = None,
     client: Any = None,
@@ -91,6 +93,9 @@ def explain_many(
             "adaptive"]}``; every combination is a task for each input.
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
         columns: the columns of a table that make an input, by name and in its order.
+        described: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table,
+            a pandas DataFrame too, then has a column for each feature, with numbers or words, and
+            ``epsilon`` may be ``inf`` or a share such as ``"10%"``.
         workers: processes that share the tasks; more than one need joblib.
         scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
             share the tasks instead.
@@ -119,6 +124,7 @@ def explain_many(
         grid=grid,
         indices=indices,
         columns=columns,
+        described=described,
         options=options,
     )
     return run_parts(

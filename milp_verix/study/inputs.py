@@ -187,12 +187,12 @@ def _places(
     return places
 
 
-def _parquet(path: Path, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
-    """Return the columns of a parquet file, shape (rows, columns)."""
+def parquet_table(path: Path) -> Any:
+    """Return a parquet file as a pandas DataFrame; ``InputError`` where it cannot be read."""
     try:
         import pandas as pd
 
-        table = pd.read_parquet(path)
+        return pd.read_parquet(path)
     except ImportError as error:
         raise InputError(
             f"{path} needs pandas and pyarrow: pip install 'milp-verix[pandas]' ({error})"
@@ -201,6 +201,11 @@ def _parquet(path: Path, size: int, columns: Sequence[str] | None) -> NDArray[An
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"cannot read {path}: {error}") from error
+
+
+def _parquet(path: Path, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
+    """Return the columns of a parquet file, shape (rows, columns)."""
+    table = parquet_table(path)
     header = [str(name) for name in table.columns]
     places = _places(path, header, len(header), size, columns)
     try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
@@ -45,6 +48,7 @@ def part_of(
     grid: Mapping[str, Sequence[Any]] | None = None,
     indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
+    described: Description | str | Path | None = None,
     options: Mapping[str, Any],
 ) -> Part:
     """Return the part of a study that arguments of :func:`milp_verix.explain_many` name.
@@ -53,12 +57,29 @@ def part_of(
     """
     if not isinstance(network, OnnxNetwork):
         network = load_network(network)
-    given = inputs_of(inputs, network.input_size, columns)
+    given, options = _given(network, inputs, columns, described, options)
     chosen = _indices(indices, given.count)
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
     settings = settings_of(_listed(task), axes, options)
     _refuse_bad_settings(network, given, chosen, settings)
     return Part(network, given, chosen, settings)
+
+
+def _given(
+    network: OnnxNetwork,
+    inputs: Any,
+    columns: Sequence[str] | None,
+    described: Description | str | Path | None,
+    options: Mapping[str, Any],
+) -> tuple[Inputs, Mapping[str, Any]]:
+    """Return the inputs, and the options with their description if there is one."""
+    if described is None:
+        return inputs_of(inputs, network.input_size, columns), options
+    if columns is not None:
+        raise InputError("the description names the columns of the input; leave columns out")
+    if isinstance(described, str | Path):
+        described = Description.from_file(described)
+    return described_inputs(inputs, described), {**options, "inputs": described}
 
 
 def _listed(value: Any) -> list[Any]:

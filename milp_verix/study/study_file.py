@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from milp_verix.arguments import number_in
+from milp_verix.arguments import radius_in
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import read_numbers
@@ -21,7 +21,7 @@ from milp_verix.study.parts import Part, part_of
 from milp_verix.study.tasks import LIMITS
 
 _NETWORKS = ("model", "models")
-_QUESTION = (*_NETWORKS, "inputs", "columns", "indices", "epsilon", "task", "grid")
+_QUESTION = (*_NETWORKS, "inputs", "columns", "described", "indices", "epsilon", "task", "grid")
 _READING = ("input_shape", "output_name", "options")
 _COURSE = ("journal", "results", "workers", "scheduler", "retry", "fsync")
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -29,6 +29,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "models": ((list,), "a list of ONNX files"),
     "inputs": ((str,), "a text"),
     "columns": ((list,), "a list of names"),
+    "described": ((str,), "a .json or .toml file"),
     "indices": ((str, list), "a text such as '0:100', or a list"),
     "task": ((str, list), "a name, or a list of names"),
     "output_name": ((str,), "a text"),
@@ -62,11 +63,11 @@ def run_study(
     where the file names none.
 
     Args:
-        path: the file. Its keys are ``model`` or ``models``, ``inputs``, ``columns``, ``indices``,
-            ``epsilon``, ``task``, the tables ``grid`` and ``options`` with arguments of the single
-            functions, ``input_shape`` and ``output_name`` of the networks; and ``journal``,
-            ``results``, ``workers``, ``scheduler``, ``retry`` and ``fsync``. Several parts are
-            tables ``[[study]]``.
+        path: the file. Its keys are ``model`` or ``models``, ``inputs``, ``columns``,
+            ``described``, ``indices``, ``epsilon``, ``task``, the tables ``grid`` and ``options``
+            with arguments of the single functions, ``input_shape`` and ``output_name`` of the
+            networks; and ``journal``, ``results``, ``workers``, ``scheduler``, ``retry`` and
+            ``fsync``. Several parts are tables ``[[study]]``.
         progress: called with a :class:`Tally` at the start and after each record.
         warn: called with a text for each line of the journal that is no record.
         client: a ``dask.distributed.Client``, in the place of ``scheduler``.
@@ -154,13 +155,13 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
         }
         if {"domain", "image_shape"} & set(grid):
             raise InputError(f"{path}: domain and image_shape stand in options, not in the grid")
-        inputs, _ = stored_inputs(
-            str(path.parent / keys["inputs"]),
-            network,
-            options.get("domain", (0.0, 1.0)),
-            shape,
-            keys.get("columns"),
-        )
+        inputs: Any = str(path.parent / keys["inputs"])
+        described = path.parent / keys["described"] if "described" in keys else None
+        columns = keys.get("columns")
+        if described is None:
+            domain = options.get("domain", (0.0, 1.0))
+            inputs, _ = stored_inputs(inputs, network, domain, shape, columns)
+            columns = None
         yield part_of(
             network,
             inputs,
@@ -168,6 +169,8 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
             task=keys.get("task", "explain"),
             grid=grid,
             indices=given.get("indices", keys.get("indices")),
+            columns=columns,
+            described=described,
             options=options,
         )
 
@@ -195,9 +198,9 @@ def _list(path: Path, name: str, values: Any) -> list[Any]:
     return values
 
 
-def _radii(path: Path, given: Any) -> list[float]:
+def _radii(path: Path, given: Any) -> list[float | str]:
     try:
-        return [number_in(radius) for radius in (given if isinstance(given, list) else [given])]
+        return [radius_in(radius) for radius in (given if isinstance(given, list) else [given])]
     except InputError as error:
         raise InputError(f"{path}: epsilon: {error}") from error
 

@@ -23,6 +23,7 @@ import milp_verix
 from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
+from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.records.stored.values import array_hash
 from milp_verix.results.public import ContrastiveExplanation, Explanation
@@ -141,6 +142,8 @@ def told_in_json(value: Any, name: str) -> Any:
 def _plain(value: Any, name: str) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Description):
+        value = value.to_data()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, bool | int | str):

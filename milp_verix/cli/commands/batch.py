@@ -13,9 +13,10 @@ from milp_verix.cli.options import (
     CheckTimeLimit,
     Costs,
     FeatureNames,
+    InputsPath,
     Quiet,
     Threads,
-    number_of,
+    radius_of,
 )
 from milp_verix.cli.question import (
     Ball,
@@ -28,6 +29,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import part_of
@@ -82,6 +84,7 @@ def batch(
         typer.Option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
     ] = None,
     ball: Ball,
+    described: InputsPath = None,
     feature_names: FeatureNames = None,
     explained: Explained,
     costs: Costs = None,
@@ -111,9 +114,15 @@ def batch(
                 **limits,
                 **search.arguments(),
             }
-            source, note = stored_inputs(
-                inputs, network, ball.domain, options["image_shape"], parts_of(columns)
-            )
+            names, note = parts_of(columns), None
+            source: Any = inputs
+            if described is None:
+                source, note = stored_inputs(
+                    inputs, network, ball.domain, options["image_shape"], names
+                )
+                names = None
+            elif ball.domain == UNIT_DOMAIN:
+                del options["domain"]  # the description has one for each feature
             if note is not None and not quiet:
                 errors.print(f"note: {note}", markup=False)
             part = part_of(
@@ -123,6 +132,8 @@ def batch(
                 task=parts_of(task) or [],
                 grid=None if order is None else {"order": _orders(order, network)},
                 indices=indices,
+                columns=names,
+                described=described,
                 options=options,
             )
             parts = [part]
@@ -157,9 +168,9 @@ def _given(context: typer.Context, path: Path) -> list[str]:
     return given
 
 
-def _radii(text: str) -> list[float]:
+def _radii(text: str) -> list[float | str]:
     try:
-        return [number_of(part) for part in text.split(",")]
+        return [radius_of(part) for part in text.split(",")]
     except typer.BadParameter as error:
         raise InputError(f"--epsilon: {error.message}") from error
 

@@ -138,3 +138,13 @@ def test_a_journal_without_a_record_is_refused(tmp_path: Path, content: str) -> 
 def test_equal_studies_have_equal_pages(tmp_path: Path) -> None:
     journal = study(tmp_path, image(1), table(2), None)
     assert write_report(journal) == write_report(journal)
+
+
+def test_radii_of_described_inputs_keep_their_words(tmp_path: Path) -> None:
+    path = tmp_path / "study.jsonl"
+    with Journal(path) as journal:
+        for index, epsilon in enumerate(["inf", "10%", 0.1]):
+            journal.append(recorded(index, image(1), size=3, epsilon=epsilon))
+    told = write_report(path)
+    assert "<td>0.1, 10%, ∞</td>" in told
+    assert "--epsilon 0.1,10%,inf" in told
