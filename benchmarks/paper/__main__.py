@@ -47,9 +47,9 @@ def main() -> int:
         time.monotonic = time.perf_counter = time.process_time
     scale = SCALES[arguments.scale]()
     scale = scale if arguments.images is None else scale.at_most(arguments.images)
-    place = Workplace(arguments.out, scale, {name: getattr(arguments, name) for name in _SETS})
     wanted = arguments.only or [*TABLES, *FIGURES]
     try:
+        place = Workplace(arguments.out, scale, {name: getattr(arguments, name) for name in _SETS})
         _make_tables(place, wanted, arguments.write)
         for name in FIGURES:
             if name in wanted:
@@ -58,7 +58,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
-    except (milp_verix.MilpVerixError, ValueError) as error:
+    except (milp_verix.MilpVerixError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

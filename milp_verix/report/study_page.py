@@ -55,6 +55,8 @@ def study_page(
     rows = read_rows(journal, warn)
     if not rows:
         raise InputError(f"{journal} holds no record of a task: a study has a line for each")
+    if results is not None and not results.is_dir():
+        raise InputError(f"results: {results} is no folder; name the one with the whole results")
     settings = settings_of_rows(rows)
     there = stored_results(rows, journal, results)
     chosen = _spread(there, most)
@@ -166,8 +168,8 @@ def _told(chosen: Sequence[Stored], there: Sequence[Stored], rows: Sequence[Row]
     if lacking > 0:
         notes.append(
             f"{counted(lacking, 'task')} without a whole result: pictures and counterfactuals need "
-            "one. Run the study with --results FOLDER, and give the folder to the report the same "
-            "way."
+            "one. If the results were moved, say where they are by --results FOLDER; a study with "
+            "--no-results has none."
         )
     return joined((*(element("p", note) for note in notes), *([key] if chosen else [])))
 

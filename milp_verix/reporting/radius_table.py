@@ -72,10 +72,11 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
 
 
 def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
-    """Return the features that never matter, and the others, the smallest radius first."""
+    """Return the features irrelevant at all radii, and the others, the smallest radius first."""
     labels, never = labels_of(found), found.irrelevant
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
-    told.append(("never matter", f"{len(never)} of {counted(len(found.groups), 'feature')}"))
+    count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
+    told.append(("irrelevant", f"{count}, up to the largest radius asked about"))
     if never:
         told.append(("", labels.listed(never)))
     others = sorted(

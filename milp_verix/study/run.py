@@ -141,7 +141,7 @@ def _contrast(result: ContrastiveExplanation) -> dict[str, Any]:
         "unknown": (),
         "size": result.size,
         "lower_bound": result.lower_bound,
-        "robust": result.robust,
+        "robust": result.robust or (None if result.counterfactual is None else False),
         "reason": result.statistics.stopped or result.unknown_reason,
     }
 

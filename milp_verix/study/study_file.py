@@ -127,6 +127,8 @@ def _tables(path: Path, content: dict[str, Any]) -> Iterator[dict[str, Any]]:
             keys[name] = {**content.get(name, {}), **own.get(name, {})}
         if ("model" in keys) == ("models" in keys):
             raise InputError(f"{where}: name one network by model, or several by models")
+        if keys.get("models") == []:
+            raise InputError(f"{where}: models names no network")
         missing = [name for name in ("inputs", "epsilon") if name not in keys]
         if missing:
             raise InputError(f"{where}: {' and '.join(missing)} must be given")

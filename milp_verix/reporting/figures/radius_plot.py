@@ -101,7 +101,7 @@ def _images(found: RobustnessRadii, view: ImageView) -> Drawing:
         if len(found.irrelevant) < len(found.groups):
             bar = sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1)
             colour_bar(image, bar, "radius, in input units")
-        never = f"never matters: {counted(len(found.irrelevant), 'feature')}"
+        never = f"irrelevant at all radii: {counted(len(found.irrelevant), 'feature')}"
         boxes[0].legend(
             handles=[Patch(facecolor=_NEVER, edgecolor=FRAME, label=never)],
             loc="upper left",
@@ -182,7 +182,7 @@ def _bars(found: RobustnessRadii) -> Drawing:
     kinds = [
         (_PROVEN, "proven: the prediction stays", any(not one.irrelevant for one in shown)),
         (_OPEN, "not decided", any(open_)),
-        (_NEVER, "never matters", any(one.irrelevant for one in shown)),
+        (_NEVER, "irrelevant at all radii", any(one.irrelevant for one in shown)),
     ]
     axes.legend(
         handles=[Patch(facecolor=c, edgecolor="none", label=text) for c, text, on in kinds if on],

@@ -148,3 +148,9 @@ def test_radii_of_described_inputs_keep_their_words(tmp_path: Path) -> None:
     told = write_report(path)
     assert "<td>0.1, 10%, ∞</td>" in told
     assert "--epsilon 0.1,10%,inf" in told
+
+
+def test_a_folder_of_results_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    path = study(tmp_path, image(1))
+    with pytest.raises(InputError, match="is no folder"):
+        write_report(path, results=tmp_path / "missing")

@@ -261,3 +261,14 @@ def test_a_network_in_memory_goes_to_workers_too(tmp_path: Path) -> None:
         for path in (of_bytes, of_file)
     )
     assert comparable(found) == comparable(expected)
+
+
+def test_a_contrast_that_is_not_found_leaves_open_whether_the_prediction_is_robust(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "study.jsonl"
+    explain_many(
+        network(), images()[15:16], epsilon=0.2, task="contrastive", journal=path, time_limit=1e-9
+    )
+    (found,) = lines(path)
+    assert (found["status"], found["explanation"], found["robust"]) == ("undecided", None, None)

@@ -163,6 +163,7 @@ def test_arguments_replace_keys_of_the_file(
         ("[study]\nmodel = 'a'", "in two brackets"),
         ("epsilon = 0.1\ninputs = 'a.npy'", "name one network by model, or several by models"),
         ("model = 'a'\nmodels = ['b']\ninputs = 'a'\nepsilon = 1", "name one network"),
+        ("models = []\ninputs = 'a.npy'\nepsilon = 1", "models names no network"),
         ("model = 'a.onnx'\ngrid = 3", "grid is a table"),
         ("model = 'a.onnx'", "inputs and epsilon must be given"),
         ("model = 3\ninputs = 'a.npy'\nepsilon = 0.1", "model is a text, got 3"),

@@ -115,7 +115,7 @@ def test_the_map_of_radii_leaves_out_what_never_matters() -> None:
     assert shown.reshape(-1)[::2].tolist() == [0.4] * 32
     assert shown.reshape(-1)[1::2].tolist() == [-1.0] * 32
     (key,) = figure.axes[0].get_legend().get_texts()
-    assert key.get_text() == "never matters: 32 features"
+    assert key.get_text() == "irrelevant at all radii: 32 features"
 
 
 def test_bars_of_radii_end_at_the_proofs() -> None:
