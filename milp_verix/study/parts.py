@@ -59,6 +59,8 @@ def part_of(
         network = load_network(network)
     given, options = _given(network, inputs, columns, described, options)
     chosen = _indices(indices, given.count)
+    if "epsilon" in (grid or {}):
+        raise InputError("'epsilon' is in the grid, and given beside it: give it once")
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
     settings = settings_of(_listed(task), axes, options)
     _refuse_bad_settings(network, given, chosen, settings)

@@ -87,6 +87,9 @@ def settings_of(
             raise InputError(f"unknown task {kind!r}; choose from {', '.join(FUNCTIONS)}")
     if not kinds or not all(len(values) for values in grid.values()):
         raise InputError("a study needs a task, and a value for each name in its grid")
+    for name, values in grid.items():
+        if isinstance(values, str):
+            raise InputError(f"{name} in the grid is a list of values, got {values!r}")
     taken = {kind: _arguments_of(kind) for kind in kinds}
     for name in (*grid, *options):
         if not any(name in arguments for arguments in taken.values()):

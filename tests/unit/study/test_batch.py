@@ -206,6 +206,7 @@ def test_ctrl_c_ends_with_what_is_there_and_leaves_the_running_task_open(tmp_pat
     [
         ({"order": "influnce"}, "unknown order 'influnce'"),
         ({"grid": {"order": ["influence", "adaptve"]}}, "unknown order 'adaptve'"),
+        ({"grid": {"epsilon": [0.2]}}, "'epsilon' is in the grid, and given beside it"),
         ({"bounds": "crwn"}, "unknown bounds"),
         ({"solver": "higs"}, "unknown solver"),
         ({"norm": "l3"}, "norm"),

@@ -134,6 +134,7 @@ def test_an_input_that_cannot_be_read_is_a_task_with_a_problem() -> None:
         (["contrastive"], {"epsilon": [0.1], "order": ["bound"]}, {}, "can take no 'order'"),
         (["explain"], {"epsilon": [0.1]}, {"progress": print}, "can take no 'progress'"),
         (["explain"], {"epsilon": [0.1]}, {"epsilon": 0.1}, "in the grid, and given beside it"),
+        (["explain"], {"order": "bound"}, {}, "order in the grid is a list of values, got 'bound'"),
         (["explain"], {"epsilon": [0.1]}, {"bounds": print}, "bounds: a study cannot tell one"),
     ],
 )
