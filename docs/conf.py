@@ -40,6 +40,8 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(DOCS / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 900
+# PyTorch takes gigabytes: without it, its notebook is shown as it is
+nb_execution_excludepatterns = [] if importlib.util.find_spec("torch") else ["*pytorch.ipynb"]
 
 autodoc_typehints = "none"  # signatures and "Args" have them
 autodoc_member_order = "bysource"
@@ -68,8 +70,6 @@ def _made_pages() -> None:
     shutil.rmtree(made, ignore_errors=True)
     (made / "tutorials").mkdir(parents=True)
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if notebook.stem == "pytorch" and importlib.util.find_spec("torch") is None:
-            continue
         shutil.copy(notebook, made / "tutorials")
     (made / "command_line.md").write_text(command_line_page(), encoding="utf-8")
 
