@@ -166,7 +166,8 @@ def verify(model: bytes, proof: Any) -> Any:
     asked, trees, points = proof["claim"], proof["trees"], proof["points"]
     require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
     claim = Claim(model, asked)
-    yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons"
+    told = {name: asked[name] for name in ("class", "delta", "epsilon", "norm") if name in asked}
+    yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons; claim: {told}"
     for margin, tree in zip(claim.margins, trees, strict=True):
         yield f"a margin holds in {claim.leaves(margin, tree, claim.low, claim.high, {})} cases"
     for feature, moved in points.items():
@@ -179,9 +180,8 @@ def verify(model: bytes, proof: Any) -> Any:
         worst = max(claim.net.values(point, claim.margins)) * claim.one
         require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
         yield f"feature {feature}: needed"
-    needed = {int(name) for name in points}
-    require(needed == claim.kept or asked["minimal"] is False, "a feature has no point")
-    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(needed)} are needed"
+    require({*map(int, points)} == claim.kept or not asked["minimal"], "a feature has no point")
+    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(points)} are needed"
 
 
 def main(model: str, proof: str) -> int:
