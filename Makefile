@@ -6,7 +6,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test lint types notebooks check clean
+.PHONY: help setup demo paper test lint types notebooks docs check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
