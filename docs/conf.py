@@ -31,7 +31,7 @@ extensions = [
     "mathml",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "made/examples"]
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
@@ -71,6 +71,8 @@ def _made_pages() -> None:
     (made / "tutorials").mkdir(parents=True)
     for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
         shutil.copy(notebook, made / "tutorials")
+    # where the notebooks, whose working directory is their own, look for them
+    (made / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     (made / "command_line.md").write_text(command_line_page(), encoding="utf-8")
 
 
