@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from milp_verix.arguments import number_in
+from milp_verix.arguments import number_in, radius_in
 from milp_verix.errors import InputError
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
@@ -23,7 +23,10 @@ def number_of(text: str | float) -> float:
 
 def radius_of(text: str | float) -> float | str:
     """Return the radius that an option names: a number, or a share of ranges such as ``10%``."""
-    return text if isinstance(text, str) and text.strip().endswith("%") else number_of(text)
+    try:
+        return radius_in(text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 ModelPath: TypeAlias = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from milp_verix.arguments import radius_in
 from milp_verix.cli.batches.options import Course, Search, parts_of
 from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
@@ -16,7 +17,6 @@ from milp_verix.cli.options import (
     InputsPath,
     Quiet,
     Threads,
-    radius_of,
 )
 from milp_verix.cli.question import (
     Ball,
@@ -170,9 +170,9 @@ def _given(context: typer.Context, path: Path) -> list[str]:
 
 def _radii(text: str) -> list[float | str]:
     try:
-        return [radius_of(part) for part in text.split(",")]
-    except typer.BadParameter as error:
-        raise InputError(f"--epsilon: {error.message}") from error
+        return [radius_in(part) for part in text.split(",")]
+    except InputError as error:
+        raise InputError(f"--epsilon: {error}") from error
 
 
 def _orders(text: str, network: OnnxNetwork) -> list[Any]:
