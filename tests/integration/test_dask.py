@@ -174,8 +174,9 @@ def test_tasks_end_with_the_process_that_wants_them(
     tmp_path: Path, expected: Path, client: Any, address: str, sent: signal.Signals
 ) -> None:
     path = tmp_path / "study.jsonl"
-    long = ("--task", "minimum", "--journal", tmp_path / "long.jsonl")  # minutes for each task
-    question = (MODEL, f"{IMAGES}:images", "--epsilon", "0.3", "--indices", "0:8")
+    # a minute for each task: a process whose task is done stays, and waits for another
+    long = ("--task", "minimum", "--method", "hitting_sets", "--journal", tmp_path / "long.jsonl")
+    question = (MODEL, f"{IMAGES}:images", "--epsilon", "1", "--indices", "0:8")
     given = command("batch", *question, *long, "--scheduler", address)
     client.restart()  # idle processes of tests before end with their workers
     wait_until(lambda: not task_processes())
