@@ -48,9 +48,9 @@ class Neurons:
         nodes += [_affine([claim.margins[margin] for margin in margins], variables, claim.one)]
         bounds += [forward_interval(nodes[-1], box, bounds, len(nodes))]
         region: Interval | NormBall = box
-        if claim.norm:
-            centre = np.clip(_scaled(claim.x, claim.one)[1:], box.lower, box.upper)
-            region = NormBall(box, centre, claim.epsilon / claim.one, claim.norm)
+        if claim.ball.norm:
+            centre = np.clip(_scaled(claim.ball.x, claim.one)[1:], box.lower, box.upper)
+            region = NormBall(box, centre, claim.ball.epsilon / claim.one, claim.ball.norm)
         return cls(Network((size,), tuple(nodes)), region, tuple(bounds), tuple(variables))
 
 

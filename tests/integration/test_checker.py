@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onnx_neurons
+import verix_ball
 import verix_check
 from milp_verix.cli.certificates import certified as with_certificate
 from milp_verix.errors import InputError
@@ -43,7 +44,7 @@ def run_checker(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_the_checker_is_short_and_stands_alone() -> None:
     own = {file.stem for file in FILES}
-    assert own == {"verix_check", "onnx_neurons"}
+    assert own == {"verix_check", "onnx_neurons", "verix_ball"}
     for file in FILES:
         text = file.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 200
@@ -270,15 +271,15 @@ def test_regression_is_certified(output: int | None, tmp_path: Path) -> None:
 def test_the_reach_of_a_ball_is_above_all_its_points_and_close(norm: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     size, one = 6, 2**30
-    claim = object.__new__(verix_check.Claim)
-    claim.net = type("Net", (), {"size": size})()
+    ball = object.__new__(verix_ball.Ball)
     whole = [one, *(int(v) for v in rng.integers(0, one, size))]
-    claim.x, claim.norm, claim.epsilon, claim.one = whole, norm, one // 2, one
+    ball.x, ball.norm, ball.epsilon, ball.size = whole, norm, one // 2, size
+    ball.blocks, ball.hot = [], set()
     rooms = rng.integers(1, one, (2, size)).tolist()
     low = [one, *(v - room for v, room in zip(whole[1:], rooms[0], strict=True))]
     high = [one, *(v + room for v, room in zip(whole[1:], rooms[1], strict=True))]
     form = {v: int(k) for v, k in enumerate(rng.integers(-one, one, size + 1))}
-    bound = claim.reach(form, low, high)
+    bound = ball.reach(form, low, high)
     best = -np.inf
     for _ in range(4000):
         move = rng.normal(size=size) * rng.random(size) ** 3
