@@ -6,7 +6,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test lint types notebooks docs check clean
+.PHONY: help setup demo paper test lint types notebooks docs dist check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -25,11 +25,12 @@ test: ## Run the tests, first the fast ones
 	$(BIN)/pytest -m 'not slow'
 	$(BIN)/pytest -m slow
 
-lint: ## Check style, formatting and the direction of imports; notebooks hold no output
+lint: ## Check style, formatting, the direction of imports and the workflows; notebooks hold no output
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --verify $(NOTEBOOKS)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 types: ## Check types
 	$(BIN)/mypy
@@ -39,6 +40,12 @@ notebooks: ## Execute the notebooks
 
 docs: ## Build the documentation site into docs/_build/html; executes the notebooks
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+dist: ## Build sdist and wheel into dist/, and check them
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 
 check: ## Do all that CI does, in a .venv made afresh
 	.ci/run

@@ -24,6 +24,7 @@ SHOWN = {
     "from dask_jobqueue import SLURMCluster": "it needs Slurm; test_slurm.py runs its script",
     "python3 -m venv .venv && .venv/bin/pip install -e": "it runs these tests; CI runs it, too",
     "pip install .  ": "it installs; CI runs it from nothing",
+    "@software{milp_verix": "a reference; test_distribution.py compares it with CITATION.cff",
     "$ make paper": "minutes; tests/integration/test_paper.py runs it on fewer images",
     "$ pip install '.[train": "it needs data sets that do not ship, and PyTorch",
     "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",

@@ -1,0 +1,114 @@
+"""The files that a release uploads, and how they are cited: built here, without the network."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import yaml
+
+from tests.support.repository import ROOT
+
+pytestmark = pytest.mark.slow
+PACKAGES = {"milp_verix": "milp_verix", "verix_encodings": "encodings/verix_encodings"}
+CHECKER = {"verix_check.py", "onnx_neurons.py"}
+LINK = re.compile(r"\[[^\]]+\]\(([^)]+)\)")
+
+
+def build(source: Path, target: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(target)]
+    subprocess.run([*command, str(source)], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and with the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build(ROOT, folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    (wheel,) = folder.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_an_index_accepts_the_files(dist: Path) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    stem = f"milp_verix-{version['project']['version']}"
+    files = sorted(str(path) for path in dist.iterdir())
+    assert [Path(file).name for file in files] == [f"{stem}-py3-none-any.whl", f"{stem}.tar.gz"]
+    for command in (["twine", "check", "--strict", *files], ["check_wheel_contents", files[0]]):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_the_wheel_holds_the_packages_and_nothing_else(dist: Path, tmp_path: Path) -> None:
+    found = contents(dist)
+    expected = CHECKER | {
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for package, folder in PACKAGES.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in found if ".dist-info/" not in name} == expected
+    assert {f"{package}/py.typed" for package in PACKAGES} <= expected
+    assert max(map(len, found.values())) < 100_000
+    build(ROOT, tmp_path, "--wheel")
+    assert contents(tmp_path) == found
+
+
+def test_the_sdist_holds_the_sources_and_no_more(dist: Path) -> None:
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"CITATION.cff", "LICENSE", "docs/conf.py", "tests/conftest.py"} <= names
+    made = {"__pycache__", ".venv", ".git", "_build", "made"}
+    assert not [name for name in names if made & {*Path(name).parts}]
+    assert sdist.stat().st_size < 3_000_000
+
+
+def test_the_readme_of_the_package_has_no_link_into_the_repository(dist: Path) -> None:
+    (metadata,) = (data for name, data in contents(dist).items() if name.endswith("/METADATA"))
+    told = metadata.decode("utf-8").partition("\n\n")[2]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert any(not target.startswith("http") for target in LINK.findall(readme))
+    assert all(target.startswith("https://") for target in LINK.findall(told))
+    # what the links say stays, and code as a whole
+    assert told.split("```")[1::2] == readme.split("```")[1::2]
+    assert re.findall(r"\w+", LINK.sub("", told)) == re.findall(r"\w+", _without_links(readme))
+
+
+def test_the_citation_is_that_of_the_readme() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (paper,) = cited["references"]
+    titles = [title.replace("{", "").replace("}", "") for title in _bibtex("title", readme)]
+    assert titles == [cited["title"], paper["title"]]
+    ours, theirs = _bibtex("author", readme)
+    (author,) = cited["authors"]
+    assert ours == f"{{{author['name']}}}" == f"{{{project['authors'][0]['name']}}}"
+    names = [f"{who['family-names']}, {who['given-names']}" for who in paper["authors"]]
+    assert theirs == " and ".join(names)
+    assert cited["license"] == project["license"]
+    assert paper["url"] in project["urls"].values()
+
+
+def _without_links(text: str) -> str:
+    """Return ``text`` with the words of links that lead into the repository, and no other links."""
+    return LINK.sub(
+        lambda link: "" if link[1].startswith("http") else link[0][1:].partition("]")[0], text
+    )
+
+
+def _bibtex(field: str, text: str) -> list[str]:
+    """Return the values of a field of the references in ``text``."""
+    return re.findall(rf"\b{field} = \{{(.*?)\}}, \w+ = ", text)
