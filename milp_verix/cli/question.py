@@ -45,11 +45,17 @@ Noted = TypeVar("Noted", bound=Result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """The network, the input, and the radius of the ball around it."""
+class Case:
+    """The network and the input."""
 
     model: ModelPath
     specification: InputPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject(Case):
+    """The network, the input, and the radius of the ball around it."""
+
     epsilon: Epsilon
 
 
@@ -92,8 +98,8 @@ class Reading:
 class Question:
     """A network, an input in the units of the domain, and the arguments that pose a problem.
 
-    ``arguments`` go to :func:`milp_verix.problem.problem.make_problem`; ``notes`` say how the input
-    was converted.
+    ``arguments`` go to :func:`milp_verix.problem.problem.make_problem`, with the radius of a
+    :class:`Subject`; ``notes`` say how the input was converted.
     """
 
     network: OnnxNetwork
@@ -113,49 +119,47 @@ class Question:
 
 
 def question_of(
-    subject: Subject,
+    case: Case,
     ball: Ball,
     explained: Explained,
     reading: Reading,
-    described: Described | None = None,
+    described: Described,
 ) -> Question:
     """Read the network, the input and the feature groups that a command names.
 
     Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
     """
-    network = network_of(subject.model, reading)
-    arguments = {
-        "epsilon": subject.epsilon,
-        **arguments_of(network, ball, explained, reading),
-    }
-    if described is not None and described.inputs is not None:
-        return _described(subject, network, arguments, Inputs.from_file(described.inputs))
-    given = read_input(subject.specification, network.input_shape, arguments["image_shape"])
+    network = network_of(case.model, reading)
+    arguments = arguments_of(network, ball, explained, reading)
+    if isinstance(case, Subject):
+        arguments["epsilon"] = case.epsilon
+    if described.inputs is not None:
+        return _described(case, network, arguments, Inputs.from_file(described.inputs))
+    given = read_input(case.specification, network.input_shape, arguments["image_shape"])
     x = scale_bytes(given, ball.domain, network.dtype)
     notes = (
-        decoded_note(subject.specification),
+        decoded_note(case.specification),
         None if x is given else scaled_note(ball.domain),
     )
     return Question(network, x, arguments, tuple(note for note in notes if note is not None))
 
 
 def _described(
-    subject: Subject, network: OnnxNetwork, arguments: dict[str, Any], inputs: Inputs
+    case: Case, network: OnnxNetwork, arguments: dict[str, Any], inputs: Inputs
 ) -> Question:
     """Return the question about a described input: numbers of the network, or values by name."""
     arguments["inputs"] = inputs
     if arguments["domain"] == UNIT_DOMAIN:
         del arguments["domain"]
-    if not subject.specification.lower().endswith(".json"):
-        return Question(
-            network, read_input(subject.specification, network.input_shape), arguments, ()
-        )
+    source = case.specification
+    if not source.lower().endswith(".json"):
+        return Question(network, read_input(source, network.input_shape), arguments, ())
     try:
-        values = json_in(Path(subject.specification))
+        values = json_in(Path(source))
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {subject.specification}: {error}") from error
+        raise InputError(f"cannot read {source}: {error}") from error
     if not isinstance(values, dict):
-        raise InputError(f"{subject.specification} must hold an object of values by name")
+        raise InputError(f"{source} must hold an object of values by name")
     return Question(network, inputs.row(values), arguments, ())
 
 

@@ -71,6 +71,19 @@ def radii_of_coordinates(inputs: Inputs, radii: Sequence[float]) -> FloatArray:
     return np.array(found)
 
 
+def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
+    """Return the share of its range that each radius is, up to rounding; None if they differ."""
+    pairs = [
+        (radius, feature.range)
+        for feature, radius in zip(inputs.features, radii, strict=True)
+        if feature.kind != "fixed" and feature.range > 0
+    ]
+    if not pairs or not np.isfinite(pairs).all():
+        return None
+    shares = [radius / width for radius, width in pairs]
+    return shares[0] if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
+
+
 def _radius(feature: Feature, given: object) -> float:
     if isinstance(given, str):
         if not (match := _SHARE.fullmatch(given)):

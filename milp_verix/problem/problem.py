@@ -1,9 +1,9 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from milp_verix.problem.features import Features, FeaturesLike, make_features, n
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
 from verix_encodings import Network
+
+Radius: TypeAlias = float | tuple[float, ...]
+"""The radius of a ball; one for each feature of a described input."""
 
 
 # no slots: what is derived from the problem is computed once
@@ -48,6 +51,17 @@ class Problem:
     def x(self) -> NDArray[Any]:
         """The input explained, flat, in the network's own dtype."""
         return self.ball.centre
+
+    def at(self, radius: Radius) -> "Problem":
+        """Return this problem with another radius: one for each feature if it has ``radii``.
+
+        Raises ``InputError`` as :func:`make_described_ball` does.
+        """
+        if not isinstance(radius, tuple):
+            return replace(self, ball=replace(self.ball, epsilon=radius))
+        assert self.inputs is not None
+        ball = make_described_ball(self.x, radius, self.ball.norm, self.inputs)
+        return replace(self, ball=ball, radii=radius)
 
     @cached_property
     def margins(self) -> Network:

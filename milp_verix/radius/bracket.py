@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from milp_verix.problem.problem import Problem
-from milp_verix.radius.shrinking import distance, nearest
+from milp_verix.radius.balls import Balls
+from milp_verix.radius.shrinking import nearest
 from milp_verix.records.base import Counterfactual
 from milp_verix.records.radius import RadiusBracket
 from milp_verix.records.statistics import TIME_LIMIT
@@ -38,18 +38,20 @@ class Step:
 class Bracket:
     """The bracket of one set of features, as it narrows.
 
-    ``problem`` has the largest radius asked about; ``free`` are the coordinates of ``features``.
+    ``reach`` is the largest radius asked about; ``free`` are the coordinates of ``features``.
     ``lower`` is below zero until there is a proof, ``upper`` infinite until there is a
     counterfactual; ``unknown`` has the reasons why radii between were not decided.
     """
 
-    def __init__(self, problem: Problem, features: tuple[int, ...], tolerance: float) -> None:
-        self.problem, self.features, self.tolerance = problem, features, tolerance
-        self.free: IntArray = problem.features.coordinates(features)
+    def __init__(
+        self, balls: Balls, features: tuple[int, ...], reach: float, tolerance: float
+    ) -> None:
+        self.features, self.reach, self.tolerance = features, reach, tolerance
+        self.free: IntArray = balls.problem.features.coordinates(features)
         self.lower, self.upper = -1.0, math.inf
-        self.reach = problem.ball.epsilon
         self.counterfactual: Counterfactual | None = None
         self.unknown: dict[float, str] = {}
+        self._balls, self._widest = balls, balls.at(reach)
 
     def record(self, why: str | None) -> RadiusBracket:
         """Return the bracket so far; ``why`` says what kept it from narrowing, if it is wide."""
@@ -86,10 +88,11 @@ class Bracket:
         One inside a ball that is proven lets onnxruntime round across a margin that is below zero
         in real arithmetic, and is no counterfactual in real arithmetic: it is dropped.
         """
-        found, point = nearest(self.problem, verdict, self.free)
+        point = nearest(self._widest, verdict, self.free)
+        found = self._balls.distance(point.input)
         if found <= self.lower:
             point = counterfactual_of(verdict)
-            found = distance(self.problem.ball, point.input)
+            found = self._balls.distance(point.input)
         if not self.lower < found < self.upper:
             self.undecided(epsilon, ROUNDING)
             return

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
+from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket, Step
 from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Effort
@@ -17,13 +17,15 @@ _LEAST_SECONDS = 0.1
 class Questions:
     """Asks oracles, one for each radius, and hands their answers to brackets.
 
-    ``open_oracle`` opens the oracle of a problem; ``effort``, ``checks``, ``solvers`` and
-    ``versions`` sum those of all oracles.
+    The first one is that of ``epsilon``. ``open_oracle`` opens the oracle of a problem; ``effort``,
+    ``checks``, ``solvers`` and ``versions`` sum those of all oracles.
     """
 
-    def __init__(self, problem: Problem, open_oracle: Callable[[Problem], Oracle]) -> None:
-        self._problem, self._open = problem, open_oracle
-        self._oracle = open_oracle(problem)
+    def __init__(
+        self, balls: Balls, epsilon: float, open_oracle: Callable[[Problem], Oracle]
+    ) -> None:
+        self._balls, self._epsilon, self._open = balls, epsilon, open_oracle
+        self._oracle = open_oracle(balls.at(epsilon))
         self.effort, self.checks = Effort(), 0
         self.versions: dict[str, str] = {}
         self._solvers: dict[str, SolverStatistics] = {}
@@ -76,11 +78,10 @@ class Questions:
 
     def _at(self, epsilon: float) -> Oracle:
         """Return the oracle at a radius; the last one is kept."""
-        if self._oracle.problem.ball.epsilon != epsilon:
-            ball = replace(self._problem.ball, epsilon=epsilon)
-            opened = self._open(replace(self._problem, ball=ball))
+        if self._epsilon != epsilon:
+            opened = self._open(self._balls.at(epsilon))
             self.close()
-            self._oracle = opened
+            self._oracle, self._epsilon = opened, epsilon
         return self._oracle
 
 

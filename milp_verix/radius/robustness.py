@@ -2,23 +2,26 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.arguments import indices_of
 from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import make_request
+from milp_verix.radius.balls import Balls, scale_of
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions, narrow
-from milp_verix.radius.shrinking import reach
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.radii import RobustnessRadii
@@ -50,13 +53,15 @@ def robustness_radius(
     tolerance: float = 0.01,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     label: int | None = None,
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
+    scale: Epsilon = 1.0,
     solver: str = "auto",
     time_limit: float | None = None,
     check_time_limit: float | None = None,
@@ -75,6 +80,10 @@ def robustness_radius(
     all features free it is the robustness radius of the input. The bracket has a proof at its lower
     end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
 
+    Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
+    Whole numbers and values of categories only move in steps, so the supremum is where the next
+    step comes within reach.
+
     Args:
         network: as for :func:`milp_verix.check`, like all arguments that are not listed here.
         x: the input.
@@ -83,6 +92,9 @@ def robustness_radius(
         largest: the largest radius to ask about, in the units of the input; by default that of the
             domain. An unlimited domain needs it.
         tolerance: the width that a bracket is to have, as a share of its upper end.
+        scale: of described inputs, the radius of each feature at the radius 1, given as
+            ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit,
+            ``"100%"`` for a share of each range, radii by name for a factor of these.
         time_limit: seconds from the call on; None for no limit.
         check_time_limit: the most seconds for each check, as for :func:`milp_verix.explain`.
         progress: called before each question.
@@ -94,11 +106,11 @@ def robustness_radius(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    tolerance = _share(tolerance)
+    tolerance, described = _share(tolerance), inputs_of(inputs)
     request = make_request(
         network,
         x,
-        epsilon=0.0 if largest is None else largest,
+        epsilon=0.0 if largest is None or described is not None else largest,
         norm=norm,
         delta=delta,
         domain=domain,
@@ -108,16 +120,17 @@ def robustness_radius(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=inputs,
         solver=solver,
         threads=threads,
         tolerances=tolerances,
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
-    most = math.inf if largest is None else request.problem.ball.epsilon
+    balls = Balls(request.problem, scale_of(described, scale))
     sets = _sets(request.problem, free, each=each)
-    problems = [_widest(request.problem, chosen, most) for chosen in sets]
-    problem = max(problems, key=lambda one: one.ball.epsilon)
+    reaches = [_reach(balls, chosen, _most(largest)) for chosen in sets]
+    problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 
     def open_oracle(at: Problem) -> Oracle:
@@ -133,8 +146,8 @@ def robustness_radius(
             reuse=False,
         )
 
-    brackets = [Bracket(p, s, tolerance) for p, s in zip(problems, sets, strict=True)]
-    questions = Questions(problem, open_oracle)
+    brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
+    questions = Questions(balls, max(reaches), open_oracle)
     stopped: str | None = None
 
     def result(why: str | None = None) -> RobustnessRadii:
@@ -143,6 +156,7 @@ def robustness_radius(
             brackets=tuple(bracket.record(why) for bracket in brackets),
             each=each,
             tolerance=tolerance,
+            scale=balls.scale,
             statistics=statistics_of(
                 questions.effort, questions.checks, request.elapsed, why, questions.solvers
             ),
@@ -193,15 +207,24 @@ def _sets(problem: Problem, free: Sequence[int] | None, *, each: bool) -> list[t
     return [tuple(chosen)]
 
 
-def _widest(problem: Problem, features: tuple[int, ...], most: float) -> Problem:
-    """Return ``problem`` with the radius from which on its ball over ``features`` is the domain.
+def _most(largest: float | None) -> float:
+    if largest is None:
+        return math.inf
+    try:
+        most = float(largest)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"largest must be a number, got {largest!r}") from error
+    if not 0 <= most < math.inf:
+        raise InputError(f"largest must be finite and not negative, got {largest}")
+    return most
 
-    The radius is at most ``most``.
-    """
-    widest = min(reach(problem.ball, problem.features.coordinates(features)), most)
+
+def _reach(balls: Balls, features: tuple[int, ...], most: float) -> float:
+    """Return the radius from which on the ball over ``features`` is the domain, or ``most``."""
+    widest = min(balls.reach(balls.problem.features.coordinates(features)), most)
     if not np.isfinite(widest):
         raise InputError(
             "the domain of the features is unlimited: give the largest radius to ask about "
             "(largest, --largest), or a finite domain"
         )
-    return replace(problem, ball=replace(problem.ball, epsilon=widest))
+    return widest

@@ -5,10 +5,12 @@ Let ``N_ε(B)`` be the set of all ``x'`` in the domain with ``x' = x`` outside t
 
     ε' ≤ ε   ⇒   N_ε'(B) ⊆ N_ε(B),
 
-since ``ε`` occurs in no other condition than ``‖x' − x‖_p ≤ ε``. A claim on ``N_ε(B)`` holds on its
-subsets: features that are irrelevant together at ``ε`` are irrelevant together at ``ε'``. A sweep
-begins with the largest radius, and each traversal begins with the irrelevant features of the radius
-before, without a check. So the sets are nested, and each explanation is locally minimal at its
+since ``ε`` occurs in no other condition than ``‖x' − x‖_p ≤ ε``. For described inputs it reads
+``|x'_i − x_i| ≤ ε_i`` for each ``i``, and the same holds for ``ε' ≤ ε`` in every entry: integrality
+and rules are the same conditions at all radii. A claim on ``N_ε(B)`` holds on its subsets: features
+that are irrelevant together at ``ε`` are irrelevant together at ``ε'``. A sweep begins with the
+largest radius, and each traversal begins with the irrelevant features of the radius before, without
+a check. So the sets are nested, and each explanation is locally minimal at its
 radius: features freed first stay free, and a traversal asks about all the others. It is the
 explanation that Algorithm 1 finds for the order in ``permutation``, which lists these features
 first and then the others in an order of their own for each radius.
@@ -16,22 +18,27 @@ first and then the others in an order of their own for each radius.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import Domain
+from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.problem import Radius
 from milp_verix.problem.request import Request, make_request
 from milp_verix.records.statistics import INTERRUPTED
-from milp_verix.reporting.wording import counted, number
+from milp_verix.reporting.wording import counted, number, radius_text
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
 from milp_verix.tolerances import Tolerances
@@ -49,11 +56,11 @@ def epsilon_sweep(
     network: NetworkLike,
     x: ArrayLike,
     *,
-    epsilons: Sequence[float],
+    epsilons: Sequence[Epsilon],
     nested: bool = True,
     norm: str = "linf",
     delta: float | None = None,
-    domain: Domain = (0.0, 1.0),
+    domain: Domain = UNIT_DOMAIN,
     features: FeaturesLike = None,
     feature_names: Sequence[str] | None = None,
     order: str | Sequence[int] | NDArray[Any] = "influence",
@@ -63,6 +70,7 @@ def epsilon_sweep(
     against: int | Sequence[int] | None = None,
     output: int | None = None,
     image_shape: Sequence[int] | None = None,
+    inputs: Inputs | Sequence[Feature] | None = None,
     solver: str = "auto",
     exactness: str = "exact",
     time_limit: float | None = None,
@@ -87,7 +95,9 @@ def epsilon_sweep(
     Args:
         network: as for :func:`milp_verix.explain`, like all arguments that are not listed here.
         x: the input.
-        epsilons: different radii in any sequence, in the units of the input.
+        epsilons: different radii in any sequence, in the units of the input. Of described
+            ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
+            radii by name; of any two, one is at least as large for every feature.
         nested: whether a radius begins with the irrelevant features of the radius before; if not,
             each explanation is that of :func:`milp_verix.explain`.
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
@@ -99,7 +109,8 @@ def epsilon_sweep(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    radii = _descending(epsilons)
+    described = inputs_of(inputs)
+    radii = _descending(epsilons, described)
     request = make_request(
         network,
         x,
@@ -113,6 +124,7 @@ def epsilon_sweep(
         against=against,
         output=output,
         image_shape=image_shape,
+        inputs=described,
         solver=solver,
         threads=threads,
         tolerances=tolerances,
@@ -129,8 +141,8 @@ def epsilon_sweep(
             before = tuple(levels)
             snapshots(lambda: sweep((*before, snapshot())))
 
-    for place, epsilon in enumerate(radii):
-        here = _at(request, epsilon, 1 / (len(radii) - place))
+    for place, radius in enumerate(radii):
+        here = _at(request, radius, 1 / (len(radii) - place))
         order_by = resolve_order(here.problem, order, transformation=transformation, seed=seed)
         fallback = without_order(here.problem.features.count, order, "the run ended")
         if nested and levels:
@@ -208,7 +220,34 @@ def _interrupted(levels: Sequence[Explanation]) -> str | None:
     return stopped if stopped == INTERRUPTED else None
 
 
-def _descending(epsilons: Sequence[float]) -> list[float]:
+def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radius]:
+    """Return the radii from the largest on; ``InputError`` unless they are distinct and ordered."""
+    return _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
+
+
+def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
+    """Return the radii of all features, one tuple for each entry of ``epsilons``."""
+    given = [] if isinstance(epsilons, (str, Mapping)) else list(epsilons)
+    if not given:
+        raise InputError(
+            f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
+        )
+    radii = sorted((radii_of(inputs, one) for one in given), reverse=True)
+    for larger, smaller in pairwise(radii):
+        if larger == smaller:
+            raise InputError("epsilons lists the same radius of each feature twice")
+        # of ordered radii the larger ones come first in any lexicographic order, too
+        over = [n for n, a, b in zip(inputs.names, larger, smaller, strict=True) if b > a]
+        if over:
+            raise InputError(
+                "epsilons are no larger and smaller radii: of two of them, one is larger for "
+                f"{over[0]}, the other one for another feature; sweep over radii such as '5%', "
+                "'10%', or one set of radii times 1, 2, 3"
+            )
+    return [*radii]
+
+
+def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
     try:
         radii = np.asarray(epsilons, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -222,9 +261,9 @@ def _descending(epsilons: Sequence[float]) -> list[float]:
     return [float(radius) for radius in np.sort(radii)[::-1]]
 
 
-def _at(request: Request, epsilon: float, share: float) -> Request:
+def _at(request: Request, radius: Radius, share: float) -> Request:
     """Return ``request`` at another radius, for a share of the time that is left."""
-    problem = replace(request.problem, ball=replace(request.problem.ball, epsilon=epsilon))
+    problem = request.problem.at(radius)
     deadline = request.deadline
     if math.isfinite(deadline.at):
         deadline = deadline.within(share * deadline.seconds)
@@ -238,7 +277,7 @@ def _begun(before: Explanation, order: Order) -> Order:
     permutation = (*first, *(feature for feature in order.permutation if feature not in freed))
     note = (
         f"{counted(len(first), 'feature')} come first in the order, without a check: they are "
-        f"irrelevant together at ε = {number(before.epsilon)}, and so at every smaller radius"
+        f"irrelevant together at {radius_text(before)}, and so at every smaller radius"
     )
     return replace(order, permutation=permutation, notes=(*order.notes, note))
 

@@ -48,13 +48,15 @@ class RobustnessRadii(Result):
 
     ``brackets`` has one for the features asked about together, or one for each feature alone if
     ``each``. ``epsilon`` is the largest radius asked about. ``tolerance`` is the width that a
-    bracket was to have, as a share of its upper end. Raises ``ValueError`` for fields that
-    contradict each other.
+    bracket was to have, as a share of its upper end. ``scale`` are the radii of the features of a
+    described input at the radius 1, in their units; ``epsilon`` is the largest of their ``radii``
+    then. Raises ``ValueError`` for fields that contradict each other.
     """
 
     brackets: tuple[RadiusBracket, ...]
     each: bool
     tolerance: float
+    scale: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)

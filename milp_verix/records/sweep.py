@@ -26,20 +26,18 @@ class EpsilonSweep:
         if not self.levels:
             raise ValueError("a sweep has at least one level")
         for before, after in pairwise(self.levels):
-            if not before.epsilon > after.epsilon:
+            if not _smaller(after, before):
                 raise ValueError("the radii of a sweep descend")
             if _question_of(before) != _question_of(after) or not np.array_equal(
                 before.input, after.input
             ):
                 raise ValueError("the levels of a sweep differ in more than the radius")
             if self.nested and not set(before.irrelevant) <= set(after.irrelevant):
-                raise ValueError(
-                    f"a feature is irrelevant at {before.epsilon:g}, not at {after.epsilon:g}"
-                )
+                raise ValueError("a feature is irrelevant at a radius, not at a smaller one")
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """The radii, descending."""
+        """The radii, descending; of a described input, the largest that a feature has."""
         return tuple(level.epsilon for level in self.levels)
 
     @property
@@ -74,6 +72,14 @@ class EpsilonSweep:
         return tuple(sum(level == number for level in first) for number in range(len(self.levels)))
 
 
+def _smaller(after: Explanation, before: Explanation) -> bool:
+    """Return whether no radius of ``after`` is above that of ``before``, and one is below."""
+    if after.radii is None or before.radii is None:
+        return after.epsilon < before.epsilon
+    pairs = zip(after.radii, before.radii, strict=True)
+    return after.radii != before.radii and all(low <= high for low, high in pairs)
+
+
 def _question_of(level: Explanation) -> tuple[object, ...]:
     return (
         level.model,
@@ -84,4 +90,5 @@ def _question_of(level: Explanation) -> tuple[object, ...]:
         level.against,
         level.domain,
         level.groups,
+        level.inputs,
     )

@@ -78,11 +78,12 @@ def _page(found: StoredComparison) -> str:
 
 
 def _question(data: Mapping[str, Any]) -> Html:
-    checks = data["checks"]
+    checks, epsilon = data["checks"], data["epsilon"]
+    radius = "∞" if epsilon is None else number(epsilon, 6)
     facts = [
         ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
         ("prediction", str(data["prediction"])),
-        ("ball", f"ε = {number(data['epsilon'], 6)} ({norm_text(data['norm'])})"),
+        ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
         *([("δ", number(data["delta"]))] if data["delta"] is not None else []),
         ("features", str(data["features"])),
         ("asked", "an explanation" if checks is None else counted(len(checks), "check")),

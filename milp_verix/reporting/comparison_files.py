@@ -8,6 +8,7 @@ from typing import Any
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.records.comparison import Comparison, Disagreement, Run
+from milp_verix.records.stored.values import finite
 from milp_verix.records.verdict import Answer
 
 SCHEMA = 1
@@ -22,7 +23,7 @@ def write_json(
             "schema": SCHEMA,
             "model": {"file": comparison.model, "sha256": comparison.sha256},
             "prediction": comparison.prediction,
-            "epsilon": comparison.epsilon,
+            "epsilon": finite(comparison.epsilon),
             "norm": comparison.norm,
             "delta": comparison.delta,
             "features": comparison.features,
@@ -45,6 +46,7 @@ def write_json(
             "disagreements": [_disagreement(found) for found in comparison.disagreements],
         },
         indent=indent,
+        allow_nan=False,
     )
     if path is not None:
         write_atomically(Path(path), text)

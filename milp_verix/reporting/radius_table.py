@@ -5,9 +5,16 @@ from rich.table import Table
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.explanation_table import about_facts, table_of
-from milp_verix.reporting.feature_labels import SHOWN, labels_of
-from milp_verix.reporting.radius_wording import bracket_text
-from milp_verix.reporting.wording import counted, number, outcome_text, seconds_text, tally
+from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.radius_wording import bracket_text, unit_of
+from milp_verix.reporting.wording import (
+    counted,
+    number,
+    outcome_text,
+    radius_text,
+    seconds_text,
+    tally,
+)
 
 
 def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
@@ -18,7 +25,7 @@ def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
         checks = counted(level.statistics.checks, "check")
         told.append(
             (
-                f"ε = {number(level.epsilon)}",
+                radius_text(level, short=True),
                 f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
                 f"irrelevant: {len(level.irrelevant)}, {added} of them at no larger radius; "
                 f"{seconds_text(level.statistics.seconds)}, {checks}",
@@ -64,10 +71,15 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
         chosen += f": {labels_of(found).listed(bracket.features)}"
-    told = [("free", chosen), ("radius", bracket_text(bracket))]
-    told.append(("proven", f"the prediction is fixed up to {number(bracket.lower, 6)}"))
+    told = [("free", chosen), ("radius", bracket_text(found, bracket))]
+    factor, unit = unit_of(found)
+    fixed = f"{number(factor * bracket.lower, 6)}{unit}"
+    told.append(("proven", f"the prediction is fixed up to {fixed}"))
     if bracket.counterfactual is not None and bracket.upper is not None:
-        told.append(("counterfactual", f"at the distance {number(bracket.upper, 6)}"))
+        far = f"{number(factor * bracket.upper, 6)}{unit}"
+        told.append(("counterfactual", f"at the distance {far}"))
+        if found.inputs is not None:
+            told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
     return told
 
 
@@ -83,7 +95,7 @@ def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
         (bracket for bracket in found.brackets if not bracket.irrelevant),
         key=lambda bracket: (bracket.lower, bracket.features),
     )
-    told += [(labels.short(one.features[0]), bracket_text(one)) for one in others[:SHOWN]]
+    told += [(labels.short(one.features[0]), bracket_text(found, one)) for one in others[:SHOWN]]
     if len(others) > SHOWN:
         told.append(("", f"… and {len(others) - SHOWN} more"))
     return told

@@ -3,6 +3,7 @@
 from collections import Counter
 from math import inf
 
+from milp_verix.inputs.radii import common_share
 from milp_verix.records.base import Prediction, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
@@ -13,8 +14,8 @@ _SHOWN_OUTPUTS = 3
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return ``value`` with ``digits`` significant digits."""
-    return f"{value:.{digits}g}"
+    """Return ``value`` with ``digits`` significant digits, ``"∞"`` for infinity."""
+    return "∞" if value == inf else f"{value:.{digits}g}"
 
 
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
@@ -97,23 +98,31 @@ def norm_text(norm: str) -> str:
 
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
-    ball = f"ε = {number(result.epsilon)} ({norm_text(result.norm)})"
-    if result.inputs is not None and result.radii is not None:
-        ball = _described_text(result.radii, len(result.inputs.rules))
+    ball = f"{radius_text(result)} ({norm_text(result.norm)})"
+    if result.inputs is not None:
+        rules = len(result.inputs.rules)
+        ball = radius_text(result) + (f", {counted(rules, 'rule')}" if rules else "")
     if result.against is not None:
         ball += f", against {_classes(result.against)} alone"
     return ball if result.delta is None else f"{ball}, δ = {number(result.delta)}"
 
 
-def _described_text(radii: tuple[float, ...], rules: int) -> str:
-    """Return ``"whole domain"``, or the radius of each feature, and the number of rules."""
+def radius_text(result: Result, *, short: bool = False) -> str:
+    """Return ``"ε = 0.1"``, and of described inputs such as ``"ε = 10 % of each range"``.
+
+    A ``short`` text names no unit: ``"ε = 10 %"``, ``"whole domain"``, ``"ε = 0 to 40"``.
+    """
+    if result.inputs is None or result.radii is None:
+        return f"ε = {number(result.epsilon)}"
+    radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
-        told = "whole domain"
-    elif min(radii) == max(radii):
-        told = f"ε = {number(radii[0])} in each feature's unit"
-    else:
-        told = f"ε of its own for each feature, {number(min(radii))} to {number(max(radii))}"
-    return f"{told}, {counted(rules, 'rule')}" if rules else told
+        return "whole domain"
+    if min(radii) == max(radii):
+        return f"ε = {number(radii[0])}" + ("" if short else " in each feature's unit")
+    if share is not None:
+        return f"ε = {number(100 * share)} %" + ("" if short else " of each feature's range")
+    ends = f"{number(min(radii))} to {number(max(radii))}"
+    return f"ε = {ends}" if short else f"ε of its own for each feature, {ends}"
 
 
 def change_text(result: Result) -> str:

@@ -1,13 +1,27 @@
 """Described inputs from end to end: words in summaries, pictures and JSON, and the command line."""
 
 import json
+import re
 from pathlib import Path
 
+import highspy
 import numpy as np
 import onnx
 import pytest
 
-from milp_verix import Explanation, Inputs, binary, category, explain, integer
+from milp_verix import (
+    EpsilonSweep,
+    Explanation,
+    InputError,
+    Inputs,
+    RobustnessRadii,
+    binary,
+    category,
+    epsilon_sweep,
+    explain,
+    integer,
+    write_report,
+)
 from milp_verix.duality.contrastive import contrastive
 from milp_verix.reporting.contrast_table import contrast_facts
 from milp_verix.reporting.explanation_table import facts
@@ -92,3 +106,86 @@ def test_the_command_line_takes_a_description(model: Path, tmp_path: Path) -> No
     done = run("explain", model, array, "--inputs", tmp_path / "no.toml", "--epsilon", "1")
     assert done.returncode == 2
     assert "cannot read" in done.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Return the person and the description as files."""
+    described, person = tmp_path / "inputs.json", tmp_path / "person.json"
+    described.write_text(json.dumps(Inputs(FEATURES).to_data()))
+    person.write_text(json.dumps(PERSON))
+    return [person, described]
+
+
+def test_a_sweep_takes_shares_of_ranges(model: Path, files: list[Path], tmp_path: Path) -> None:
+    person, described = files
+    out, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
+    given = ["sweep", model, person, "--inputs", described, "--epsilon", "10%,inf,50%"]
+    done = run(*given, "--json", out, "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    found = EpsilonSweep.from_json(out)
+    assert found.levels[0].radii == (np.inf, np.inf, np.inf)
+    assert found.levels[2].radii == pytest.approx((5.7, 0.1, 0.1))
+    for words in ("whole domain", "ε = 50 %", "ε = 10 %"):
+        assert words in done.stdout
+    assert plot.exists()
+    assert "same radius" in run(*given[:-1], "10%,10%").stderr
+    assert "is larger for arrears" in _refused(model)
+
+
+def _refused(model: Path) -> str:
+    with pytest.raises(InputError) as error:
+        epsilon_sweep(model, PERSON, epsilons=[{"age": 9, "*": 0}, 1], inputs=FEATURES)
+    return str(error.value)
+
+
+def test_a_radius_is_told_in_the_unit_of_its_feature(
+    model: Path, files: list[Path], tmp_path: Path
+) -> None:
+    person, described = files
+    out, plot = tmp_path / "radius.json", tmp_path / "radius.png"
+    given = ["radius", model, person, "--inputs", described]
+    done = run(*given, "--each", "--json", out, "--plot", plot)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    # the score is 0.1 age - 3 arrears - 2.05 for a permanent contract
+    assert "age = 40 years by 19 years, not by 20" in told
+    assert "arrears = no another value changes the prediction" in told
+    assert RobustnessRadii.from_json(out).scale == (1.0, 1.0, 1.0)
+    assert plot.exists()
+    done = run(*given, "--free", "0", "--scale", "100%")
+    assert "by 19 years, not by 20" in done.stdout
+    done = run(*given, "--free", "0,2", "--scale", "100%")
+    assert "% of each feature's range" in done.stdout
+    assert run(*given[:3], "--scale", "2").returncode == 2
+
+
+def test_compare_takes_a_description(model: Path, files: list[Path], tmp_path: Path) -> None:
+    person, described = files
+    out, checks = tmp_path / "compare.json", tmp_path / "checks.json"
+    given = ["compare", model, person, "--inputs", described, "--epsilon", "inf"]
+    done = run(*given, "--solvers", "highs,phase", "--json", out, "--save-checks", checks)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(out.read_text(), parse_constant=pytest.fail)  # no Infinity
+    assert (told["features"], told["epsilon"], told["agree"]) == (3, None, True)
+    assert len({run["size"] for run in told["runs"]}) == 1
+    assert "ε = ∞" in write_report(out)
+    done = run(*given, "--solvers", "highs", "--checks", checks)
+    assert done.returncode == 0, done.stderr
+
+
+def test_export_has_the_whole_numbers(model: Path, files: list[Path], tmp_path: Path) -> None:
+    person, described = files
+    program = tmp_path / "check.lp"
+    given = ["export", model, person, "--inputs", described, "--out", program]
+    done = run(*given, "--epsilon", "inf")
+    assert done.returncode == 0, done.stderr
+    constant = float(re.search(r"= (\S+) - cost", done.stdout)[1])  # type: ignore[index]
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(program))
+    highs.run()
+    # the lowest score: 18 years, arrears, no contract
+    worst = -(0.1 * 18 - 3 - 1 - 3.05)
+    cost = highs.getInfo().objective_function_value
+    assert constant - cost == pytest.approx(worst, abs=1e-5)

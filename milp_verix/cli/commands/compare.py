@@ -19,7 +19,9 @@ from milp_verix.cli.options import (
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
     Ball,
+    Described,
     Explained,
+    Question,
     Reading,
     Subject,
     numbers_in,
@@ -72,6 +74,7 @@ def compare(
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each pair, in turns.")] = 1,
     ball: Ball,
+    described: Described,
     order: Annotated[
         str | None,
         typer.Option(
@@ -108,10 +111,9 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
-        layout = shape_seen(asked.x.shape, network.input_shape, asked.image_shape)
-        count = make_features(asked.arguments["features"], network.input_shape, layout).count
+        count = _feature_count(asked)
         status = status_line(errors, "…", _told)
         with status as show, autosaving(json_path, errors) as save:
             found = compare_pairs(
@@ -139,6 +141,14 @@ def compare(
         ):
             errors.print(f"error: {what}; the program is in {path}", markup=False)
     raise typer.Exit(_exit_code(found))
+
+
+def _feature_count(asked: Question) -> int:
+    inputs = asked.arguments.get("inputs")
+    if inputs is not None:
+        return len(inputs.features)
+    layout = shape_seen(asked.x.shape, asked.network.input_shape, asked.image_shape)
+    return make_features(asked.arguments["features"], asked.network.input_shape, layout).count
 
 
 def _order(given: str | None, network: OnnxNetwork) -> dict[str, Any]:

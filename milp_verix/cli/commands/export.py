@@ -14,6 +14,7 @@ from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import (
     Ball,
+    Described,
     Explained,
     Reading,
     Subject,
@@ -41,6 +42,7 @@ def export(
         typer.Option(help="Classification: the class whose margin counts. [the runner-up]"),
     ] = None,
     ball: Ball,
+    described: Described,
     explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
@@ -50,7 +52,7 @@ def export(
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals(), _overflow_refused():
         check_folder(out)
-        asked = question_of(subject, ball, explained, reading)
+        asked = question_of(subject, ball, explained, reading, described)
         network, x = asked.network, asked.x
         shape_seen(x.shape, network.input_shape, asked.image_shape)
         index, what = _margin(network, x.reshape(-1), rival, regression=ball.delta is not None)

@@ -10,9 +10,7 @@ from milp_verix.cli.options import (
     CheckTimeLimit,
     FeatureNames,
     FormulationName,
-    InputPath,
     JsonPath,
-    ModelPath,
     PlotPath,
     Quiet,
     Segments,
@@ -20,13 +18,15 @@ from milp_verix.cli.options import (
     Threads,
     TimeLimit,
     number_of,
+    radius_of,
 )
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
     Ball,
+    Case,
+    Described,
     Explained,
     Reading,
-    Subject,
     names_of,
     numbers_in,
     question_of,
@@ -46,8 +46,7 @@ written; 2 an argument, the input, the model or the solver cannot be used."""
 
 def radius(
     *,
-    model: ModelPath,
-    specification: InputPath,
+    case: Case,
     free: Annotated[
         str,
         typer.Option(
@@ -74,7 +73,16 @@ def radius(
             help="Width of a bracket as a share of its upper end: 0.01 for 1 %.",
         ),
     ] = 0.01,
+    scale: Annotated[
+        float,
+        typer.Option(
+            parser=radius_of,
+            metavar="NUMBER|SHARE",
+            help="With --inputs, the unit of radii: 1 is each feature's own, 100% its range.",
+        ),
+    ] = 1.0,
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     explained: Explained,
     solver: SolverName = "auto",
@@ -93,10 +101,8 @@ def radius(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        subject = Subject(model=model, specification=specification, epsilon=0.0)
-        asked = question_of(subject, ball, explained, reading)
-        network, arguments = asked.network, {**asked.arguments}
-        del arguments["epsilon"]
+        asked = question_of(case, ball, explained, reading, described)
+        network = asked.network
         status = status_line(errors, "a first bracket …", _told)
         with status as show, autosaving(json_path, errors, asked.noted) as save:
             found = robustness_radius(
@@ -106,7 +112,8 @@ def radius(
                 each=each,
                 largest=largest,
                 tolerance=tolerance,
-                **arguments,
+                scale=scale,
+                **asked.arguments,
                 feature_names=names_of(feature_names, network),
                 solver=solver,
                 bounds=bounds,

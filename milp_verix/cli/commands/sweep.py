@@ -11,24 +11,23 @@ from milp_verix.cli.options import (
     CheckTimeLimit,
     FeatureNames,
     FormulationName,
-    InputPath,
     JsonPath,
-    ModelPath,
     PlotPath,
     Quiet,
     Segments,
     SolverName,
     Threads,
     TimeLimit,
-    number_of,
+    radius_of,
 )
 from milp_verix.cli.progress import autosaving, progress_bar
 from milp_verix.cli.question import (
     Ball,
+    Case,
+    Described,
     Explained,
     Question,
     Reading,
-    Subject,
     names_of,
     numbers_in,
     question_of,
@@ -48,10 +47,13 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 
 def sweep(
     *,
-    model: ModelPath,
-    specification: InputPath,
+    case: Case,
     epsilon: Annotated[
-        str, typer.Option(metavar="E,E,…", help="Radii, such as 1,0.1,0.05 or 8/255,1/255.")
+        str,
+        typer.Option(
+            metavar="E,E,…",
+            help="Radii, such as 1,0.1,0.05 or 8/255,1/255; with --inputs also 1%,10%,inf.",
+        ),
     ],
     alone: Annotated[
         bool,
@@ -60,6 +62,7 @@ def sweep(
         ),
     ] = False,
     ball: Ball,
+    described: Described,
     feature_names: FeatureNames = None,
     order: Annotated[
         str,
@@ -88,10 +91,8 @@ def sweep(
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths()
-        subject = Subject(model=model, specification=specification, epsilon=0.0)
-        asked = question_of(subject, ball, explained, reading)
-        network, arguments = asked.network, {**asked.arguments}
-        del arguments["epsilon"]
+        asked = question_of(case, ball, explained, reading, described)
+        network = asked.network
 
         def noted(found: EpsilonSweep) -> EpsilonSweep:
             return replace(found, levels=tuple(asked.noted(level) for level in found.levels))
@@ -100,9 +101,9 @@ def sweep(
             found = epsilon_sweep(
                 network,
                 asked.x,
-                epsilons=[number_of(part) for part in epsilon.split(",")],
+                epsilons=[radius_of(part) for part in epsilon.split(",")],
                 nested=not alone,
-                **arguments,
+                **asked.arguments,
                 feature_names=names_of(feature_names, network),
                 order=_order(order, asked),
                 traversal=traversal,

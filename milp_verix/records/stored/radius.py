@@ -5,7 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.records.stored.values import counterfactual_data, counterfactual_in
+from milp_verix.records.stored.values import counterfactual_data, counterfactual_in, tuple_in
 
 Data = dict[str, Any]
 
@@ -16,6 +16,7 @@ def radii_data(found: RobustnessRadii) -> Data:
         "solver": found.solver,
         "each": found.each,
         "tolerance": found.tolerance,
+        "scale": found.scale,
         "settled": found.settled,
         "irrelevant": found.irrelevant,
         "brackets": [
@@ -39,6 +40,7 @@ def radii_fields(data: Data, x: NDArray[Any]) -> Data:
     return {
         "each": data["each"],
         "tolerance": data["tolerance"],
+        "scale": tuple_in(data.get("scale")),
         "brackets": tuple(_bracket(one, x) for one in data["brackets"]),
     }
 

@@ -1,13 +1,14 @@
 """The figure of robustness radii: a map or bars of the features, or the one counterfactual."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
-from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -24,7 +25,14 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.radius_wording import radii_headline, radii_outcome
+from milp_verix.reporting.radius_wording import (
+    bracket_text,
+    feature_ends,
+    radii_headline,
+    radii_outcome,
+    single_feature,
+    unit_of,
+)
 from milp_verix.reporting.wording import (
     changed_text,
     counted,
@@ -41,6 +49,7 @@ _TALLEST, _FLATTEST = 1.3, 0.1
 _MOST, _ROW, _NARROWEST, _BARS = 60, 0.22, 7.5, 4.0
 _LONGEST_NAME = 32
 _INCHES_PER_CHARACTER = 0.068
+_BESIDE: dict[str, Any] = {"va": "center", "fontsize": 8.5, "color": INK, "parse_math": False}
 _NEVER = "#d9d9d9"
 _PROVEN, _OPEN = "#31688e", "#fdae61"
 
@@ -67,10 +76,15 @@ def plot_radii(
 
 def _headed(sheet: Sheet, found: RobustnessRadii) -> None:
     delta = "" if found.delta is None else f", δ = {number(found.delta)}"
+    factor, unit = unit_of(found)
+    reach = number(factor * max(bracket.reach for bracket in found.brackets))
+    asked = f"{norm_text(found.norm)} up to {reach}"
+    if found.inputs is not None:
+        asked = "each in its own unit" if found.each else f"up to {reach}{unit}"
     sheet.headed(
         radii_headline(found),
         [
-            f"{norm_text(found.norm)} up to {number(found.epsilon)}{delta}",
+            f"{asked}{delta}",
             radii_outcome(found),
             shortened(found.model.file, 36),
             f"{seconds_text(found.statistics.seconds)} with {found.solver}",
@@ -144,7 +158,7 @@ def _scale(found: RobustnessRadii) -> Normalize:
 
 def _bars(found: RobustnessRadii) -> Drawing:
     """Draw a bar for each bracket: proven up to the lower end, open up to the upper one."""
-    ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, one.lower, one.features))
+    ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, _ends(found, one)))
     shown, labels = ranked[:_MOST], labels_of(found)
     names = [
         shortened(labels[one.features[0]], _LONGEST_NAME)
@@ -154,31 +168,35 @@ def _bars(found: RobustnessRadii) -> Drawing:
     ]
     left = MARGIN + max(map(len, names)) * _INCHES_PER_CHARACTER + 0.2
     height = _ROW * len(shown)
-    width = max(_NARROWEST, left + _BARS + MARGIN)
+    beside = 0.0
+    if found.inputs is not None:
+        beside = max(len(bracket_text(found, one)) for one in shown) * _INCHES_PER_CHARACTER + 0.15
+    width = max(_NARROWEST, left + _BARS + beside + MARGIN)
     sheet = Sheet(width, HEADER + _CAPTION + height + _BELOW)
     _headed(sheet, found)
     if len(shown) < len(ranked):
         sheet.text(MARGIN, HEADER - 0.12, f"the {len(shown)} smallest of {len(ranked)} radii")
-    axes = sheet.axes(left, HEADER + _CAPTION, width - left - MARGIN, height)
+    axes = sheet.axes(left, HEADER + _CAPTION, width - left - beside - MARGIN, height)
     places = np.arange(len(shown))
-    lower = np.array([one.lower for one in shown])
-    open_ = [
-        0.0 if one.irrelevant else (one.reach if one.upper is None else one.upper) - one.lower
-        for one in shown
-    ]
+    ends = [_ends(found, one) for one in shown]
+    lower = np.array([low for low, _ in ends])
+    open_ = [high - low for low, high in ends]
     colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
     axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
     axes.set_yticks(places, [typeset(name) for name in names], parse_math=False)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(left=0.0)
-    axes.set_xlabel("radius, in input units", **LABEL)
+    axes.set_xlabel(_unit(found), **LABEL)
     axes.xaxis.set_major_locator(few_ticks())
     axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
     axes.tick_params(axis="x", **TICKS)
     axes.tick_params(axis="y", length=0, labelsize=8.5, labelcolor=INK)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    for place, one in enumerate(shown if found.inputs is not None else ()):
+        told = f"  {typeset(bracket_text(found, one))}"
+        axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
     kinds = [
         (_PROVEN, "proven: the prediction stays", any(not one.irrelevant for one in shown)),
         (_OPEN, "not decided", any(open_)),
@@ -196,3 +214,33 @@ def _bars(found: RobustnessRadii) -> Drawing:
         borderpad=0.0,
     )
     return sheet.figure
+
+
+def _unit(found: RobustnessRadii) -> str:
+    if found.inputs is None:
+        return "radius, in input units"
+    if found.each or len(found.bracket.features) == 1:
+        return "radius, as a share of each feature's way to the far end of its range"
+    return f"radius,{unit_of(found)[1].removeprefix(',')}"
+
+
+def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:
+    """Return the ends of the open part of a bar; features of different units as shares."""
+    lower, upper, reach = bracket.lower, bracket.upper, bracket.reach
+    feature = single_feature(found, bracket)
+    if feature is not None:
+        lower, upper, reach = feature_ends(found, bracket)
+        if feature.whole and bracket.settled:
+            upper = lower  # there is nothing between two steps
+        scale = reach or 1.0
+        lower, upper, reach = lower / scale, None if upper is None else upper / scale, 1.0
+    elif found.inputs is not None:
+        factor, _ = unit_of(found)
+        lower, upper, reach = (
+            factor * lower,
+            None if upper is None else factor * upper,
+            factor * reach,
+        )
+    if bracket.irrelevant:
+        return reach, reach
+    return lower, reach if upper is None else upper

@@ -20,7 +20,7 @@ from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, INK, frame, typeset
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.radius_wording import sweep_headline, sweep_outcome
-from milp_verix.reporting.wording import counted, norm_text, number, shortened
+from milp_verix.reporting.wording import counted, norm_text, number, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 3.4
@@ -72,7 +72,7 @@ def _handles(sweep: EpsilonSweep, explained: str) -> list[Patch]:
     for level, colour, added in zip(
         sweep.levels, level_colours(len(sweep.levels)), sweep.added(), strict=True
     ):
-        here = f"ε = {number(level.epsilon)}: {len(level.irrelevant)} irrelevant"
+        here = f"{radius_text(level, short=True)}: {len(level.irrelevant)} irrelevant"
         more = f" (+{added})" if keys else ""
         keys.append(Patch(facecolor=colour, edgecolor=FRAME, label=typeset(here + more)))
     left = counted(sum(level is None for level in sweep.level_of()), "feature")
@@ -101,9 +101,11 @@ def _legend(axes: Axes, keys: list[Patch]) -> None:
 
 def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
     first = sweep.levels[0]
-    radii = "ε = " + ", ".join(number(epsilon) for epsilon in sweep.epsilons)
+    radii = [radius_text(level, short=True) for level in sweep.levels]
+    radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
     delta = "" if first.delta is None else f", δ = {number(first.delta)}"
-    ball = f"{radii} ({norm_text(first.norm)}){delta}"
+    norm = f" ({norm_text(first.norm)})" if first.inputs is None else ""
+    ball = f"{', '.join(radii)}{norm}{delta}"
     sheet.headed(
         sweep_headline(sweep),
         [
@@ -187,7 +189,9 @@ def _rows(sweep: EpsilonSweep) -> Drawing:
     )
     axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_xticks(
-        range(len(sweep.levels)), [f"ε = {number(e, 3)}" for e in sweep.epsilons], parse_math=False
+        range(len(sweep.levels)),
+        [radius_text(level, short=True).replace(" domain", "\ndomain") for level in sweep.levels],
+        parse_math=False,
     )
     axes.xaxis.tick_top()
     axes.tick_params(length=0, labelsize=8.5, labelcolor=INK, pad=3)

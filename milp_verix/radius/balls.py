@@ -1,0 +1,122 @@
+"""The balls of all radii around one input, and the distances that they give.
+
+The distance of a point is the least radius ``t`` whose ball holds it. With one radius for all
+coordinates it is ``‖x' − x‖_p``. Feature ``i`` of a described input has the radius ``t · s_i``, so
+
+    distance(x') = max { n_i / s_i : x'_i ≠ x_i },   n_i = 1 for a category, else |x'_i − x_i|,
+
+since any two values of a category are 1 apart. ``t ≤ t'`` makes every radius ``t · s_i`` at most
+``t' · s_i``, also after rounding, so the balls of smaller radii lie in those of larger ones.
+Distances are computed in exact fractions and rounded up to float64.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.errors import InputError
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.problem.problem import Problem
+from verix_encodings.arrays import IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Balls:
+    """The balls around the input of ``problem``; ``scale`` are the radii of its features at 1.
+
+    ``scale`` is None where the input is not described.
+    """
+
+    problem: Problem
+    scale: tuple[float, ...] | None = None
+
+    def at(self, radius: float) -> Problem:
+        """Return the problem with the ball of ``radius``."""
+        if self.scale is None:
+            return self.problem.at(radius)
+        return self.problem.at(tuple(radius * one for one in self.scale))
+
+    def distance(self, point: NDArray[Any]) -> float:
+        """Return the least radius whose ball holds ``point``, rounded up to float64."""
+        centre = self.problem.x
+        pairs = zip(point.reshape(-1).tolist(), centre.tolist(), strict=True)
+        moves = [abs(Fraction(there) - Fraction(here)) for there, here in pairs]
+        if self.problem.inputs is not None:
+            return self._scaled(moves)
+        norm = self.problem.ball.norm
+        if norm == "linf":
+            return _rounded_up(max(moves, default=Fraction()))
+        if norm == "l1":
+            return _rounded_up(sum(moves, Fraction()))
+        square = sum((move * move for move in moves), Fraction())
+        root = math.sqrt(square)
+        while Fraction(root) ** 2 < square:
+            root = math.nextafter(root, math.inf)
+        return root
+
+    def reach(self, free: IntArray) -> float:
+        """Return the radius from which on the ball over ``free`` holds the whole domain.
+
+        Infinite where the domain is.
+        """
+        ball = self.problem.ball
+        lower, upper, x = ball.domain_lower[free], ball.domain_upper[free], ball.centre[free]
+        wide = x.astype(np.float64)
+        corner = ball.centre.astype(np.float64)
+        corner[free] = np.where(upper - wide > wide - lower, upper, lower)
+        if self.problem.inputs is not None:
+            movable = np.repeat(self._movable(), [f.width for f in self.problem.inputs.features])
+            corner = np.where(movable, corner, ball.centre)
+        return self.distance(corner) if np.isfinite(corner).all() else math.inf
+
+    def _movable(self) -> list[bool]:
+        """Return for each feature whether some radius lets it move."""
+        inputs, scale = self.problem.inputs, self.scale
+        assert inputs is not None
+        assert scale is not None
+        pairs = zip(inputs.features, scale, strict=True)
+        return [feature.kind != "fixed" and one > 0 for feature, one in pairs]
+
+    def _scaled(self, moves: list[Fraction]) -> float:
+        inputs, scale = self.problem.inputs, self.scale
+        assert inputs is not None
+        assert scale is not None
+        needed = []
+        for feature, group, one in zip(inputs.features, inputs.groups, scale, strict=True):
+            move = max(moves[i] for i in group)
+            if move:
+                needed.append((Fraction(1) if feature.unordered else move, one))
+        if any(one == 0 for _, one in needed):
+            return math.inf
+        found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
+        while any(Fraction(found * one) < need for need, one in needed):
+            found = math.nextafter(found, math.inf)
+        return found
+
+
+def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
+    """Return the radius of each feature at the radius 1; None where nothing is described.
+
+    Raises ``InputError`` for a scale that is none, is infinite, or lets no feature move.
+    """
+    if inputs is None:
+        if scale != 1.0:
+            raise InputError("scale is for described inputs: give inputs, or leave scale out")
+        return None
+    found = radii_of(inputs, scale)
+    if not (np.isfinite(found).all() and any(found)):
+        raise InputError(
+            "scale is the radius of each feature at the radius 1: finite, and above 0 for one of "
+            f"them, such as 1, '100%' or {{'age': 5, '*': 1}}; got {scale!r}"
+        )
+    return found
+
+
+def _rounded_up(value: Fraction) -> float:
+    rounded = float(value)
+    return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)
