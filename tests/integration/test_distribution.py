@@ -15,7 +15,7 @@ from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.slow
 PACKAGES = {"milp_verix": "milp_verix", "verix_encodings": "encodings/verix_encodings"}
-CHECKER = {"verix_check.py", "onnx_neurons.py"}
+CHECKER = {path.name for path in (ROOT / "checker").glob("*.py")}
 LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
