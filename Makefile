@@ -40,6 +40,7 @@ notebooks: ## Execute the notebooks
 
 docs: ## Build the documentation site into docs/_build/html; executes the notebooks
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 dist: ## Build sdist and wheel into dist/, and check them
 	rm -rf dist

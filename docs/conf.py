@@ -40,8 +40,12 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(DOCS / "_build" / "notebooks")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 900
-# PyTorch takes gigabytes: without it, its notebook is shown as it is
-nb_execution_excludepatterns = [] if importlib.util.find_spec("torch") else ["*pytorch.ipynb"]
+# shown as they are: a notebook where PyTorch, which takes gigabytes, is missing, and a page where
+# the public data and networks are
+nb_execution_excludepatterns = [
+    *([] if importlib.util.find_spec("torch") else ["*pytorch.ipynb"]),
+    *([] if (ROOT.parent / "shared" / "data").is_dir() else ["*gallery_data.md"]),
+]
 
 autodoc_typehints = "none"  # signatures and "Args" have them
 autodoc_member_order = "bysource"

@@ -1,0 +1,46 @@
+"""The offline check of the built site finds dead links and pictures without words."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.repository import ROOT
+
+SOUND = """<h1 id="top">A</h1> <a href="#top">up</a> <a href="sub/two.html#there">two</a>
+<a href="https://example.org/nowhere">elsewhere</a> <img src="a%20b.png" alt="a digit">"""
+
+
+def run(site: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "docs" / "check_site.py", site]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def site(folder: Path, index: str) -> Path:
+    (folder / "sub").mkdir()
+    (folder / "index.html").write_text(index)
+    (folder / "sub" / "two.html").write_text('<p id="there"><a href="../index.html">back</a></p>')
+    (folder / "a b.png").write_bytes(b"")
+    return folder
+
+
+def test_a_sound_site_passes(tmp_path: Path) -> None:
+    done = run(site(tmp_path, SOUND))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_each_fault_is_named(tmp_path: Path) -> None:
+    faults = {
+        '<a href="three.html">x</a>': "index.html: the link 'three.html' leads nowhere",
+        '<a href="sub/two.html#gone">x</a>': "the link 'sub/two.html#gone' leads nowhere",
+        '<a href="#gone">x</a>': "the link '#gone' leads nowhere",
+        '<img src="c.png" alt="words">': "the link 'c.png' leads nowhere",
+        '<img src="a%20b.png">': "index.html: the picture 'a%20b.png' has no alternative text",
+        '<img src="a%20b.png" alt="../a b.png">': "index.html: the picture 'a%20b.png' has no alternative text",
+    }
+    done = run(site(tmp_path, SOUND + "".join(faults)))
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(faults)
+    for said in set(faults.values()):
+        expected = list(faults.values()).count(said)
+        assert sum(line.endswith(said) for line in lines) == expected
