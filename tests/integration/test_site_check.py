@@ -29,18 +29,15 @@ def test_a_sound_site_passes(tmp_path: Path) -> None:
 
 
 def test_each_fault_is_named(tmp_path: Path) -> None:
-    faults = {
-        '<a href="three.html">x</a>': "index.html: the link 'three.html' leads nowhere",
-        '<a href="sub/two.html#gone">x</a>': "the link 'sub/two.html#gone' leads nowhere",
-        '<a href="#gone">x</a>': "the link '#gone' leads nowhere",
-        '<img src="c.png" alt="words">': "the link 'c.png' leads nowhere",
-        '<img src="a%20b.png">': "index.html: the picture 'a%20b.png' has no alternative text",
-        '<img src="a%20b.png" alt="../a b.png">': "index.html: the picture 'a%20b.png' has no alternative text",
-    }
-    done = run(site(tmp_path, SOUND + "".join(faults)))
+    no_words = "index.html: the picture 'a%20b.png' has no alternative text"
+    faults = [
+        ('<a href="three.html">x</a>', "index.html: the link 'three.html' leads nowhere"),
+        ('<a href="sub/two.html#a">x</a>', "index.html: the link 'sub/two.html#a' leads nowhere"),
+        ('<a href="#gone">x</a>', "index.html: the link '#gone' leads nowhere"),
+        ('<img src="c.png" alt="words">', "index.html: the link 'c.png' leads nowhere"),
+        ('<img src="a%20b.png">', no_words),
+        ('<img src="a%20b.png" alt="../a b.png">', no_words),
+    ]
+    done = run(site(tmp_path, SOUND + "".join(fault for fault, _ in faults)))
     assert done.returncode == 1
-    lines = done.stderr.splitlines()
-    assert len(lines) == len(faults)
-    for said in set(faults.values()):
-        expected = list(faults.values()).count(said)
-        assert sum(line.endswith(said) for line in lines) == expected
+    assert sorted(done.stderr.splitlines()) == sorted(said for _, said in faults)
