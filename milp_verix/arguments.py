@@ -73,8 +73,9 @@ def number_in(text: str | float) -> float:
 
 
 def radius_in(text: str | float) -> float | str:
-    """Return the radius in a text: a number, or a share of ranges such as ``10%`` as it is."""
-    return text if isinstance(text, str) and text.strip().endswith("%") else number_in(text)
+    """Return the radius in a text: a number; ``10%`` of ranges or ``0.5sd`` as they are."""
+    relative = isinstance(text, str) and text.strip().endswith(("%", "sd"))
+    return text if relative else number_in(text)
 
 
 def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:

@@ -22,7 +22,7 @@ def number_of(text: str | float) -> float:
 
 
 def radius_of(text: str | float) -> float | str:
-    """Return the radius that an option names: a number, or a share of ranges such as ``10%``."""
+    """Return the radius that an option names: a number, or one such as ``10%`` or ``0.5sd``."""
     try:
         return radius_in(text)
     except InputError as error:
@@ -46,7 +46,7 @@ InputsPath: TypeAlias = Annotated[
         "--inputs",
         metavar="FILE",
         help="A .json or .toml description of the input: names, domains, whole numbers, "
-        "categories, rules. --epsilon may be inf or a share such as 10% then, and INPUT a .json "
+        "categories, rules. --epsilon may be inf, 10% of ranges or 0.5sd then, and INPUT a .json "
         "file of values by name.",
     ),
 ]

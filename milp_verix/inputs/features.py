@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ _LARGEST_WHOLE = 2.0**53
 class Feature:
     """One feature: a coordinate of the input, or a one-hot block of coordinates.
 
-    ``lower`` and ``upper`` are the ends of its domain, in the units of the network's input.
+    ``lower`` and ``upper`` are the ends of its domain, in the units of the network's input;
+    ``deviation`` is the standard deviation of its data, if known.
     ``values`` are the words behind the whole numbers ``codes``, one each, empty for numbers. With
     ``one_hot`` there is a coordinate for each value, in their order. Made by the functions of this
     module.
@@ -30,6 +32,7 @@ class Feature:
     values: tuple[str, ...] = ()
     codes: tuple[int, ...] = ()
     one_hot: bool = False
+    deviation: float | None = None
     width: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +40,11 @@ class Feature:
             raise InputError(f"a feature is named by a text, got {self.name!r}")
         if self.kind not in KINDS:
             raise InputError(f"{self.name}: unknown kind {self.kind!r}; choose {', '.join(KINDS)}")
+        spread = self.deviation
+        if spread is not None and not (isinstance(spread, int | float) and 0 <= spread < np.inf):
+            raise InputError(
+                f"{self.name}: a standard deviation is finite and not negative, got {spread!r}"
+            )
         object.__setattr__(self, "width", len(self.values) if self.one_hot else 1)
 
     @property
@@ -73,23 +81,46 @@ class Feature:
         return f"{number} {self.unit}" if self.unit else number
 
 
+def word_of(value: Any) -> str:
+    """Return the word for a value of a table: a whole number has no decimal point."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    whole = isinstance(plain, float) and plain.is_integer()
+    return str(int(plain)) if whole else str(plain)
+
+
 def continuous(
-    name: str, lower: float = -np.inf, upper: float = np.inf, unit: str | None = None
+    name: str,
+    lower: float = -np.inf,
+    upper: float = np.inf,
+    unit: str | None = None,
+    *,
+    deviation: float | None = None,
 ) -> Feature:
-    """Return a feature of real numbers between ``lower`` and ``upper``, in words with ``unit``."""
+    """Return a feature of real numbers between ``lower`` and ``upper``, in words with ``unit``.
+
+    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``.
+    """
     low, high = _ends(name, lower, upper)
-    return Feature(name, "continuous", low, high, unit)
+    return Feature(name, "continuous", low, high, unit, deviation=deviation)
 
 
 def integer(
-    name: str, lower: float = -np.inf, upper: float = np.inf, unit: str | None = None
+    name: str,
+    lower: float = -np.inf,
+    upper: float = np.inf,
+    unit: str | None = None,
+    *,
+    deviation: float | None = None,
 ) -> Feature:
-    """Return a feature of whole numbers from ``lower`` to ``upper``."""
+    """Return a feature of whole numbers from ``lower`` to ``upper``.
+
+    ``deviation`` is its standard deviation, for radii such as ``"0.5sd"``.
+    """
     low, high = _ends(name, lower, upper)
     for end in (low, high):
         if np.isfinite(end) and (end != np.rint(end) or abs(end) > _LARGEST_WHOLE):
             raise InputError(f"{name}: the ends of whole numbers are whole, got {end}")
-    return Feature(name, "integer", low, high, unit)
+    return Feature(name, "integer", low, high, unit, deviation=deviation)
 
 
 def binary(name: str, values: Sequence[str] = ("no", "yes")) -> Feature:

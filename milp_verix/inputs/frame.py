@@ -21,26 +21,53 @@ def features_of_frame(
     """Return a feature for each column; see :meth:`milp_verix.Inputs.from_frame`."""
     names = [str(name) for name in frame.columns]
     blocks, still = {*one_hot}, {*fixed_names}
-    if unknown := {*categories, *blocks, *ranges, *units, *still} - {*names}:
-        raise InputError(f"the frame has no columns {sorted(unknown)}; it has {', '.join(names)}")
+    refuse_unknown({*categories, *blocks, *ranges, *units, *still}, names)
     features = []
     for name in names:
-        column = frame[name]
-        if bool(column.isna().any()):
-            raise InputError(f"the column {name} has missing values: fill or drop them first")
-        unit = units.get(name)
+        column, unit = frame[name], units.get(name)
         if name in still:
+            _refuse_missing(column)
             features.append(fixed(name, unit))
         elif name in categories or name in blocks or column.dtype.kind not in "biuf":
+            _refuse_missing(column)
             words = categories.get(name) or _words(name, column)
             features.append(category(name, words, one_hot=name in blocks))
-        elif column.dtype.kind == "b":
-            features.append(binary(name))
         else:
-            low, high = ranges.get(name, (float(column.min()), float(column.max())))
-            maker = integer if column.dtype.kind in "iu" else continuous
-            features.append(maker(name, low, high, unit))
+            features.append(number_feature(column, ranges.get(name), unit))
     return features
+
+
+def refuse_unknown(given: set[str], names: Sequence[str]) -> None:
+    """Raise ``InputError`` for names that are no column."""
+    if unknown := given - {*names}:
+        raise InputError(
+            f"there are no columns {sorted(unknown)}; the columns are {', '.join(names)}"
+        )
+
+
+def number_feature(
+    column: Any, ends: tuple[float, float] | None = None, unit: str | None = None
+) -> Feature:
+    """Return a feature for a column of numbers: whole, real, or truth values.
+
+    Without ``ends`` they are the least and the largest number of the column.
+    """
+    name = str(column.name)
+    if column.dtype.kind not in "biuf":
+        raise InputError(f"the column {name} has type {column.dtype}, expected numbers")
+    _refuse_missing(column)
+    if column.dtype.kind == "b":
+        return binary(name)
+    low, high = ends or (float(column.min()), float(column.max()))
+    spread = float(np.std(column.to_numpy(np.float64)))
+    if column.dtype.kind == "f":
+        return continuous(name, low, high, unit, deviation=spread)
+    return integer(name, low, high, unit, deviation=spread)
+
+
+def _refuse_missing(column: Any) -> None:
+    if bool(column.isna().any()):
+        raise InputError(f"the column {column.name} has missing values: fill or drop them first")
 
 
 def _words(name: str, column: Any) -> list[str]:

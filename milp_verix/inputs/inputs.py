@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.features import Feature, word_of
 from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
@@ -160,6 +160,32 @@ class Inputs:
         return cls(features, rules)
 
     @classmethod
+    def from_pipeline(
+        cls,
+        pipeline: Any,
+        frame: Any,
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        units: Mapping[str, str] | None = None,
+        rules: Iterable[Rule | str] = (),
+    ) -> "Inputs":
+        """Return the inputs of a fitted scikit-learn ``Pipeline``, in the table's own units.
+
+        They describe the network that :func:`milp_verix.load_network` makes of ``pipeline``: the
+        columns of the pandas ``DataFrame`` ``frame`` before scaling and encoding, in the order in
+        which the pipeline was fitted. Words are those that its encoders know. Columns of numbers
+        are as in :meth:`from_frame`, and so are ``ranges``, ``units`` and ``rules``. A column that
+        the pipeline drops is no feature. Words that an ``OrdinalEncoder`` was given in an order
+        are ordinal, others categories; two words are binary.
+
+        Raises ``InputError`` for a transformer that is not known, by its name, for missing values
+        in numbers, and for names that are no column.
+        """
+        from milp_verix.inputs.pipeline import features_of_pipeline
+
+        return cls(features_of_pipeline(pipeline, frame, ranges or {}, units or {}), rules)
+
+    @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":
         """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
         from milp_verix.inputs.stored import inputs_in_file
@@ -175,17 +201,17 @@ class Inputs:
     def row(self, values: Mapping[str, Any]) -> FloatArray:
         """Return the input, shape (size,), with these values by name: numbers, or words.
 
-        A row of a DataFrame is such a mapping. ``InputError`` for a name that is missing or not
-        known, and for a word that is no value.
+        A row of a DataFrame is such a mapping; columns that are no feature are left out.
+        ``InputError`` for a name that is missing, and for a word that is no value.
         """
         given = {str(name): values[name] for name in values.keys()}  # noqa: SIM118, a pandas row
-        if wrong := {*given} ^ {*self.names}:
-            raise InputError(f"the input needs a value for each feature; wrong: {sorted(wrong)}")
+        if missing := [name for name in self.names if name not in given]:
+            raise InputError(f"the input needs a value for each feature; missing: {missing}")
         row = np.zeros(self.size)
         for feature, group in zip(self.features, self.groups, strict=True):
             value = given[feature.name]
             if feature.one_hot:
-                row[group[feature.code_of(str(value))]] = 1.0
+                row[group[feature.code_of(word_of(value))]] = 1.0
             elif isinstance(value, str):
                 row[group[0]] = feature.code_of(value)
             else:

@@ -4,6 +4,7 @@
 |---|---|
 | ``3`` | 3 units of each feature |
 | ``"10%"`` | a tenth of the range of each feature |
+| ``"0.5sd"`` | half a standard deviation of each feature |
 | ``inf`` | the whole domain of each feature |
 | ``{"age": 5, "wage": "10%", "*": 0}`` | each feature's own; ``"*"`` stands for the others |
 | ``[5, 1, 0]`` | one for each feature, in their order |
@@ -30,7 +31,7 @@ Epsilon: TypeAlias = (
 )
 """A radius, as in the table of this module; a number where inputs are not described."""
 
-_SHARE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*%\s*")
+_RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")
 _OTHERS = "*"
 
 
@@ -86,16 +87,7 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
 
 def _radius(feature: Feature, given: object) -> float:
     if isinstance(given, str):
-        if not (match := _SHARE.fullmatch(given)):
-            raise InputError(f"{feature.name}: a relative epsilon is such as '10%', got {given!r}")
-        if feature.kind == "fixed":
-            return 0.0
-        if not np.isfinite(feature.range):
-            raise InputError(
-                f"{feature.name} has no finite range that {given!r} could be a share of: give "
-                "lower and upper, or a number"
-            )
-        return float(Fraction(match[1]) / 100 * Fraction(feature.range))
+        return _relative(feature, given)
     try:
         radius = float(given)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
@@ -103,3 +95,34 @@ def _radius(feature: Feature, given: object) -> float:
     if not radius >= 0:
         raise InputError(f"{feature.name}: epsilon must not be negative, got {radius}")
     return radius
+
+
+def _relative(feature: Feature, given: str) -> float:
+    """Return the radius that a share of the range, or a number of standard deviations, is."""
+    if not (match := _RELATIVE.fullmatch(given)):
+        raise InputError(
+            f"{feature.name}: a relative epsilon is such as '10%' or '0.5sd', got {given!r}"
+        )
+    if feature.kind == "fixed":
+        return 0.0
+    if match[2] == "sd":
+        return float(Fraction(match[1]) * Fraction(_deviation_of(feature, given)))
+    if not np.isfinite(feature.range):
+        raise InputError(
+            f"{feature.name} has no finite range that {given!r} could be a share of: give "
+            "lower and upper, or a number"
+        )
+    return float(Fraction(match[1]) / 100 * Fraction(feature.range))
+
+
+def _deviation_of(feature: Feature, given: str) -> float:
+    if feature.deviation is None:
+        why = (
+            "it has words: give it a radius of its own, by name"
+            if feature.values
+            else "give its deviation, as Inputs.from_frame does, or a number"
+        )
+        raise InputError(
+            f"{feature.name} has no standard deviation that {given!r} could be a multiple of; {why}"
+        )
+    return feature.deviation

@@ -94,6 +94,8 @@ def _feature_data(feature: Feature) -> dict[str, Any]:
         data |= {name: end for name, end in ends.items() if np.isfinite(end)}
     if feature.unit is not None:
         data["unit"] = feature.unit
+    if feature.deviation is not None:
+        data["deviation"] = feature.deviation
     if feature.values:
         data["values"] = list(feature.values)
     if feature.kind == "ordinal":

@@ -157,12 +157,15 @@ def load_network(
 
     A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
     estimator or pipeline, or a Keras model. The exporters of these libraries turn it into ONNX:
-    PyTorch's for the module's behaviour in evaluation, skl2onnx, and ``model.export`` of Keras.
+    PyTorch's for the module's behaviour in evaluation, skl2onnx, and ``model.export`` of Keras. The
+    input of a scikit-learn ``Pipeline`` is a row of its table before scaling and encoding, which
+    :meth:`milp_verix.Inputs.from_pipeline` describes.
 
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included. Other models do not use it.
+            included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
+            predictions are compared with the pipeline's. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
 

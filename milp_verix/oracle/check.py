@@ -55,8 +55,9 @@ def check(
             network with a flat input also an image of one channel, or of ``image_shape``.
         free: indices of the features that may change; see ``features``.
         epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
-            share of each feature's range, ``"10%"``, ``math.inf`` for the whole domain, or a radius
-            for each feature by name, see :mod:`milp_verix.inputs.radii`.
+            share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
+            ``math.inf`` for the whole domain, or a radius for each feature by name, see
+            :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.

@@ -95,7 +95,7 @@ def explain_many(
         columns: the columns of a table that make an input, by name and in its order.
         described: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table,
             a pandas DataFrame too, then has a column for each feature, with numbers or words, and
-            ``epsilon`` may be ``inf`` or a share such as ``"10%"``.
+            ``epsilon`` may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.
         workers: processes that share the tasks; more than one need joblib.
         scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
             share the tasks instead.

@@ -91,8 +91,9 @@ def explain(
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
             network with a flat input also an image of one channel, or of ``image_shape``.
         epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
-            share of each feature's range, ``"10%"``, ``math.inf`` for the whole domain, or a radius
-            for each feature by name, see :mod:`milp_verix.inputs.radii`.
+            share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
+            ``math.inf`` for the whole domain, or a radius for each feature by name, see
+            :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
         domain: lower and upper end of the input domain, scalars or arrays of the input's shape.

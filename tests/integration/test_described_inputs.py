@@ -19,6 +19,7 @@ from milp_verix import (
     category,
     epsilon_sweep,
     explain,
+    fixed,
     integer,
     write_report,
 )
@@ -34,6 +35,7 @@ FEATURES = [
     binary("arrears"),
     category("contract", ["permanent", "fixed-term", "none"], one_hot=True),
 ]
+REST = [fixed("b"), fixed("c")]
 PERSON = {"age": 40, "arrears": "no", "contract": "permanent"}
 
 
@@ -99,6 +101,15 @@ def test_the_command_line_takes_a_description(model: Path, tmp_path: Path) -> No
     np.save(array, Inputs(FEATURES).row(PERSON))
     done = run("explain", model, array, "--inputs", described, "--epsilon", "20%", "--quiet")
     assert done.returncode == 0, done.stderr
+    done = run("explain", model, array, "--inputs", described, "--epsilon", "1sd")
+    assert done.returncode == 2
+    assert "age has no standard deviation" in done.stderr
+    spread = Inputs([integer("age", 18, 75, deviation=12.5), fixed("arrears"), fixed("a"), *REST])
+    described.write_text(json.dumps(spread.to_data()))
+    done = run("explain", model, array, "--inputs", described, "--epsilon", "0.2sd", "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert Explanation.from_json(out).radii == (2.5, 0.0, 0.0, 0.0, 0.0)
+    described.write_text(json.dumps(Inputs(FEATURES).to_data()))
     person.write_text(json.dumps({**PERSON, "contract": "marriage"}))
     done = run("explain", *given)
     assert done.returncode == 2

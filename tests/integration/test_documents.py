@@ -99,6 +99,8 @@ def test_the_code_of_a_document_runs(
             continue
         if "pyomo" in block.text:
             pytest.importorskip("pyomo", reason="an optional solver")
+        if "sklearn" in block.text:
+            pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
         exec(compile("\n" * block.line + block.text, document, "exec"), namespace)
 
 

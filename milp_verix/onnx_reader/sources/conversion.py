@@ -16,8 +16,10 @@ import numpy as np
 import onnx
 
 from milp_verix.errors import InputError, ModelError
+from milp_verix.inputs.table_encoding import is_pipeline
 from milp_verix.onnx_reader.messages import first_line
 from milp_verix.onnx_reader.sources.model_file import ModelSource
+from milp_verix.onnx_reader.sources.table_model import table_model
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
@@ -28,7 +30,8 @@ _ACCEPTED = (
 def as_onnx(source: Any, example: Any = None) -> ModelSource:
     """Return ``source`` if it is ONNX already, otherwise the ONNX model that its library exports.
 
-    ``example`` is an input of the shape that a PyTorch module takes, the batch of one included.
+    ``example`` is an input of the shape that a PyTorch module takes, the batch of one included; or
+    a DataFrame for which a scikit-learn pipeline and its ONNX model must predict the same.
     Modules are exported as they behave in evaluation. Raises ``InputError`` for anything that is
     no model, and where the exporter is not installed; ``ModelError`` where it fails.
     """
@@ -46,7 +49,7 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
         try:
             export(source, example, file)
             model = onnx.load(file)
-        except InputError:
+        except (InputError, ModelError):
             raise
         except ImportError as error:
             raise InputError(
@@ -93,7 +96,7 @@ def _export_torch(module: Any, example: Any, file: Path) -> None:
             part.training = training
 
 
-def _export_sklearn(estimator: Any, _example: Any, file: Path) -> None:
+def _export_sklearn(estimator: Any, example: Any, file: Path) -> None:
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import FloatTensorType
     from sklearn.exceptions import NotFittedError
@@ -103,8 +106,11 @@ def _export_sklearn(estimator: Any, _example: Any, file: Path) -> None:
         check_is_fitted(estimator)
     except NotFittedError as error:
         raise InputError(f"the {type(estimator).__name__} is not fitted: call fit first") from error
-    kind = FloatTensorType([1, estimator.n_features_in_])
-    model = to_onnx(estimator, initial_types=[("x", kind)])
+    if is_pipeline(estimator):
+        model = table_model(estimator, example)
+    else:
+        kind = FloatTensorType([1, estimator.n_features_in_])
+        model = to_onnx(estimator, initial_types=[("x", kind)])
     file.write_bytes(model.SerializeToString())
 
 

@@ -28,7 +28,7 @@ FEATURES = [
     category("colour", ["red", "green", "blue"], one_hot=True),
     binary("member"),
     ordinal("grade", ["bad", "fair", "good"], first=1),
-    continuous("wage", 0, 10.5, "k€"),
+    continuous("wage", 0, 10.5, "k€", deviation=2.25),
     category("town", ["A", "B"], codes=[3, 7]),
     fixed("weight"),
 ]
@@ -48,10 +48,10 @@ def test_rows_become_coordinates_and_words() -> None:
     x = inputs.row(ROW)
     assert x.tolist() == [39, 0, 1, 0, 1, 3, 2.5, 7, 0.25]
     assert inputs.texts(x) == ("39 years", "green", "yes", "good", "2.5 k€", "B", "0.25")
-    assert inputs.row(pd.Series(ROW)).tolist() == x.tolist()
+    assert inputs.row(pd.Series({**ROW, "number": "p7"})).tolist() == x.tolist()
     assert [group.tolist() for group in inputs.groups][:3] == [[0], [1, 2, 3], [4]]
     inputs.refuse(x)
-    with pytest.raises(InputError, match=r"wrong: \['age'\]"):
+    with pytest.raises(InputError, match=r"missing: \['age'\]"):
         inputs.row({name: value for name, value in ROW.items() if name != "age"})
     with pytest.raises(InputError, match="no value 'pink'"):
         inputs.row({**ROW, "colour": "pink"})
@@ -90,6 +90,8 @@ def test_inputs_outside_of_the_description_are_refused(change: dict[int, float],
         (lambda: category("a", ["x", "y"], codes=[1, 1]), "distinct"),
         (lambda: category("a", "xy"), "list of texts"),
         (lambda: binary("a", ["x"]), "two values"),
+        (lambda: continuous("a", deviation=-1.0), "finite and not negative"),
+        (lambda: integer("a", deviation=float("nan")), "finite and not negative"),
         (lambda: Inputs([integer("a", 0, 3)], ["a >= 4"]), "no input satisfies .*a >= 4"),
         (
             lambda: Inputs([integer("a", 0, 3), integer("b", 0, 3)], ["a > b", "b > 2", "a <= 3"]),
@@ -122,9 +124,14 @@ def test_radii_are_numbers_shares_and_names() -> None:
         (-1, "negative"),
         (float("nan"), "negative"),
         ([*"abcdefg"], "relative"),
+        ("1sd", "age has no standard deviation .* give its deviation"),
+        ({"age": 1, "colour": "1sd", "*": 0}, "it has words: give it a radius of its own"),
     ):
         with pytest.raises(InputError, match=told):
             radii_of(inputs, wrong)  # type: ignore[arg-type]
+    spread = Inputs([integer("a", 0, 9, deviation=2.5), fixed("b"), continuous("c", deviation=0.1)])
+    assert radii_of(spread, "0.5sd") == (1.25, 0.0, 0.05)
+    assert radii_of_coordinates(spread, radii_of(spread, " 1 sd ")).tolist() == [2.0, 0.0, 0.1]
     with pytest.raises(InputError, match="no finite range"):
         radii_of(Inputs([continuous("u")]), "5%")
 
@@ -182,8 +189,8 @@ def test_a_frame_describes_its_columns() -> None:
     )
     assert found == Inputs(
         [
-            integer("age", 17, 90, "years"),
-            continuous("wage", 1.5, 2.0),
+            integer("age", 17, 90, "years", deviation=5.0),
+            continuous("wage", 1.5, 2.0, deviation=0.25),
             category("colour", ["blue", "red"], one_hot=True),
             binary("member"),
             category("code", ["A", "B", "C"]),

@@ -1,0 +1,325 @@
+r"""Fitted transformers of scikit-learn as an affine map of a table's columns.
+
+    z = x P + q
+
+``x`` holds the row's coordinates: numbers in the table's own units, words as 0 and 1, as codes or
+as a one-hot block. ``z`` is what the pipeline's estimator sees.
+
+- A scaler is affine in a number: ``z = (x - offset) / scale``.
+- An encoder gives each word its row of a table ``T``. With the one-hot block ``b`` of the word,
+  ``z = Σ_v b_v T_v``; for two words, ``z = T_0 + b (T_1 - T_0)`` with ``b`` 0 or 1.
+- An imputer leaves complete rows as they are.
+
+The tables are the encoders' own answers, so that dropped and rare categories need no rule here.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from milp_verix.errors import InputError
+from verix_encodings.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, and its coordinates.
+
+    ``form`` is ``"number"``, or one of three for the ``values`` that an encoder knows: ``"binary"``
+    for 0 and 1, ``"codes"`` for 0, 1, 2, …, ``"block"`` for a one-hot block. ``ordered`` is True if
+    the user gave the encoder their order.
+    """
+
+    name: str
+    form: str = "number"
+    values: tuple[Any, ...] = ()
+    ordered: bool = False
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates."""
+        return len(self.values) if self.form == "block" else 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableEncoding:
+    """The map ``z = x P + q`` of the first ``steps`` steps of a pipeline.
+
+    ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
+    (coordinates, size of z), ``offsets`` is ``q``.
+    """
+
+    columns: tuple[Column, ...]
+    matrix: FloatArray
+    offsets: FloatArray
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """An affine expression: a coefficient for each (column, coordinate of it), and a constant."""
+
+    terms: Mapping[tuple[str, int], float]
+    constant: float = 0.0
+
+
+_Entry: TypeAlias = str | _Sum
+"""A number computed from a row, or the name of a column that no transformer has touched."""
+_Columns: TypeAlias = dict[str, Column]
+_Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
+
+
+_MISSING = ("nan", "None", "<NA>")
+
+
+def encoding_of(pipeline: Any, names: Sequence[str] | None = None) -> TableEncoding:
+    """Return the map of the leading steps of a fitted ``Pipeline``.
+
+    Steps are taken up to the first that is not known; the estimator and steps before it are left to
+    others. ``names`` are the names of the table's columns, where the pipeline was fitted on arrays.
+    Raises ``InputError`` for another object, and for a transformer inside of a leading step that is
+    not known, by its name.
+    """
+    if not is_pipeline(pipeline):
+        raise InputError(
+            f"the pipeline is a {type(pipeline).__name__}, expected a fitted Pipeline of "
+            "scikit-learn that ends in an estimator; make_pipeline(transformer, estimator) joins "
+            "fitted parts, and a search has its best_estimator_"
+        )
+    given = list(names or _names_of(pipeline))
+    if len(given) != pipeline.n_features_in_:
+        raise InputError(
+            f"the frame has {len(given)} columns, the pipeline was fitted on "
+            f"{pipeline.n_features_in_}"
+        )
+    entries, columns, steps = list[_Entry](given), _Columns(), 0
+    for _, step in pipeline.steps[:-1]:
+        if not (_skipped(step) or _name(step) in _STEPS):
+            break
+        entries = _through(step, entries, columns)
+        steps += 1
+    sums = [_number(entry, columns) for entry in entries]
+    used = tuple(columns[name] for name in given if name in columns)
+    starts = accumulate((column.width for column in used), initial=0)
+    place = {column.name: start for column, start in zip(used, starts, strict=False)}
+    matrix = np.zeros((sum(column.width for column in used), len(sums)))
+    for number, one in enumerate(sums):
+        for (name, coordinate), coefficient in one.terms.items():
+            matrix[place[name] + coordinate, number] = coefficient
+    return TableEncoding(used, matrix, np.array([one.constant for one in sums]), steps)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Return True for a ``Pipeline`` of scikit-learn that ends in an estimator."""
+    return _name(model) == "Pipeline" and hasattr(model, "predict")
+
+
+def _names_of(pipeline: Any) -> list[str]:
+    """Return the columns' names that ``pipeline`` was fitted with; x0, x1, … for arrays."""
+    known = getattr(pipeline, "feature_names_in_", None)
+    if known is None:
+        return [f"x{number}" for number in range(pipeline.n_features_in_)]
+    return [str(name) for name in known]
+
+
+def _through(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    """Return what the fitted transformer ``step`` makes of ``entries``; note columns it reads."""
+    if _skipped(step):
+        return entries
+    if _name(step) not in _STEPS:
+        raise InputError(
+            f"the pipeline has a {type(step).__name__}, whose output is not read as an affine map "
+            f"of columns; transformers may be {', '.join(_STEPS)}. Apply it to the frame before "
+            "the pipeline, or to numbers in a step of its own behind the ColumnTransformer"
+        )
+    return _STEPS[_name(step)](step, entries, columns)
+
+
+def _skipped(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _name(step: Any) -> str:
+    """Return the class of a transformer of scikit-learn; no subclass, which may do otherwise."""
+    return type(step).__name__ if type(step).__module__.startswith("sklearn.") else ""
+
+
+def _number(entry: _Entry, columns: _Columns) -> _Sum:
+    if isinstance(entry, _Sum):
+        return entry
+    _note(Column(entry), columns)
+    return _Sum({(entry, 0): 1.0})
+
+
+def _note(column: Column, columns: _Columns) -> None:
+    if columns.setdefault(column.name, column) != column:
+        raise InputError(
+            f"the pipeline reads the column {column.name} in two ways, as {column.form} and as "
+            f"{columns[column.name].form}: give the frame a column for each"
+        )
+
+
+def _steps(pipeline: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    for _, step in pipeline.steps:
+        entries = _through(step, entries, columns)
+    return entries
+
+
+def _by_columns(transformer: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    names = list(getattr(transformer, "feature_names_in_", range(len(entries))))
+    found: list[_Entry] = []
+    for _, part, chosen in transformer.transformers_:
+        if not (isinstance(part, str) and part == "drop"):
+            picked = [entries[place] for place in _places(names, chosen)]
+            found += _through(part, picked, columns) if picked else []
+    return found
+
+
+def _places(names: list[Any], chosen: Any) -> list[int]:
+    """Return the positions of columns, chosen by a name, by names, positions, a slice or a mask."""
+    listed = [chosen] if isinstance(chosen, str) else chosen
+    if not isinstance(listed, slice):
+        listed = list(listed)
+        if all(isinstance(name, str) for name in listed):
+            return [names.index(name) for name in listed]
+        listed = np.array(listed)
+    try:
+        return [int(place) for place in np.arange(len(names))[listed]]
+    except (IndexError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the ColumnTransformer chooses columns by {chosen!r}: choose them by a list of names"
+        ) from error
+
+
+def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+    return entries
+
+
+def _function(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    if step.func is not None:
+        raise InputError(
+            "the pipeline has a FunctionTransformer, whose function may be anything: apply it to "
+            "the frame before the pipeline"
+        )
+    return _kept(step, entries, columns)
+
+
+def _imputed(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+    """Return complete ``entries`` as they are, and 0 for each column that marks missing values."""
+    empty = any(str(fill) in _MISSING for fill in step.statistics_)
+    if empty or str(step.missing_values) not in _MISSING:
+        raise InputError(
+            "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
+            "be NaN, and no column empty; fill the frame's missing values before the pipeline"
+        )
+    marks = len(step.indicator_.features_) if step.add_indicator else 0
+    return [*entries, *[_Sum({})] * marks]
+
+
+def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+    return [entries[place] for place in np.flatnonzero(step.get_support())]
+
+
+def _scaled(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    factors, offsets = (np.broadcast_to(part, len(entries)) for part in _SCALES[_name(step)](step))
+    found: list[_Entry] = []
+    for entry, factor, offset in zip(entries, factors, offsets, strict=True):
+        number = _number(entry, columns)
+        terms = {key: float(factor * value) for key, value in number.terms.items()}
+        found.append(_Sum(terms, float(factor * number.constant + offset)))
+    return found
+
+
+def _standard(centre: Any, scale: Any) -> tuple[Any, Any]:
+    factor = 1.0 if scale is None else 1.0 / scale
+    return factor, 0.0 if centre is None else -centre * factor
+
+
+def _clipped(step: Any, factor: Any, offset: Any) -> tuple[Any, Any]:
+    if getattr(step, "clip", False):
+        raise InputError(
+            f"the pipeline has a {_name(step)} that clips: fit it with clip=False, and give the "
+            "columns their ranges"
+        )
+    return factor, offset
+
+
+_SCALES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+    # it knows the mean even where it does not use it
+    "StandardScaler": lambda step: _standard(step.mean_ if step.with_mean else None, step.scale_),
+    "RobustScaler": lambda step: _standard(step.center_, step.scale_),
+    "MaxAbsScaler": lambda step: _clipped(step, 1.0 / step.scale_, 0.0),
+    "MinMaxScaler": lambda step: _clipped(step, step.scale_, step.min_),
+}
+
+
+def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    """Return the encoder's numbers for columns of words.
+
+    Each of its outputs depends on one column. One word after the other is encoded, beside the first
+    words of the other columns; outputs that move are that column's.
+    """
+    first = np.array([values[0] for values in step.categories_], dtype=object)
+    still = _run(step, first[None])[0]
+    found: list[_Entry] = [_Sum({}, float(value)) for value in still]
+    for place, (entry, values) in enumerate(zip(entries, step.categories_, strict=True)):
+        if not isinstance(entry, str):
+            raise InputError(
+                f"the pipeline has a {_name(step)} of numbers that another transformer computed: "
+                "encode the column itself"
+            )
+        rows = np.repeat(first[None], len(values), axis=0)
+        rows[:, place] = values
+        table = _run(step, rows)
+        if not np.isfinite(table).all():
+            raise InputError(f"the {_name(step)} gives a value of {entry} a number that is none")
+        moving = np.flatnonzero((table != still).any(axis=0))
+        column = _column(step, entry, values, table[:, moving])
+        _note(column, columns)
+        for output in moving:
+            found[output] = _looked_up(column, table[:, output])
+    return found
+
+
+def _run(step: Any, rows: Any) -> FloatArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the rows have no names
+        codes = step.transform(rows)
+    return np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes, dtype=np.float64)
+
+
+def _column(step: Any, name: str, values: Sequence[Any], table: FloatArray) -> Column:
+    """Return a column of words; numbers other than 0 and 1 are a block, as none is a code."""
+    listed = tuple(np.asarray(values).tolist())
+    words = all(isinstance(value, str) for value in listed)
+    if len(listed) == 2 and (words or listed == (0, 1)):
+        return Column(name, "binary", listed)
+    if words and table.shape[1] == 1 and np.array_equal(table[:, 0], np.arange(len(listed))):
+        ordered = not isinstance(getattr(step, "categories", "auto"), str)
+        return Column(name, "codes", listed, ordered)
+    return Column(name, "block", listed)
+
+
+def _looked_up(column: Column, table: FloatArray) -> _Sum:
+    """Return ``table[v]`` for the value ``v`` of the column."""
+    name = column.name
+    if column.form == "binary":
+        return _Sum({(name, 0): float(table[1] - table[0])}, float(table[0]))
+    if column.form == "codes":
+        return _Sum({(name, 0): 1.0})
+    return _Sum({(name, int(place)): float(table[place]) for place in np.flatnonzero(table)})
+
+
+_STEPS: dict[str, _Step] = {
+    "Pipeline": _steps,
+    "ColumnTransformer": _by_columns,
+    **dict.fromkeys(_SCALES, _scaled),
+    **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
+    "SimpleImputer": _imputed,
+    "FunctionTransformer": _function,
+    **dict.fromkeys(("SelectKBest", "SelectPercentile", "VarianceThreshold"), _selected),
+}

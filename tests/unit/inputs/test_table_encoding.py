@@ -1,0 +1,207 @@
+"""The affine map of a pipeline's leading steps equals what the pipeline computes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from milp_verix import InputError, Inputs
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from milp_verix.inputs.table_encoding import encoding_of
+
+NUMBERS = ["age", "wage"]
+WORDS = ["town", "sex"]
+TOWNS = ["Aachen", "Bonn", "Celle", "Dorum"]
+GRADES = ["low", "middle", "high"]
+
+
+def table(rows: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 60, rows),
+            "town": rng.choice(
+                ["Aachen", "Bonn", "Celle", "Dorum"], rows, p=[0.5, 0.4, 0.07, 0.03]
+            ),
+            "wage": rng.uniform(0, 9e4, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "grade": rng.choice(GRADES, rows),
+            "month": rng.integers(1, 5, rows),
+            "member": rng.random(rows) < 0.5,
+            "number": [f"p{row}" for row in range(rows)],
+        }
+    )
+
+
+def by_columns(*parts: Any, **options: Any) -> ColumnTransformer:
+    named = [(f"part{place}", part, columns) for place, (part, columns) in enumerate(parts)]
+    return ColumnTransformer(named, **options)
+
+
+def holed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame without some of its numbers and words."""
+    return frame.astype({"age": float}).mask(np.random.default_rng(1).random(frame.shape) < 0.1)
+
+
+def fitted(frame: pd.DataFrame, *steps: Any) -> Pipeline:
+    classes = np.random.default_rng(2).integers(0, 2, len(frame))
+    return make_pipeline(*steps, DummyClassifier()).fit(frame, classes)
+
+
+STEPS: dict[str, list[Any]] = {
+    "scalers": [
+        by_columns(
+            (StandardScaler(), ["wage"]),
+            (MinMaxScaler((-1, 2)), ["age"]),
+            (RobustScaler(), ["month"]),
+            (MaxAbsScaler(), ["wage", "age"]),
+            (StandardScaler(with_mean=False), ["age"]),
+            (StandardScaler(with_std=False), ["age"]),
+            (RobustScaler(with_scaling=False), ["age"]),
+        )
+    ],
+    "one-hot": [by_columns((OneHotEncoder(), [*WORDS, "month", "member"]), ("drop", ["age"]))],
+    "dropped words": [
+        by_columns(
+            (OneHotEncoder(drop="first"), ["town"]),
+            (OneHotEncoder(drop="if_binary"), ["sex", "grade"]),
+        )
+    ],
+    "rare words": [by_columns((OneHotEncoder(min_frequency=10, sparse_output=False), WORDS))],
+    "codes": [
+        by_columns(
+            (OrdinalEncoder(categories=[GRADES]), ["grade"]), (OrdinalEncoder(), [*WORDS, "month"])
+        ),
+        StandardScaler(),
+    ],
+    "rare codes": [by_columns((OrdinalEncoder(min_frequency=10), ["town"]))],
+    "means": [by_columns((TargetEncoder(), WORDS), (StandardScaler(), NUMBERS))],
+    "passthrough": [
+        by_columns((OneHotEncoder(), make_column_selector("town")), ("passthrough", [0, 6])),
+        "passthrough",
+    ],
+    "remainder": [
+        by_columns(
+            (OneHotEncoder(), ["town"]),
+            ("drop", ["sex", "grade", "number"]),
+            remainder="passthrough",
+        )
+    ],
+    "scaled remainder": [
+        by_columns(
+            (OrdinalEncoder(), np.array([False, True, False, True, False, False, False, False])),
+            ("drop", slice(4, 8)),
+            remainder=make_pipeline(StandardScaler(), MinMaxScaler()),
+        )
+    ],
+    "imputers": [
+        by_columns(
+            (make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), NUMBERS),
+            (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), WORDS),
+        )
+    ],
+    "selection": [
+        by_columns((OneHotEncoder(sparse_output=False), WORDS), (StandardScaler(), NUMBERS)),
+        SelectKBest(k=4),
+        VarianceThreshold(),
+    ],
+    "nested": [
+        by_columns((by_columns((StandardScaler(), ["wage"]), ("passthrough", ["age"])), NUMBERS)),
+    ],
+    "named": [
+        by_columns(
+            (OneHotEncoder(sparse_output=False), ["town"]), (StandardScaler(), NUMBERS)
+        ).set_output(transform="pandas"),
+        by_columns((MinMaxScaler(), ["part1__wage", "part0__town_Bonn"])),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_it_is_what_the_pipeline_computes(name: str) -> None:
+    frame = table()
+    pipeline = fitted(holed(frame) if name == "imputers" else frame, *STEPS[name])
+    encoding = encoding_of(pipeline)
+    assert encoding.steps == len(pipeline.steps) - 1
+    inputs = Inputs.from_pipeline(pipeline, frame)
+    rows = np.array([inputs.row(row) for row in frame.to_dict("records")])
+    for row in rows:
+        inputs.refuse(row)
+    codes = pipeline[:-1].transform(frame)
+    expected = np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes, dtype=float)
+    found = rows @ encoding.matrix + encoding.offsets
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert inputs.size == encoding.matrix.shape[0]
+
+
+def test_arrays_have_positions_for_names() -> None:
+    frame = table()[["age", "month"]]
+    pipeline = fitted(frame.to_numpy(), StandardScaler())
+    assert [column.name for column in encoding_of(pipeline).columns] == ["x0", "x1"]
+    assert Inputs.from_pipeline(pipeline, frame).names == ("age", "month")
+    with pytest.raises(InputError, match="3 columns, the pipeline was fitted on 2"):
+        Inputs.from_pipeline(pipeline, table()[["age", "month", "wage"]])
+
+
+def test_steps_behind_an_unknown_one_are_left_to_others() -> None:
+    pipeline = fitted(table(), by_columns((StandardScaler(), NUMBERS)), PCA(1), StandardScaler())
+    assert encoding_of(pipeline).steps == 1
+
+
+class Doubling(StandardScaler):  # type: ignore[misc]
+    """A scaler that is none."""
+
+    def transform(self, X: Any) -> Any:
+        return 2 * super().transform(X) ** 2
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([by_columns((KBinsDiscretizer(2), ["age"]))], "has a KBinsDiscretizer.*before the pipel"),
+        ([by_columns((make_pipeline(PCA(1)), NUMBERS))], "has a PCA"),
+        ([by_columns((KNNImputer(), NUMBERS))], "has a KNNImputer"),
+        ([by_columns((Doubling(), NUMBERS))], "has a Doubling"),
+        ([by_columns((FunctionTransformer(np.log1p), ["age"]))], "FunctionTransformer"),
+        ([by_columns((MinMaxScaler(clip=True), ["age"]))], "MinMaxScaler that clips"),
+        ([by_columns((SimpleImputer(missing_values=18), ["age"]))], "SimpleImputer that changes"),
+        (
+            [by_columns((OrdinalEncoder(), ["month"]), ("passthrough", ["month"]))],
+            "month in two ways",
+        ),
+        ([by_columns((make_pipeline(MinMaxScaler(), OneHotEncoder()), ["month"]))], "computed"),
+        ([by_columns((StandardScaler(), slice("age", "age")))], "by a list of names"),
+    ],
+)
+def test_other_transformers_are_refused_by_name(steps: list[Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        Inputs.from_pipeline(fitted(table(), *steps), table())
+
+
+def test_only_pipelines_with_an_estimator_are_taken() -> None:
+    search = GridSearchCV(DummyClassifier(), {"strategy": ["prior"]})
+    for other in (search, StandardScaler(), make_pipeline(StandardScaler()), 3):
+        with pytest.raises(InputError, match=r"expected a fitted Pipeline.*best_estimator_"):
+            Inputs.from_pipeline(other, table())
