@@ -65,6 +65,13 @@ def test_the_wheel_holds_the_packages_and_nothing_else(dist: Path, tmp_path: Pat
     assert contents(tmp_path) == found
 
 
+def test_an_editable_install_copies_no_code(tmp_path: Path) -> None:
+    # a copy would be imported in the place of the file that is edited
+    code = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True)
+    assert not [name for name in contents(tmp_path) if name.endswith(".py")]
+
+
 def test_the_sdist_holds_the_sources_and_no_more(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
