@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Interval, Network, NormBall, crown_bounds

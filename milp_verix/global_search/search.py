@@ -18,10 +18,10 @@ from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.global_search.master import Master
 from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.pricing.perturbation_set import perturbation_set
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.global_search.separation import Separator
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.request import Request
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics

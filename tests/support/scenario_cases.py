@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.problem import make_problem
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers

@@ -11,10 +11,10 @@ from milp_verix.clock import Deadline
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.pricing.perturbation_set import perturbation_set
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.problem.request import Request

@@ -15,8 +15,8 @@ from milp_verix.global_search.enumeration.reduced_cost_sets import (
     reduced_cost_sets,
 )
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, dense
 from verix_encodings.models.restricted import Restriction

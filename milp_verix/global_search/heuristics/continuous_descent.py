@@ -15,7 +15,7 @@ from milp_verix.global_search.heuristics.linearised_margins import (
     linear_margins,
     minimised,
 )
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray
 
 _STEPS = 20

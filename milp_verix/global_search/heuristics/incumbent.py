@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
 from milp_verix.traversal.traversal import Traversal
 from verix_encodings.arrays import BoolArray, FloatArray

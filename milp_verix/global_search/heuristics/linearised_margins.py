@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_gradients, batch_values
 

@@ -20,8 +20,8 @@ from milp_verix.global_search.heuristics.linearised_margins import (
     linear_margins,
     minimised,
 )
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
 from verix_encodings.arrays import BoolArray, FloatArray
 

@@ -1,15 +1,16 @@
 """The perturbations known so far, and two ways to find worse ones: by gradients, and exactly.
 
-A search by gradients (:mod:`.perturbation_set`) begins at the newest perturbations. Pricing steps
-also search by mixed-integer programs (:mod:`.exact_pricing`), which find the global maximum.
+A search by gradients (:mod:`~milp_verix.oracle.perturbation_set`) begins at the newest
+perturbations. Pricing steps also search by mixed-integer programs (:mod:`.exact_pricing`), which
+find the global maximum.
 """
 
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _HARMLESS = 1e-6

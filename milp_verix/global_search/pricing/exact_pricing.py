@@ -22,9 +22,9 @@ import scipy.sparse as sp
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
-from milp_verix.global_search.pricing.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.gradient_ascent import pulled_in
+from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray

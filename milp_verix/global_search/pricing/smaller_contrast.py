@@ -8,7 +8,7 @@ and allow a shorter one. The result need not be minimal.
 
 import numpy as np
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network.batch import batch_gradients, batch_values

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import SLACK

@@ -9,10 +9,10 @@ import pytest
 
 from milp_verix.global_search.branch_and_cut import BranchAndCut
 from milp_verix.global_search.enumeration.refutation import NodeEnumeration
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import make_objective
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances

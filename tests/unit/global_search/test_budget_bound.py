@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix.global_search.budget_bound import budget_bound
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.tolerances import Tolerances

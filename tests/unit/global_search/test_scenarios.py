@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import MinimumProgress, check, minimum
-from milp_verix.global_search.pricing.perturbation_set import perturbation_set
+from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce

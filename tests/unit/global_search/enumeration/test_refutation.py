@@ -12,7 +12,7 @@ from milp_verix.global_search.enumeration.refutation import (
     Unrefuted,
     refuting_margins,
 )
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from tests.support.random_networks import network_of, random_graph, random_layers
 from verix_encodings import Affine, Interval, Network, Relu
 from verix_encodings.models.restricted import Restriction

@@ -10,7 +10,7 @@ from milp_verix.global_search.heuristics.continuous_descent import local_minimum
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.linearised_margins import largest_margin
 from milp_verix.global_search.pricing.adversary import Adversary
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import make_objective
 from tests.support.searches import LIMITS, digit, opened_incumbent
 from verix_encodings import Affine, Interval, Network

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix.global_search.heuristics.round_and_swap import RoundAndSwap
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from tests.support.searches import LIMITS, digit
 from verix_encodings.arrays import BoolArray, FloatArray

@@ -10,8 +10,8 @@ from milp_verix.errors import SolverError
 from milp_verix.global_search.pricing import exact_pricing
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce

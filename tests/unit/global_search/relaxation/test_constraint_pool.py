@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
+from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.models.constraints import Cover, Scenario
 from verix_encodings.models.scenario import SLACK, make_scenario

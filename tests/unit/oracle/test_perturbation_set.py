@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.global_search.pricing.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.problem import make_problem
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import network_of, random_layers
