@@ -15,6 +15,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(DOCS), str(ROOT), str(ROOT / "encodings")]
 
+import numpy as np  # noqa: E402
 from command_line_page import command_line_page  # noqa: E402
 
 import milp_verix  # noqa: E402
@@ -66,10 +67,17 @@ html_theme_options: dict[str, Any] = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_sidebars: dict[str, list[str]] = {page: [] for page in ("index", "start", "comparison")}
+
+
+def explain_digit(picture: Path) -> None:
+    """Write the picture of the first example."""
+    image = np.load(ROOT / "examples" / "digits.npz")["images"][0]
+    milp_verix.explain(ROOT / "examples" / "digits.onnx", image, epsilon=0.1).plot(picture)
 
 
 def _made_pages() -> None:
-    """Write the pages that are made at build time: notebooks, the command line, the API."""
+    """Write all that is made at build time: a picture, notebooks, the command line."""
     made = DOCS / "made"
     shutil.rmtree(made, ignore_errors=True)
     (made / "tutorials").mkdir(parents=True)
@@ -77,6 +85,7 @@ def _made_pages() -> None:
         shutil.copy(notebook, made / "tutorials")
     # where the notebooks, whose working directory is their own, look for them
     (made / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
+    explain_digit(made / "explanation.png")
     (made / "command_line.md").write_text(command_line_page(), encoding="utf-8")
 
 
