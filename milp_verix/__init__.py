@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from milp_verix.duality.contrast_search import ContrastiveProgress
     from milp_verix.duality.contrastive import contrastive
     from milp_verix.duality.marco import EnumerationProgress, enumerate_explanations
-    from milp_verix.duality.relevance import relevance
+    from milp_verix.duality.relevance import RelevanceProgress, relevance
     from milp_verix.errors import (
         InputError,
         LicenceLimitError,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
-    from milp_verix.records.relevance import Relevance
     from milp_verix.records.verdict import Answer, Verdict
     from milp_verix.report.write import write_report
     from milp_verix.results.public import (
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         Run,
     )
     from milp_verix.results.radii import EpsilonSweep, RobustnessRadii
+    from milp_verix.results.relevance import Relevance
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
     from milp_verix.study.results import read_result
@@ -97,6 +97,7 @@ __all__ = [
     "Progress",
     "RadiusProgress",
     "Relevance",
+    "RelevanceProgress",
     "RobustnessRadii",
     "Run",
     "SearchLimits",
@@ -142,7 +143,7 @@ _HOMES = {
     "duality.contrast_search": "ContrastiveProgress",
     "duality.contrastive": "contrastive",
     "duality.marco": "EnumerationProgress enumerate_explanations",
-    "duality.relevance": "relevance",
+    "duality.relevance": "RelevanceProgress relevance",
     "errors": "InputError LicenceLimitError MilpVerixError ModelError SolverError "
     "SolverUnavailableError UnsupportedOperatorError",
     "global_search.minimum": "minimum",
@@ -157,11 +158,11 @@ _HOMES = {
     "radius.sweep": "epsilon_sweep",
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
-    "records.relevance": "Relevance",
     "records.verdict": "Answer Verdict",
     "report.write": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",
+    "results.relevance": "Relevance",
     "solvers.backends.pyomo_model": "to_pyomo",
     "study.batch": "Tally explain_many",
     "study.results": "read_result",

@@ -56,6 +56,10 @@ COMMANDS = {
         "radius",
         "Bracket the largest radius up to which features may change, and the prediction stays.",
     ),
+    "relevance": (
+        "relevance",
+        "Tell if protected features are in every explanation of a decision, in some, or in none.",
+    ),
     "report": (
         "report",
         "Write a page with tables, distributions and a gallery that needs no network.",

@@ -23,8 +23,10 @@ protected features together are necessary.)
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,14 +42,23 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.request import make_request
-from milp_verix.records.relevance import Relevance
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Verdict
-from milp_verix.results.build import counterfactual_of, statistics_of
+from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.relevance import Relevance
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.cover import Clause
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceProgress:
+    """The answers so far, None for those still open, and the number of checks."""
+
+    necessary: bool | None
+    relevant: bool | None
+    checks: int
 
 
 def relevance(
@@ -71,6 +82,8 @@ def relevance(
     check_time_limit: float | None = None,
     threads: int = 1,
     tolerances: Tolerances | None = None,
+    progress: Callable[[RelevanceProgress], None] | None = None,
+    snapshots: Callable[[Callable[[], Relevance]], None] | None = None,
 ) -> Relevance:
     """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
 
@@ -84,8 +97,9 @@ def relevance(
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is as in
-    :func:`milp_verix.enumerate_explanations`. Raises ``InputError``, too, for a ``feature`` that is
-    no name or index of one.
+    :func:`milp_verix.enumerate_explanations`. ``progress`` is called before each set that is tried,
+    ``snapshots`` as by :func:`milp_verix.explain`. Raises ``InputError``, too, for a ``feature``
+    that is no name or index of one.
     """
     request = make_request(
         network,
@@ -113,28 +127,39 @@ def relevance(
         subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
         session = request.open_session(oracle.solver)
         search = _Search(subsets, session, protected)
+
+        def snapshot() -> Callable[[], Relevance]:
+            """Return a function that makes a result of the answers known by now."""
+            found, free = search.found or (None, None)
+            return partial(
+                Relevance,
+                features=tuple(sorted(protected)),
+                necessary=search.necessary,
+                relevant=search.relevant,
+                free=None if free is None else tuple(sorted(free)),
+                counterfactual=None if found is None else counterfactual_of(found),
+                unchanged=None if found is None else search.unchanged(found),
+                unknown_reason=search.unknown_reason,
+                statistics=statistics_of(
+                    subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
+                ),
+                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
+            )
+
+        def tell() -> None:
+            if progress is not None:
+                progress(RelevanceProgress(search.necessary, search.relevant, subsets.checks))
+            if snapshots is not None:
+                snapshots(snapshot())
+
+        search.on_round = tell
         try:
             search.run()
         except KeyboardInterrupt:
             search.stopped = INTERRUPTED
         finally:
             session.close()
-        found, free = search.found or (None, None)
-        names = problem.features.names
-        return Relevance(
-            features=tuple(sorted(protected)),
-            feature_names=None if names is None else tuple(names[f] for f in sorted(protected)),
-            prediction=problem.question.prediction,
-            necessary=search.necessary,
-            relevant=search.relevant,
-            free=None if free is None else tuple(sorted(free)),
-            counterfactual=None if found is None else counterfactual_of(found),
-            unchanged=None if found is None else search.unchanged(found),
-            unknown_reason=search.unknown_reason,
-            statistics=statistics_of(
-                subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
-            ),
-        )
+        return snapshot()()
 
 
 def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
@@ -169,13 +194,17 @@ class _Pair(Enum):
 
 
 class _Search:
-    """The answers so far; ``found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
+    """The answers so far; ``found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``.
+
+    ``on_round`` is called before each set that is tried.
+    """
 
     def __init__(self, subsets: SubsetOracle, session: Session, protected: frozenset[int]) -> None:
         self.necessary: bool | None = None
         self.relevant: bool | None = None
         self.found: tuple[Verdict, frozenset[int]] | None = None
         self.stopped: str | None = None
+        self.on_round: Callable[[], None] = lambda: None
         self._open: str | None = None
         self._doubted: str | None = None
         self._subsets = subsets
@@ -194,6 +223,7 @@ class _Search:
 
     def run(self) -> None:
         """Decide necessity, then look for a set of other features that shows relevance."""
+        self.on_round()
         alone = self._subsets.check(self._protected)
         if alone.violated:
             self._accept(alone, frozenset())
@@ -202,6 +232,7 @@ class _Search:
         else:
             self._open = alone.reason or "unknown"
         while self.relevant is None:
+            self.on_round()
             seconds = max(self._subsets.seconds, 0.0)
             proposal = propose(self._session, self._costs, self._clauses, seconds)
             if proposal.exhausted:

@@ -28,14 +28,22 @@ class Inputs:
     >>> inputs = Inputs([integer("age", 17, 90), category("sex", ["female", "male"]), …])
     >>> inputs = inputs.where(inputs["age"] >= 18 + inputs["years"])
 
-    ``rules`` may be texts, too, such as ``"age >= 18 + years"``. Raises ``InputError`` for two
-    features of one name, for a rule that is not understood, and for rules that no input satisfies.
+    ``rules`` may be texts, too, such as ``"age >= 18 + years"``. ``class_names`` are the words for
+    what a classifier decides, in the order of its classes. Raises ``InputError`` for two features
+    of one name, for a rule that is not understood, and for rules that no input satisfies.
     """
 
     features: tuple[Feature, ...]
     rules: tuple[Rule, ...]
+    class_names: tuple[str, ...]
 
-    def __init__(self, features: Sequence[Feature], rules: Iterable[Rule | str] = ()) -> None:
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        rules: Iterable[Rule | str] = (),
+        *,
+        class_names: Sequence[str] = (),
+    ) -> None:
         given = features if isinstance(features, tuple) else tuple(features)
         if not given or not all(isinstance(feature, Feature) for feature in given):
             raise InputError(
@@ -46,6 +54,7 @@ class Inputs:
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise InputError(f"two features are named {twice!r}")
         object.__setattr__(self, "features", given)
+        object.__setattr__(self, "class_names", _class_names(class_names))
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
         self._refuse_contradictions()
@@ -53,14 +62,14 @@ class Inputs:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):
             return NotImplemented
-        return (self.features, self._rule_texts) == (other.features, other._rule_texts)
+        return self._told == other._told
 
     def __hash__(self) -> int:
-        return hash((self.features, self._rule_texts))
+        return hash(self._told)
 
     @property
-    def _rule_texts(self) -> tuple[str, ...]:
-        return tuple(rule.text for rule in self.rules)
+    def _told(self) -> tuple[object, ...]:
+        return self.features, tuple(rule.text for rule in self.rules), self.class_names
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +134,7 @@ class Inputs:
 
     def where(self, *rules: Rule | str) -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
-        return Inputs(self.features, (*self.rules, *rules))
+        return Inputs(self.features, (*self.rules, *rules), class_names=self.class_names)
 
     @classmethod
     def from_frame(
@@ -138,6 +147,7 @@ class Inputs:
         units: Mapping[str, str] | None = None,
         fixed: Iterable[str] = (),
         rules: Iterable[Rule | str] = (),
+        class_names: Sequence[str] = (),
     ) -> "Inputs":
         """Return the inputs that the columns of a pandas ``DataFrame`` are, in their order.
 
@@ -157,7 +167,7 @@ class Inputs:
             units=units or {},
             fixed_names=fixed,
         )
-        return cls(features, rules)
+        return cls(features, rules, class_names=class_names)
 
     @classmethod
     def from_pipeline(
@@ -300,6 +310,15 @@ def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs
     if isinstance(given, (str, Path)):
         raise InputError(f"inputs are an Inputs, not {given!r}: Inputs.from_file reads a file")
     return Inputs(given)
+
+
+def _class_names(given: Sequence[str]) -> tuple[str, ...]:
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    names = tuple(given) if listed else ()
+    right = all(isinstance(name, str) and name for name in names) and len({*names}) == len(names)
+    if not (listed and right):
+        raise InputError(f"class_names are a list of distinct texts, one a class; got {given!r}")
+    return names
 
 
 def _gaps(feature: Feature, coordinate: int) -> list[Clause]:

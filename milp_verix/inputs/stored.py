@@ -1,9 +1,10 @@
 """Descriptions of inputs as data: in JSON and TOML files, and in results.
 
 A file lists features in the order of the input's coordinates, with the arguments of the functions
-that make them, and rules as texts::
+that make them, rules as texts, and words for the classes::
 
     rules = ["age >= 18 + years"]
+    class_names = ["refused", "granted"]
 
     [[features]]
     name = "age"
@@ -47,6 +48,7 @@ def data_of(inputs: Inputs) -> dict[str, Any]:
     return {
         "features": [_feature_data(feature) for feature in inputs.features],
         "rules": [rule.text for rule in inputs.rules],
+        **({"class_names": list(inputs.class_names)} if inputs.class_names else {}),
     }
 
 
@@ -54,12 +56,15 @@ def inputs_in(data: object) -> Inputs:
     """Return the inputs that ``data`` describe; ``InputError`` where these are no description."""
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
-    if unknown := {*data} - {"features", "rules"}:
-        raise InputError(f"a description of inputs has features and rules, not {sorted(unknown)}")
+    if unknown := {*data} - {"features", "rules", "class_names"}:
+        raise InputError(
+            f"a description of inputs has features, rules and class_names, not {sorted(unknown)}"
+        )
     rules = data.get("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"rules are a list of texts, got {rules!r}")
-    return Inputs([_feature(entry) for entry in data["features"]], rules)
+    names = data.get("class_names", [])
+    return Inputs([_feature(entry) for entry in data["features"]], rules, class_names=names)
 
 
 def inputs_in_file(path: str | Path) -> Inputs:

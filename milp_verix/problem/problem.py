@@ -120,7 +120,7 @@ def make_problem(
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes: tuple[str, ...] = () if seen == said else (note,)
     notes += question.notes
-    if delta is None and label is None:
+    if delta is None and label is None and not (described and described.class_names):
         notes += reading_notes(network, network.evaluate(ball.centre))
     return Problem(network, question, ball, groups, output, seen, notes, described, radii)
 
@@ -134,6 +134,12 @@ def _refuse_beside(
             f"the inputs described have {inputs.size} coordinates, those of the network "
             f"{network.input_size} (shape {network.input_shape}): one for each feature, and one "
             "for each value of a one-hot block"
+        )
+    classes = max(network.output_size, 2)  # one score decides between two
+    if inputs.class_names and len(inputs.class_names) != classes:
+        raise InputError(
+            f"the inputs described name {len(inputs.class_names)} classes, the network has "
+            f"{classes}: give a name for each, or leave class_names out"
         )
     if domain is not UNIT_DOMAIN or any(other is not None for other in others):
         raise InputError(

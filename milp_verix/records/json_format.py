@@ -23,11 +23,13 @@ from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.relevance import Relevance
 from milp_verix.records.stored.audit import audit_data, audit_fields
 from milp_verix.records.stored.contrast import contrast_data, contrast_fields
 from milp_verix.records.stored.enumeration import enumeration_data, enumeration_fields
 from milp_verix.records.stored.explanation import explanation_data, explanation_fields
 from milp_verix.records.stored.radius import radii_data, radii_fields
+from milp_verix.records.stored.relevance import relevance_data, relevance_fields
 from milp_verix.records.stored.subject import subject_data, subject_fields
 from milp_verix.records.stored.unread_points import parsed_lazily
 from milp_verix.stored_numbers import json_in, parsed
@@ -128,6 +130,7 @@ _FORMS: dict[type[Result], _Form] = {
     RobustnessRadii: _Form("radius", "a result on radii", radii_data, radii_fields),
     Enumeration: _Form("enumeration", "an enumeration", enumeration_data, enumeration_fields),
     Audit: _Form("audit", "an audit", audit_data, audit_fields),
+    Relevance: _Form("relevance", "a result on relevance", relevance_data, relevance_fields),
 }
 
 

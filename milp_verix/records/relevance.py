@@ -5,12 +5,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from milp_verix.records.base import Counterfactual, Prediction
-from milp_verix.records.statistics import Statistics
+from milp_verix.records.base import Counterfactual, Result
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Relevance:
+class Relevance(Result):
     """Membership of ``features`` in the explanations of one decision, by proof.
 
     The answer ``necessary`` says that every explanation has one of them, ``relevant`` that some
@@ -24,21 +23,46 @@ class Relevance:
     """
 
     features: tuple[int, ...]
-    feature_names: tuple[str, ...] | None = None
-    prediction: Prediction
     necessary: bool | None
     relevant: bool | None
     free: tuple[int, ...] | None = None
     counterfactual: Counterfactual | None = field(default=None, repr=False)
     unchanged: NDArray[Any] | None = field(default=None, repr=False)
     unknown_reason: str | None = None
-    statistics: Statistics = field(repr=False)
 
     def __post_init__(self) -> None:
+        Result.__post_init__(self)
         if self.necessary and not self.relevant:
             raise ValueError("a necessary feature is relevant")
+        if self.relevant is False and self.necessary is not False:
+            raise ValueError("an irrelevant feature is not necessary")
         if (self.relevant is True) != (self.counterfactual is not None and self.free is not None):
             raise ValueError("relevance has its evidence, and nothing else has")
+        if self.necessary and self.free:
+            raise ValueError("a necessary feature changes the prediction alone")
+        if (self.unknown_reason is None) != self.settled:
+            raise ValueError("an answer is open exactly where something kept it from being found")
+        if self.counterfactual is not None and self.free is not None:
+            self._refuse_change(self.counterfactual.input, (*self.features, *self.free))
+            if self.unchanged is not None:
+                self._refuse_change(self.unchanged, self.free)
+
+    def _refuse_change(self, point: NDArray[Any], features: tuple[int, ...]) -> None:
+        changed = (point != self.input).reshape(-1)
+        allowed = [i for feature in features for i in self.groups[feature]]
+        if changed.sum() > changed[allowed].sum():
+            raise ValueError("the evidence changes features other than its own")
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of ``features``, or None."""
+        known = self.feature_names
+        return None if known is None else tuple(known[feature] for feature in self.features)
+
+    @property
+    def settled(self) -> bool:
+        """True if both answers are known."""
+        return self.necessary is not None and self.relevant is not None
 
     @property
     def role(self) -> str:

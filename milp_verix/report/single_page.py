@@ -7,6 +7,7 @@ from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.html.claims import claims
 from milp_verix.reporting.html.markup import element
 from milp_verix.reporting.html.page import Section, page
@@ -42,5 +43,7 @@ def _tasks(result: Result) -> list[str]:
         return ["enumeration"]
     if isinstance(result, Audit | RobustnessRadii):
         return ["audit" if isinstance(result, Audit) else "radius"]
+    if isinstance(result, Relevance):
+        return ["relevance"]
     minimum = isinstance(result, Explanation) and result.lower_bound is not None
     return ["explain", "minimum"] if minimum else ["explain"]

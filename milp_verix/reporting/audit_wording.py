@@ -1,12 +1,12 @@
 """Words for audits, the same in figures, notebooks and on the command line."""
 
 from milp_verix.records.audit import Audit, Minimum
-from milp_verix.reporting.wording import changed_text, counted, number, prediction_text
+from milp_verix.reporting.wording import becomes_text, counted, number, predicted_text
 
 
 def audit_headline(audit: Audit) -> str:
     """Return the result in a line: ``"Prediction 7 is kept by 60 of 784 features, proven"``."""
-    prediction = f"Prediction {prediction_text(audit.prediction, 3)}"
+    prediction = predicted_text(audit)
     features = f"{audit.size} of {counted(len(audit.groups), 'feature')}"
     if audit.sound is None:
         return f"{prediction}: not known if {features} keep it"
@@ -34,7 +34,7 @@ def soundness_text(audit: Audit) -> str:
         proof = "" if audit.bound is None else f": no margin is above {number(audit.bound)}"
         return f"yes, proven{proof}"
     if audit.counterexample is not None:
-        changed = changed_text(audit.prediction, audit.counterexample.prediction)
+        changed = becomes_text(audit, audit.counterexample.prediction)
         return f"no: a counterexample ({changed}), run in onnxruntime"
     return f"not known: {audit.unknown_reason}"
 

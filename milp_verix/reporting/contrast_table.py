@@ -3,10 +3,16 @@
 from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration, FeatureSet
-from milp_verix.reporting.explanation_table import about_facts, features_facts, html_of
+from milp_verix.reporting.explanation_table import (
+    about_facts,
+    features_facts,
+    html_of,
+    words_facts,
+)
 from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.sentences import contrast_sentence
 from milp_verix.reporting.wording import (
-    changed_text,
+    becomes_text,
     contrast_headline,
     contrast_outcome,
     counted,
@@ -17,12 +23,12 @@ from milp_verix.reporting.wording import (
 
 def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
-    told = about_facts(found)
+    told = [*words_facts(found, contrast_sentence), *about_facts(found)]
     if found.contrast is not None and found.counterfactual is not None:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
             *features_facts(found, found.contrast),
-            ("counterfactual", changed_text(found.prediction, found.counterfactual.prediction)),
+            ("counterfactual", becomes_text(found, found.counterfactual.prediction)),
         ]
         if found.inputs is not None:
             told += [("change", text) for text in change_texts(found, found.counterfactual)]

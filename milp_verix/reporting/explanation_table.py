@@ -1,9 +1,10 @@
 """Tell an explanation in words: a table for the command line, HTML for notebooks."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from html import escape
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -13,12 +14,14 @@ from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import Statistics
 from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.plotting import plot_explanation
+from milp_verix.reporting.sentences import explanation_sentence
 from milp_verix.reporting.wording import (
     asked_text,
     ball_text,
     changed_text,
     counted,
     headline,
+    named_prediction,
     number,
     outcome_text,
     prediction_text,
@@ -28,6 +31,8 @@ from milp_verix.reporting.wording import (
 
 if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
+
+AnyResult = TypeVar("AnyResult", bound=Result)
 
 _CHANGES = 4
 _CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
@@ -89,6 +94,7 @@ def facts(
     count = len(explanation.groups)
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     found = [
+        *words_facts(explanation, explanation_sentence),
         *about_facts(explanation),
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
         *features_facts(explanation, explanation.explanation, image_shape),
@@ -110,6 +116,11 @@ def facts(
     return [(name, text.strip()) for name, text in found]
 
 
+def words_facts(result: AnyResult, sentence: Callable[[AnyResult], str]) -> list[tuple[str, str]]:
+    """Return the ``sentence`` that tells a result about a described input, if it is one."""
+    return [("in words", sentence(result))] if result.inputs is not None else []
+
+
 def about_facts(result: Result) -> list[tuple[str, str]]:
     """Return the network, the prediction and the ball that ``result`` is about."""
     return [
@@ -121,7 +132,8 @@ def about_facts(result: Result) -> list[tuple[str, str]]:
 
 def _prediction(result: Result) -> str:
     if isinstance(result.prediction, int):
-        return f"class {result.prediction}"
+        number_, named = f"class {result.prediction}", named_prediction(result, result.prediction)
+        return number_ if named == number_ else f"{named} ({number_})"
     text = prediction_text(result.prediction)
     if result.output is not None:
         return f"{text} of output {result.output}"
@@ -214,7 +226,7 @@ def _counterfactuals(explanation: Explanation) -> str:
         return "none"
     original = explanation.prediction
     if isinstance(original, int):
-        classes = tally([f"class {prediction}" for prediction in found])
+        classes = tally([named_prediction(explanation, prediction) for prediction in found])
         return f"{len(found)}, to {classes}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
@@ -234,7 +246,7 @@ def _changes(explanation: Explanation) -> list[tuple[str, str]]:
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
             outcome = changed_text(explanation.prediction, found.prediction)
             if isinstance(found.prediction, int):
-                outcome = f"class {found.prediction}"
+                outcome = named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
             told.append((f"if {name} is free", text))
     return told

@@ -84,12 +84,17 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
 def change_texts(result: Result, other: Counterfactual, first: str | None = None) -> list[str]:
     """Return the changes from a described input to a counterfactual, in words.
 
-    Such as ``"marital-status: Never-married → Divorced"``; the feature ``first`` leads.
+    Such as ``"age: 39 → 45 years"``; the feature ``first`` leads.
     """
     assert result.inputs is not None
     changes = result.inputs.changes(result.input, other.input)
+    units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     names = sorted(changes, key=lambda name: name != first)
-    return [f"{name}: {changes[name][0]} → {changes[name][1]}" for name in names]
+    return [
+        f"{name}: {before.removesuffix(units.get(name, ''))} → {after}"
+        for name in names
+        for before, after in [changes[name]]
+    ]
 
 
 def _places(

@@ -6,7 +6,7 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.records.sweep import EpsilonSweep
-from milp_verix.reporting.wording import counted, number, prediction_text
+from milp_verix.reporting.wording import counted, number, predicted_text
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:
@@ -18,9 +18,7 @@ def sweep_headline(sweep: EpsilonSweep) -> str:
     sizes = ", ".join(map(str, sweep.sizes))
     radii = "1 radius" if len(sweep.levels) == 1 else f"{len(sweep.levels)} radii"
     count = counted(len(first.groups), "feature")
-    return f"Prediction {prediction_text(first.prediction, 3)}, explained at {radii}: " + (
-        f"{sizes} of {count}"
-    )
+    return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
 
 
 def sweep_outcome(sweep: EpsilonSweep) -> str:
@@ -106,7 +104,7 @@ def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Featu
 
 def radii_headline(found: RobustnessRadii) -> str:
     """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
-    prediction = f"Prediction {prediction_text(found.prediction, 3)}"
+    prediction = predicted_text(found)
     count = counted(len(found.groups), "feature")
     if found.each:
         return f"{prediction}, radius of each of {count}"

@@ -31,6 +31,14 @@ def prediction_text(prediction: Prediction, digits: int = 4) -> str:
     return f"({', '.join(shown + ['…'] * (len(prediction) > _SHOWN_OUTPUTS))})"
 
 
+def named_prediction(result: Result, prediction: Prediction, digits: int = 4) -> str:
+    """Return ``"“>50K”"`` where the classes have names, ``"class 1"`` where not, or the values."""
+    if not isinstance(prediction, int):
+        return prediction_text(prediction, digits)
+    names = () if result.inputs is None else result.inputs.class_names
+    return f"“{names[prediction]}”" if names else f"class {prediction}"
+
+
 def changed_text(original: Prediction, changed: Prediction, separator: str = " ") -> str:
     """Return what became of a prediction: ``"→ 7"``, ``"→ 0.5"``.
 
@@ -43,6 +51,21 @@ def changed_text(original: Prediction, changed: Prediction, separator: str = " "
     output = moved.index(max(moved))
     name = f"output {output}{separator}" if len(changed) > 1 else ""
     return f"{name}→ {number(changed[output], 3)}"
+
+
+def becomes_text(result: Result, changed: Prediction, separator: str = " ") -> str:
+    """Return :func:`changed_text` for a result, with the names of its classes if they have some."""
+    if isinstance(changed, int) and result.inputs is not None and result.inputs.class_names:
+        return f"→ {named_prediction(result, changed)}"
+    return changed_text(result.prediction, changed, separator)
+
+
+def predicted_text(result: Result) -> str:
+    """Return how headlines begin: ``"Prediction 7"``, or ``"Decision “>50K”"`` if it has a name."""
+    named = result.inputs is not None and result.inputs.class_names
+    if named and isinstance(result.prediction, int):
+        return f"Decision {named_prediction(result, result.prediction)}"
+    return f"Prediction {prediction_text(result.prediction, 3)}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -140,20 +163,19 @@ def _classes(classes: tuple[int, ...], several: str = "") -> str:
 
 def headline(explanation: Explanation) -> str:
     """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
-    prediction = prediction_text(explanation.prediction, 3)
-    return f"Prediction {prediction}, explained by {size_text(explanation)}"
+    return f"{predicted_text(explanation)}, explained by {size_text(explanation)}"
 
 
 def contrast_headline(found: ContrastiveExplanation) -> str:
     """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
-    prediction = prediction_text(found.prediction, 3)
+    prediction = predicted_text(found)
     if found.contrast is None or found.counterfactual is None:
         nothing = f"no change in the ball {change_text(found)}"
         outcome = nothing if found.robust else "no contrast found"
-        return f"Prediction {prediction}, {outcome}"
-    changed = changed_text(found.prediction, found.counterfactual.prediction)
+        return f"{prediction}, {outcome}"
+    changed = becomes_text(found, found.counterfactual.prediction)
     features = counted(len(found.groups), "feature")
-    return f"Prediction {prediction} {changed}, by {found.size} of {features}"
+    return f"{prediction} {changed}, by {found.size} of {features}"
 
 
 def contrast_outcome(found: ContrastiveExplanation) -> str:
@@ -174,7 +196,7 @@ def enumeration_headline(found: Enumeration) -> str:
     """Return the result in a line: how many of each kind, and whether these are all."""
     kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
     complete = "complete" if found.complete else "not complete"
-    return f"Prediction {prediction_text(found.prediction, 3)}: {kinds} explanations, {complete}"
+    return f"{predicted_text(found)}: {kinds} explanations, {complete}"
 
 
 def seconds_text(seconds: float) -> str:

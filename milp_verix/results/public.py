@@ -81,6 +81,29 @@ class Explanation(explanation.Explanation, Stored):
 
         return failing_features(self, network)
 
+    def sentence(self, feature: int | str | None = None) -> str:
+        """Return the explanation in words, or the counterfactual of one ``feature`` of it.
+
+        ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
+        """
+        from milp_verix.reporting.sentences import counterfactual_sentence, explanation_sentence
+
+        if feature is None:
+            return explanation_sentence(self)
+        names = list(self.feature_names or ())
+        index = names.index(feature) if feature in names else feature
+        if index not in self.counterfactuals:
+            raise InputError(
+                f"feature {feature!r} has no counterfactual: it is not in the explanation"
+            )
+        return counterfactual_sentence(self, self.counterfactuals[int(index)])
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.explanation_table import summary
+
+        return summary(self)
+
     def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
@@ -137,6 +160,19 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
         return not failing_contrasts(self, {self.contrast: self.counterfactual}, network)
+
+    def sentence(self) -> str:
+        """Return the change that is enough in words, and whether a smaller one is."""
+        from milp_verix.reporting.sentences import contrast_sentence
+
+        return contrast_sentence(self)
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.contrast_table import contrast_facts
+        from milp_verix.reporting.explanation_table import table_of
+
+        return table_of(contrast_facts(self))
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None

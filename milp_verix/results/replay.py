@@ -9,6 +9,7 @@ from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.enumeration import FeatureSet
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.relevance import Relevance
 
 
 def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
@@ -49,6 +50,24 @@ def failing_points(
     """
     problem = _posed_again(result, network)
     return tuple(name for name, free, found in points if not stands(problem, free, found))
+
+
+def relevance_stands(found: Relevance, network: OnnxNetwork) -> bool:
+    """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
+
+    Raises as :func:`_posed_again` does.
+    """
+    problem = _posed_again(found, network)
+    assert found.counterfactual is not None
+    assert found.free is not None
+    if not stands(problem, [*found.features, *found.free], found.counterfactual):
+        return False
+    if found.unchanged is None:
+        return True
+    inside = problem.ball.contains(
+        found.unchanged.reshape(-1), problem.features.coordinates(sorted(found.free))
+    )
+    return inside and not problem.question.changed(network.evaluate(found.unchanged))
 
 
 def _posed_again(result: Result, network: OnnxNetwork) -> Problem:

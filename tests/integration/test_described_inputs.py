@@ -14,6 +14,7 @@ from milp_verix import (
     Explanation,
     InputError,
     Inputs,
+    Relevance,
     RobustnessRadii,
     binary,
     category,
@@ -24,9 +25,11 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.duality.contrastive import contrastive
+from milp_verix.inputs.stored import inputs_in
 from milp_verix.reporting.contrast_table import contrast_facts
 from milp_verix.reporting.explanation_table import facts
 from milp_verix.reporting.figures.tabular_plot import rows
+from milp_verix.reporting.wording import headline
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 
@@ -59,7 +62,7 @@ def test_summaries_and_pictures_have_names_and_words(model: Path, tmp_path: Path
     assert told["ball"] == "ε of its own for each feature, 1 to 10, 1 rule"
     changes = told["if arrears is free"]
     assert changes.startswith("arrears: no → yes")
-    assert "age: 40 years → " in changes
+    assert "age: 40 → 30 years" in changes
     assert changes.endswith(": class 0")
     labels = {row.label for row in rows(found)}
     assert {"age = 40 years", "contract = permanent"} <= labels
@@ -200,3 +203,41 @@ def test_export_has_the_whole_numbers(model: Path, files: list[Path], tmp_path: 
     worst = -(0.1 * 18 - 3 - 1 - 3.05)
     cost = highs.getInfo().objective_function_value
     assert constant - cost == pytest.approx(worst, abs=1e-5)
+
+
+def test_relevance_on_the_command_line(model: Path, files: list[Path], tmp_path: Path) -> None:
+    person, described = files
+    out, page = tmp_path / "relevance.json", tmp_path / "relevance.html"
+    named = Inputs(FEATURES, class_names=["refused", "granted"])
+    described.write_text(json.dumps(named.to_data()))
+    given = ["relevance", model, person, "--inputs", described, "--epsilon", "inf"]
+    done = run(*given, "--protected", "arrears", "--json", out)
+    assert done.returncode == 0, done.stderr
+    sentence = "With arrears: no → yes alone, the decision becomes “refused”."
+    assert sentence in " ".join(done.stdout.split())
+    found = Relevance.from_json(out)
+    assert (found.role, found.names) == ("necessary", ("arrears",))
+    text = write_report(out, page)
+    assert "necessary: in every explanation" in text
+    assert "protected" in text
+    assert run(*given, "--protected", "0,contract", "--time-limit", "1e-9", "-q").returncode == 3
+    refused = run(*given, "--protected", "wage")
+    assert refused.returncode == 2
+    assert "arrears" in refused.stderr
+
+
+def test_class_names_are_one_for_each_class(model: Path) -> None:
+    three = Inputs(FEATURES, class_names=["no", "perhaps", "yes"])
+    with pytest.raises(InputError, match="3 classes"):
+        explain(model, PERSON, epsilon=1, inputs=three)
+    for wrong in ("yes", ["yes", "yes"], ["", "no"], 7):
+        with pytest.raises(InputError, match="class_names"):
+            Inputs(FEATURES, class_names=wrong)  # type: ignore[arg-type]
+    two = Inputs(FEATURES, class_names=["no", "yes"])
+    assert two != Inputs(FEATURES)
+    ruled = two.where("age >= 18")
+    assert inputs_in(ruled.to_data()) == ruled
+    found = explain(model, PERSON, epsilon=1, inputs=two)
+    assert headline(found).startswith("Decision “yes”, explained by")
+    assert dict(facts(found))["prediction"] == "“yes” (class 1)"
+    assert dict(facts(found))["in words"] == found.sentence()

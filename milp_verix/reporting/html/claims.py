@@ -31,6 +31,11 @@ _CLAIMS = {
         "A radius is proven up to its lower end: no change of the features within it changes the "
         "prediction. A counterfactual at the upper end shows that a larger radius does not hold."
     ),
+    "relevance": (
+        "A protected feature is necessary if it is in every explanation of the decision, relevant "
+        "if it is in some minimal one, irrelevant if it is in none. Two inputs that differ in it "
+        "alone and are decided differently show that it plays a part; irrelevance is a proof."
+    ),
     "enumeration": (
         "An enumeration lists minimal sets of both kinds: sets that keep the prediction, and sets "
         "that can change it. Complete: a proof that no set is missing."

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from milp_verix.reporting.html.markup import Html, element, joined
 from milp_verix.reporting.html.tables import scrolled
-from milp_verix.reporting.wording import changed_text, counted, number
+from milp_verix.reporting.wording import becomes_text, counted, named_prediction, number
 
 _LONGEST_GROUP = 4
+_ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
 
 
 def feature_table(result: Result, most: int, name: str) -> Html | None:
@@ -31,6 +33,8 @@ def feature_table(result: Result, most: int, name: str) -> Html | None:
         return _explanation(result, most, name)
     if isinstance(result, ContrastiveExplanation) and result.counterfactual is not None:
         return _contrast(result, result.counterfactual, name)
+    if isinstance(result, Relevance) and result.counterfactual is not None:
+        return _pair(result, result.counterfactual, name)
     return None
 
 
@@ -43,9 +47,7 @@ def _explanation(result: Explanation, most: int, name: str) -> Html:
         joined(
             (
                 f"{labels[feature]} ",
-                typeset(
-                    changed_text(result.prediction, result.counterfactuals[feature].prediction)
-                ),
+                typeset(becomes_text(result, result.counterfactuals[feature].prediction)),
             )
         )
         for feature in features
@@ -91,6 +93,22 @@ def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) 
     return _table(name, ["feature", "value", "counterfactual", "difference"], body)
 
 
+def _pair(result: Relevance, found: Counterfactual, name: str) -> Html:
+    """Return the values of the input, and of two that protected features alone set apart."""
+    labels, freed = labels_of(result), {*result.features}
+    points = [result.input, *([] if result.unchanged is None else [result.unchanged]), found.input]
+    heads = ["value", *(["same decision"] if result.unchanged is not None else [])]
+    heads.append(f"decision {named_prediction(result, found.prediction)}")
+    body = []
+    for feature, group in enumerate(result.groups):
+        at = [point.reshape(-1)[list(group)] for point in points]
+        if feature in freed or any(np.any(one != at[0]) for one in at):
+            status = Status.EXPLANATION if feature in freed else Status.IRRELEVANT
+            cells = [_value(result, feature, point) for point in points]
+            body.append((_status(status, labels[feature], _ROLES[status]), cells))
+    return _table(name, ["feature", *heads], body)
+
+
 def _table(name: str, headings: list[str], body: Sequence[tuple[str, list[Html]]]) -> Html:
     head = element("tr", *(element("th", text, scope="col") for text in headings))
     lines = (element("tr", element("th", label, scope="row"), *cells) for label, cells in body)
@@ -124,10 +142,12 @@ def _word(result: Result, feature: int, found: Counterfactual, freed: bool) -> H
     return element("td", after[feature], class_=kind)
 
 
-def _value(result: Result, feature: int) -> Html:
-    if (words := _words(result, result.input)) is not None:
+def _value(result: Result, feature: int, point: NDArray[Any] | None = None) -> Html:
+    """Return the value of a feature of the input, or of another ``point``."""
+    x = result.input if point is None else point
+    if (words := _words(result, x)) is not None:
         return element("td", words[feature], class_="number")
-    return _numbers(result.input.reshape(-1)[list(result.groups[feature])])
+    return _numbers(x.reshape(-1)[list(result.groups[feature])])
 
 
 def _numbers(values: NDArray[Any]) -> Html:
@@ -136,9 +156,9 @@ def _numbers(values: NDArray[Any]) -> Html:
     return element("td", ", ".join(told + more), class_="number")
 
 
-def _status(status: Status, label: str) -> Html:
+def _status(status: Status, label: str, told_as: str | None = None) -> Html:
     """Return the label of a feature behind the mark of its status, which is read out."""
-    told = element("span", f" ({status.value})", class_="unseen")
+    told = element("span", f" ({told_as or status.value})", class_="unseen")
     return element("span", label, told, class_=f"status {status.value}")
 
 

@@ -9,6 +9,7 @@ from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.audit_table import audit_facts
 from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.contrast_table import contrast_facts, enumeration_facts
@@ -20,6 +21,11 @@ from milp_verix.reporting.html.markup import Html, element
 from milp_verix.reporting.html.pictures import pictures
 from milp_verix.reporting.radius_table import radii_facts
 from milp_verix.reporting.radius_wording import radii_headline, radii_outcome
+from milp_verix.reporting.relevance_table import (
+    relevance_facts,
+    relevance_headline,
+    relevance_outcome,
+)
 from milp_verix.reporting.wording import (
     contrast_headline,
     contrast_outcome,
@@ -63,6 +69,8 @@ def outcome(result: Result) -> str:
         return f"{result.size} of {len(result.groups)} features, {contrast_outcome(result)}"
     if isinstance(result, RobustnessRadii):
         return radii_outcome(result)
+    if isinstance(result, Relevance):
+        return relevance_outcome(result)
     return audit_outcome(result) if isinstance(result, Audit) else ""
 
 
@@ -78,6 +86,8 @@ def title(result: Result) -> str:
         return audit_headline(result)
     if isinstance(result, RobustnessRadii):
         return radii_headline(result)
+    if isinstance(result, Relevance):
+        return relevance_headline(result)
     raise TypeError(type(result).__name__)
 
 
@@ -93,4 +103,6 @@ def facts_of(result: Result) -> list[tuple[str, str]]:
         return audit_facts(result)
     if isinstance(result, RobustnessRadii):
         return radii_facts(result)
+    if isinstance(result, Relevance):
+        return relevance_facts(result)
     raise TypeError(type(result).__name__)

@@ -1,5 +1,6 @@
 """The part of protected features against the enumeration of all minimal explanations."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import numpy as np
 import pytest
 
 import milp_verix
+from milp_verix import Relevance
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.relevance import Relevance
+from milp_verix.records.base import Counterfactual
 from milp_verix.records.verdict import Answer, Verdict
 from tests.support.mixed_domains import MixedCase, mixed_case
 
@@ -63,8 +65,12 @@ def test_roles_are_those_of_enumeration(seed: int, rules: bool, tmp_path: Path) 
         found = _asked(case, tmp_path, protected)
         assert found.role == _role(case, {*protected})
         assert found.unknown_reason is None
+        again = Relevance.from_json(found.to_json())
+        assert again.to_json() == found.to_json()
+        assert any(name in found.sentence() for name in found.names)
         if found.relevant:
             _refuse_wrong_evidence(case, network, found)
+            assert again.replay(network)
 
 
 def test_cases_have_every_role() -> None:
@@ -135,3 +141,59 @@ def test_unknown_features_are_refused(wrong: object, tmp_path: Path) -> None:
             epsilon=case.epsilon,
             inputs=case.inputs,
         )
+
+
+def _relevant(tmp_path: Path) -> tuple[Relevance, OnnxNetwork]:
+    """Return a result with a pair whose protected feature is not necessary, and its network."""
+    for seed in range(100, 125):
+        case = mixed_case(seed, rules=False)
+        for index in range(len(case.features)):
+            if _role(case, {index}) == "relevant":
+                return _asked(case, tmp_path, (index,)), case.network(tmp_path)
+    raise AssertionError("no case has a relevant feature")
+
+
+def test_a_pair_that_proves_nothing_does_not_replay(tmp_path: Path) -> None:
+    found, network = _relevant(tmp_path)
+    assert found.pair is not None
+    assert found.counterfactual is not None
+    assert found.replay(network)
+    kept = Counterfactual(found.pair[0], found.counterfactual.prediction)
+    assert not replace(found, counterfactual=kept).replay(network)
+    with pytest.raises(ValueError, match="other than its own"):
+        replace(found, unchanged=found.counterfactual.input)
+    nothing = {"relevant": None, "counterfactual": None, "free": None, "unchanged": None}
+    late = replace(found, **nothing, unknown_reason="time limit")  # type: ignore[arg-type]
+    assert "It is open if" in late.sentence()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"necessary": True},
+        {"relevant": False},
+        {"relevant": None},
+        {"free": None},
+        {"unknown_reason": "time limit"},
+    ],
+)
+def test_a_result_does_not_contradict_itself(fields: dict[str, object], tmp_path: Path) -> None:
+    found, _ = _relevant(tmp_path)
+    with pytest.raises(ValueError, match=r"relevan|necessary|kept it"):
+        replace(found, **fields)  # type: ignore[arg-type]
+
+
+def test_snapshots_and_progress_tell_the_answers_so_far(tmp_path: Path) -> None:
+    case, taken, told = mixed_case(100, rules=False), [], []
+    found = _asked(
+        case,
+        tmp_path,
+        (0,),
+        snapshots=lambda now: taken.append(now()),
+        progress=told.append,
+    )
+    assert taken[0].role == "unknown"
+    assert taken[0].unknown_reason == "unknown"
+    assert len(taken) == len(told) >= 1
+    assert told[-1].checks <= found.statistics.checks
+    assert not Relevance.from_json(taken[0].to_json()).settled

@@ -1,0 +1,92 @@
+"""The command ``milp-verix relevance``: the part of protected features in a decision."""
+
+from typing import Annotated
+
+import typer
+
+from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.options import (
+    CheckTimeLimit,
+    FeatureNames,
+    JsonPath,
+    Quiet,
+    SolverName,
+    Threads,
+    TimeLimit,
+)
+from milp_verix.cli.progress import autosaving, status_line
+from milp_verix.cli.question import (
+    Ball,
+    Described,
+    Explained,
+    Reading,
+    Subject,
+    names_of,
+    question_of,
+)
+from milp_verix.duality.relevance import RelevanceProgress
+from milp_verix.duality.relevance import relevance as find_relevance
+from milp_verix.reporting.relevance_table import relevance_facts
+from milp_verix.reporting.wording import counted
+
+EXIT_CODES = """\
+Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not
+tell); 130 it was interrupted, and the answers so far are written; 2 an argument, the input, the
+model or the solver cannot be used."""
+
+
+def relevance(
+    *,
+    subject: Subject,
+    protected: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[,NAME…]",
+            help="The protected features, by name or number; several count as one.",
+        ),
+    ],
+    ball: Ball,
+    described: Described,
+    feature_names: FeatureNames = None,
+    explained: Explained,
+    solver: SolverName = "auto",
+    threads: Threads = 1,
+    time_limit: TimeLimit = None,
+    check_time_limit: CheckTimeLimit = None,
+    json_path: JsonPath = None,
+    reading: Reading,
+    quiet: Quiet = False,
+) -> None:
+    """Tell if protected features are in every explanation of a decision, in some, or in none."""
+    delivery = Delivery(json_path, None, quiet)
+    with refusals() as errors, termination_as_interrupt():
+        delivery.check_paths()
+        asked = question_of(subject, ball, explained, reading, described)
+        network = asked.network
+        status = status_line(errors, "a first check …", _told)
+        with status as show, autosaving(json_path, errors, asked.noted) as save:
+            found = find_relevance(
+                network,
+                asked.x,
+                [_feature(part.strip()) for part in protected.split(",")],
+                **asked.arguments,
+                feature_names=names_of(feature_names, network),
+                solver=solver,
+                threads=threads,
+                time_limit=time_limit,
+                check_time_limit=check_time_limit,
+                progress=show,
+                snapshots=save,
+            )
+        found = asked.noted(found)
+        delivery.deliver(found, relevance_facts)
+    raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
+
+
+def _feature(given: str) -> str | int:
+    return int(given) if given.isdecimal() else given
+
+
+def _told(state: RelevanceProgress) -> str:
+    necessary = {True: "necessary", False: "not necessary", None: "necessity open"}
+    return f"{necessary[state.necessary]}, {counted(state.checks, 'check')}"
