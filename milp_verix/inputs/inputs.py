@@ -17,7 +17,7 @@ from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain, one_hot_clauses
+from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 
 
 # no slots: what is derived from the features is computed once
@@ -112,19 +112,18 @@ class Inputs:
     @cached_property
     def mixed(self) -> MixedDomain | None:
         """Whole numbers, values of categories and rules; None if there are none of these."""
-        clauses, blocks = list[Clause](), []
+        rules, blocks = list[Clause](), []
         for feature, group in zip(self.features, self.groups, strict=True):
             if feature.one_hot:
                 blocks.append(group)
-                clauses += one_hot_clauses(group)
             elif feature.unordered:
-                clauses += _gaps(feature, int(group[0]))
+                rules += _gaps(feature, int(group[0]))
         for rule in self.rules:
-            clauses += rule.clauses
+            rules += rule.clauses
         integral = self.integral
-        if not (integral.any() or clauses):
+        if not (integral.any() or rules):
             return None
-        return MixedDomain(integral, tuple(clauses), tuple(blocks))
+        return MixedDomain(integral, tuple(rules), tuple(blocks))
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
@@ -299,7 +298,7 @@ class Inputs:
         clauses = tuple(clause for rule in rules for clause in rule.clauses)
         if alone is None:
             alone = MixedDomain(self.integral)
-        domain = replace(alone, clauses=alone.clauses + clauses)
+        domain = replace(alone, rules=alone.rules + clauses)
         return nearest_point(domain, Interval(lower, upper), lower) is None
 
 

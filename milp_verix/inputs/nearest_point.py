@@ -31,9 +31,9 @@ def nearest_point(
     will be rounded to; 0 asks for no room. None where the program has no point, or takes long.
     """
     magnitude = np.maximum(np.abs(box.lower), np.abs(box.upper))
-    clauses = tuple(_roomy(clause, domain, magnitude, precision) for clause in domain.clauses)
+    rules = tuple(_roomy(rule, domain, magnitude, precision) for rule in domain.rules)
     builder = ProgramBuilder()
-    x = mixed_box(builder, box, replace(domain, clauses=clauses))
+    x = mixed_box(builder, box, replace(domain, rules=rules))
     free = np.flatnonzero(box.lower < box.upper)
     if not free.size:
         return box.lower.copy() if domain.contains(box.lower) else None

@@ -22,6 +22,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.mixed_domain import mixed_box
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.norm_ball import length
+from verix_encodings.bounds.one_hot_box import one_hot_box
 
 Domain: TypeAlias = tuple[ArrayLike, ArrayLike]
 """Lower and upper end of the input domain: scalars, or arrays of the input's shape."""
@@ -44,8 +45,8 @@ class Ball:
     are float64, shape (d,), infinite where the input is not limited. ``radii`` are the radii of the
     coordinates, (d,), where these differ. ``mixed`` are integral coordinates and rules that the
     points of the ball satisfy; its norm is L∞ then, and integral coordinates have whole radii and
-    ends. Boxes and regions leave ``mixed`` out: they hold the ball. Built by :func:`make_ball` and
-    :func:`milp_verix.problem.described.make_described_ball`.
+    ends. Boxes leave ``mixed`` out, regions all of it but one-hot blocks: they hold the ball. Built
+    by :func:`make_ball` and :func:`milp_verix.problem.described.make_described_ball`.
     """
 
     centre: NDArray[Any]
@@ -93,6 +94,8 @@ class Ball:
     def region(self, free: IntArray) -> Interval | NormBall:
         """Return the region that the claim is about, with the coordinates ``free`` free."""
         box = self.box(free)
+        if self.mixed is not None:
+            return one_hot_box(box, self.mixed.blocks)
         if self.norm == "linf":
             return box
         return NormBall(box, self.centre.astype(np.float64), self.epsilon, _ORDERS[self.norm])

@@ -121,7 +121,7 @@ class BatchCrown:
                 lower = np.maximum(lower, known[value][0])
                 upper = np.minimum(upper, known[value][1])
             found.append((lower, upper))
-            beyond_input = boxes.ball is not None or any(s != 0 for s in node.sources)
+            beyond_input = not boxes.plain or any(s != 0 for s in node.sources)
             if value in self._readers and beyond_input and late is not None and not late():
                 found[value] = self._tightened(batch, value)
         return found

@@ -12,28 +12,42 @@ The intersection thus lies in the box and in the ball around ``a`` with the radi
 in the box, the largest ``c·x`` is that of :mod:`~verix_encodings.bounds.norm_ball`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.bounds.norm_ball import NormBall, largest_move, reach_in_box
+from verix_encodings.bounds.one_hot_box import OneHotBox, block_maxima, joined, put_best
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Boxes ``lower ≤ x ≤ upper``, both of shape (N, d), or their intersections with ``ball``."""
+    """Boxes ``lower ≤ x ≤ upper``, both of shape (N, d), or their intersections with ``ball``.
+
+    Without a ball there may be one-hot ``blocks``.
+    """
 
     lower: FloatArray
     upper: FloatArray
     ball: NormBall | None = None
+    blocks: tuple[IntArray, ...] = ()
 
     def __len__(self) -> int:
         return int(self.lower.shape[0])
 
     def __getitem__(self, chosen: "IntArray | BoolArray | slice") -> "Boxes":
-        return Boxes(self.lower[chosen], self.upper[chosen], self.ball)
+        return self.at(self.lower[chosen], self.upper[chosen])
+
+    def at(self, lower: FloatArray, upper: FloatArray) -> "Boxes":
+        """Return other boxes of the same root."""
+        return replace(self, lower=lower, upper=upper)
+
+    @property
+    def plain(self) -> bool:
+        """True if forms are bounded over the boxes themselves."""
+        return self.ball is None and not self.blocks
 
     @property
     def middle(self) -> FloatArray:
@@ -43,6 +57,8 @@ class Boxes:
     def greatest(self, coefficients: FloatArray, owner: IntArray) -> FloatArray:
         """Bound ``c·x`` from above for each row ``c``, (R, d), over its box ``owner[r]``; (R,)."""
         lower, upper = self.lower[owner], self.upper[owner]
+        if self.blocks:
+            return self._over_blocks(coefficients, lower, upper)
         weight = np.abs(coefficients)
         error = relative_error(lower.shape[1])
         if self.ball is None:
@@ -61,7 +77,9 @@ class Boxes:
     def farthest(self, ways: FloatArray) -> FloatArray:
         """Return a point of each set where ``way·x`` is largest, or close to it; both (N, d)."""
         if self.ball is None:
-            return np.where(ways > 0, self.upper, self.lower)
+            points = np.where(ways > 0, self.upper, self.lower)
+            put_best(points, ways, self.upper, self.blocks)
+            return points
         near, radius = self._around(self.lower, self.upper)
         room = np.where(ways > 0, self.upper - near, near - self.lower)
         moves = largest_move(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
@@ -84,7 +102,7 @@ class Boxes:
             lower = np.where(integral, np.ceil(lower), lower)
             upper = np.where(integral, np.floor(upper), upper)
         left &= (lower <= upper).all(axis=1)
-        return Boxes(lower[left], upper[left], self.ball), left
+        return self.at(lower[left], upper[left]), left
 
     def widths(self, integral: BoolArray | None = None) -> FloatArray:
         """Return the widths of the boxes, (N, d), zero where no number is left in between."""
@@ -93,6 +111,18 @@ class Boxes:
         if integral is not None:
             between = np.where(integral, self.lower < self.upper, between)
         return np.where(between, self.upper - self.lower, 0.0)
+
+    def _over_blocks(
+        self, coefficients: FloatArray, lower: FloatArray, upper: FloatArray
+    ) -> FloatArray:
+        """Bound each row ``c·x`` over its box, (R, d), from above: blocks, then other inputs."""
+        within, starts = joined(self.blocks)
+        best = block_maxima(coefficients[:, within], upper[:, within] >= 1, starts)
+        rest = coefficients.copy()
+        rest[:, within] = 0.0
+        others = Boxes(lower, upper).greatest(rest, np.arange(rest.shape[0]))
+        error = relative_error(len(self.blocks) + 1) * (np.abs(others) + np.abs(best).sum(axis=1))
+        return np.asarray(others + best.sum(axis=1) + error)
 
     def _around(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``a``, (R, d), and the radius around it, (R,), rounded up."""
@@ -110,7 +140,8 @@ class Boxes:
 
 
 def root_boxes(region: Interval | NormBall) -> Boxes:
-    """Return the ``region`` as one box, with its ball if it has one."""
+    """Return the ``region`` as one box, with its ball or its one-hot blocks if it has any."""
     box = region.box
     ball = region if isinstance(region, NormBall) else None
-    return Boxes(box.lower[None], box.upper[None], ball)
+    blocks = region.blocks if isinstance(region, OneHotBox) else ()
+    return Boxes(box.lower[None], box.upper[None], ball, blocks)

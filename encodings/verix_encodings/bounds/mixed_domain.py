@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.one_hot_box import joined
 
 _ROUNDS = 3
 """Passes over the clauses for each cut: one coordinate's new end may tighten another's."""
@@ -60,22 +61,31 @@ Clause: TypeAlias = tuple[HalfSpace, ...]
 class MixedDomain:
     """The set ``D`` of inputs with ``d`` coordinates.
 
-    ``integral`` marks ``I``, shape (d,); ``blocks`` are the one-hot blocks, whose two clauses are
-    among ``clauses`` already.
+    ``integral`` marks ``I``, shape (d,); ``rules`` are clauses, ``blocks`` the coordinates of each
+    one-hot block, all of them integral.
     """
 
     integral: BoolArray
-    clauses: tuple[Clause, ...] = ()
+    rules: tuple[Clause, ...] = ()
     blocks: tuple[IntArray, ...] = ()
 
     @cached_property
-    def coupled(self) -> bool:
-        """True if a clause ties two coordinates together.
+    def clauses(self) -> tuple[Clause, ...]:
+        """The rules, and the two clauses of each block."""
+        return (*self.rules, *(c for block in self.blocks for c in one_hot_clauses(block)))
 
-        If not, a point of ``D`` stays in it as some of its coordinates go back to another point's.
+    @cached_property
+    def coupled(self) -> bool:
+        """True if a rule ties two coordinates together that are not of one block.
+
+        If not, a point of ``D`` stays in it as some coordinates, blocks as a whole, go back to
+        another point's.
         """
-        tied = (np.unique(np.concatenate([h.coordinates for h in c])) for c in self.clauses if c)
-        return any(coordinates.size > 1 for coordinates in tied)
+        member = np.arange(self.integral.size)
+        for block in self.blocks:
+            member[block] = block[0]
+        tied = (np.concatenate([member[half.coordinates] for half in c]) for c in self.rules if c)
+        return any(np.unique(members).size > 1 for members in tied)
 
     def contains(self, point: NDArray[np.floating]) -> bool:
         """Return whether ``point``, shape (d,), lies in ``D``, in exact arithmetic."""
@@ -103,9 +113,12 @@ class MixedDomain:
         x = np.asarray(centre, dtype=np.float64)
         place = np.full(x.size, -1)
         place[free] = np.arange(free.size)
-        folded = (_folded(clause, place, x) for clause in self.clauses)
-        blocks = tuple(place[block] for block in self.blocks if np.all(place[block] >= 0))
-        return MixedDomain(self.integral[free], tuple(c for c in folded if c is not None), blocks)
+        whole = [block for block in self.blocks if np.all(place[block] >= 0)]
+        parts = [block for block in self.blocks if np.any(place[block] < 0)]
+        clauses = (*self.rules, *(c for block in parts for c in one_hot_clauses(block)))
+        folded = (_folded(clause, place, x) for clause in clauses)
+        rules = tuple(clause for clause in folded if clause is not None)
+        return MixedDomain(self.integral[free], rules, tuple(place[block] for block in whole))
 
     def cut(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Shrink boxes, finite and of shape (N, d), around their points of ``D``.
@@ -117,7 +130,10 @@ class MixedDomain:
         kept = np.all(lower <= upper, axis=1)
         for _ in range(_ROUNDS if self.clauses else 0):
             before = lower, upper
-            for clause in self.clauses:
+            if self.blocks:
+                lower, upper, possible = self._unit_vectors(lower, upper)
+                kept &= possible
+            for clause in self.rules:
                 lower, upper, possible = _propagated(clause, lower, upper)
                 lower, upper = self._whole(lower, upper)
                 kept &= possible & np.all(lower <= upper, axis=1)
@@ -135,6 +151,23 @@ class MixedDomain:
                 some |= terms.sum(axis=1) - error <= half.upper
             found &= some
         return found
+
+    def _unit_vectors(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Shrink boxes with whole ends, (N, d), around the unit vectors left in each block.
+
+        Also returns which boxes leave each block some, (N,).
+        """
+        within, starts = joined(self.blocks)
+        owner = np.repeat(np.arange(starts.size), [block.size for block in self.blocks])
+        low, high = lower[:, within], upper[:, within]
+        chosen = np.add.reduceat(low >= 1, starts, axis=1, dtype=np.intp)
+        left = np.add.reduceat(high >= 1, starts, axis=1, dtype=np.intp)
+        lower, upper = lower.copy(), upper.copy()
+        upper[:, within] = np.where((chosen[:, owner] > 0) & (low < 1), np.minimum(high, 0), high)
+        lower[:, within] = np.where((left[:, owner] == 1) & (high >= 1), np.maximum(low, 1), low)
+        return lower, upper, np.all((chosen <= 1) & (left >= 1), axis=1)
 
     def _whole(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
         return (

@@ -100,7 +100,7 @@ class BoxSearch:
             return boxes, kept
         lower, upper, possible = self.domain.cut(boxes.lower, boxes.upper)
         kept[kept] = possible
-        return Boxes(lower[possible], upper[possible], boxes.ball), kept
+        return boxes.at(lower[possible], upper[possible]), kept
 
     def _halves(self, parents: Scored) -> tuple[Boxes, FloatArray, dict[int, Range]]:
         """Halve each box at its axis; children keep the bounds of their parents."""
@@ -114,7 +114,7 @@ class BoxSearch:
         lower, upper = parents.boxes.lower[twice], parents.boxes.upper[twice]
         upper[rows, axis] = end
         lower[rows + rows.size, axis] = start
-        halves, meets = self._cut(Boxes(lower, upper, parents.boxes.ball))
+        halves, meets = self._cut(parents.boxes.at(lower, upper))
         kept = twice[meets]
         known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
         return halves, parents.upper[kept], known

@@ -12,6 +12,8 @@ from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.bounds.mixed_domain import MixedDomain
+from verix_encodings.bounds.one_hot_box import one_hot_box
 
 _MOST_VALUES = 20_000
 
@@ -50,8 +52,9 @@ class InputSplit:
             refused = f"the network has {values} values, and split takes {_MOST_VALUES} at most"
             return Decision(Verdict(Answer.UNKNOWN, reason=refused), claim.upper, {})
         replays = Replays(self._problem, claim.free)
-        network, region, root = _folded(self._problem, claim)
         mixed = self._problem.ball.mixed
+        domain = None if mixed is None else mixed.among(claim.free, self._problem.x)
+        network, region, root = _folded(self._problem, claim, domain)
         search = BoxSearch(
             network,
             region,
@@ -59,7 +62,7 @@ class InputSplit:
             claim.upper,
             claim.needed,
             lambda moved: replays(self._whole(claim, moved)),
-            None if mixed is None else mixed.among(claim.free, self._problem.x),
+            domain,
         )
         with np.errstate(over="ignore", invalid="ignore"):
             holds = search.run(claim.deadline.passed)
@@ -78,13 +81,15 @@ class InputSplit:
         return point
 
 
-def _folded(problem: Problem, claim: Claim) -> tuple[Network, Interval | NormBall, Bounds]:
+def _folded(
+    problem: Problem, claim: Claim, domain: MixedDomain | None
+) -> tuple[Network, Interval | NormBall, Bounds]:
     """Return the margins in the free coordinates alone, their region, and bounds over it."""
     rest = problem.x.astype(np.float64)
     rest[claim.free] = 0.0
     network = claim.margins.among(claim.free, rest)
     box = Interval(claim.region.box.lower[claim.free], claim.region.box.upper[claim.free])
-    region: Interval | NormBall = box
+    region: Interval | NormBall = box if domain is None else one_hot_box(box, domain.blocks)
     if isinstance(claim.region, NormBall):
         ball = claim.region
         region = NormBall(box, ball.centre[claim.free], ball.radius, ball.norm)

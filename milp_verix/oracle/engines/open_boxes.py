@@ -50,7 +50,7 @@ class Scored:
             for value in groups[0].known
         }
         return cls(
-            Boxes(lower, upper, groups[0].boxes.ball),
+            groups[0].boxes.at(lower, upper),
             np.concatenate([group.upper for group in groups]),
             np.concatenate([group.axis for group in groups]),
             known,
