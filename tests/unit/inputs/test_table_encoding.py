@@ -51,6 +51,7 @@ def table(rows: int = 120) -> pd.DataFrame:
             "month": rng.integers(1, 5, rows),
             "member": rng.random(rows) < 0.5,
             "number": [f"p{row}" for row in range(rows)],
+            "half": rng.integers(1, 3, rows),  # a number that is no code: the first half is 1
         }
     )
 
@@ -82,7 +83,9 @@ STEPS: dict[str, list[Any]] = {
             (RobustScaler(with_scaling=False), ["age"]),
         )
     ],
-    "one-hot": [by_columns((OneHotEncoder(), [*WORDS, "month", "member"]), ("drop", ["age"]))],
+    "one-hot": [
+        by_columns((OneHotEncoder(), [*WORDS, "month", "member", "half"]), ("drop", ["age"]))
+    ],
     "dropped words": [
         by_columns(
             (OneHotEncoder(drop="first"), ["town"]),
@@ -92,7 +95,8 @@ STEPS: dict[str, list[Any]] = {
     "rare words": [by_columns((OneHotEncoder(min_frequency=10, sparse_output=False), WORDS))],
     "codes": [
         by_columns(
-            (OrdinalEncoder(categories=[GRADES]), ["grade"]), (OrdinalEncoder(), [*WORDS, "month"])
+            (OrdinalEncoder(categories=[GRADES]), ["grade"]),
+            (OrdinalEncoder(), [*WORDS, "month", "half"]),
         ),
         StandardScaler(),
     ],
@@ -111,7 +115,7 @@ STEPS: dict[str, list[Any]] = {
     ],
     "scaled remainder": [
         by_columns(
-            (OrdinalEncoder(), np.array([False, True, False, True, False, False, False, False])),
+            (OrdinalEncoder(), np.isin(np.arange(9), [1, 3])),
             ("drop", slice(4, 8)),
             remainder=make_pipeline(StandardScaler(), MinMaxScaler()),
         )
