@@ -1,6 +1,7 @@
 """Certificates of explanations: found in float64, proven in exact arithmetic before they exist."""
 
 import time
+from itertools import chain
 from typing import Any
 
 import onnx
@@ -40,7 +41,7 @@ def certify(
     if not isinstance(network, OnnxNetwork):
         network = load_network(network, input_shape=explanation.model.input_shape)
     model = _bytes_of(network, explanation)
-    refused = _refusal(explanation, network)
+    refused = _refusal(network)
     if refused is not None:
         return Certificate(None, refused, seconds=time.monotonic() - started)
     asked, points = claim_data(explanation, network.scores_name), points_of(explanation)
@@ -59,10 +60,8 @@ def certify(
     return Certificate(data, None, needed, unproven, time.monotonic() - started)
 
 
-def _refusal(explanation: Explanation, network: OnnxNetwork) -> str | None:
+def _refusal(network: OnnxNetwork) -> str | None:
     """Return why no proof is searched for, None if one is."""
-    if explanation.inputs is not None:
-        return "claims about described inputs have no certificate yet"
     affine = [node for node in network.ir.nodes if isinstance(node, Affine)]
     weights = sum(count_of_entries(matrix) for node in affine for _, matrix in node.terms)
     if weights > _MOST_WEIGHTS:
@@ -109,6 +108,9 @@ def _read(model: bytes, asked: dict[str, Any], numbers: int) -> tuple[Claim, dic
 
 def _bits(explanation: Explanation) -> int:
     """Return the bits behind the point of all numbers in the claim of ``explanation``."""
-    numbers = [explanation.epsilon, explanation.delta or 0.0]
+    numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
+    mixed = None if explanation.inputs is None else explanation.inputs.mixed
+    for half in chain.from_iterable(() if mixed is None else mixed.clauses):
+        numbers += [half.upper, *half.coefficients.tolist()]
     points = [found.input for found in explanation.counterfactuals.values()]
     return max(map(bits_of, [numbers, *explanation.domain, explanation.input, *points]))

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.problem.ball import Ball, make_ball
+from milp_verix.problem.described import make_described_ball
 from milp_verix.records.explanation import Explanation
+from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, one_hot_clauses
 
 
 def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
@@ -31,13 +34,21 @@ def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
         "sha256": explanation.model.sha256,
         "output": output,
         "input": [exact(entry) for entry in explanation.input.ravel().tolist()],
-        "epsilon": exact(explanation.epsilon),
         "norm": explanation.norm,
-        "domain": [_end(end) for end in explanation.domain],
+        **_ball_data(explanation),
         "features": [list(group) for group in explanation.groups],
         "irrelevant": sorted(explanation.irrelevant),
         **asked,
     }
+
+
+def ball_of(explanation: Explanation) -> Ball:
+    """Return the ball that ``explanation`` is about."""
+    x, norm = explanation.input, explanation.norm
+    if explanation.inputs is None:
+        return make_ball(x, explanation.epsilon, norm, explanation.domain)
+    assert explanation.radii is not None
+    return make_described_ball(x, explanation.radii, norm, explanation.inputs)
 
 
 def points_of(explanation: Explanation) -> dict[int, dict[str, int | str]]:
@@ -66,6 +77,36 @@ def bits_of(numbers: ArrayLike) -> int:
     exponents = np.frexp(values[np.isfinite(values) & (values != 0)])[1]
     precision = np.finfo(values.dtype).nmant + 1
     return max(1, precision - int(exponents.min(initial=precision - 1)))
+
+
+def _ball_data(explanation: Explanation) -> dict[str, Any]:
+    """Return radii and domain, and whole numbers, one-hot blocks and rules if there are any."""
+    if explanation.inputs is None:
+        domain = [_end(end) for end in explanation.domain]
+        return {"epsilon": exact(explanation.epsilon), "domain": domain}
+    ball = ball_of(explanation)
+    assert ball.radii is not None
+    ends = ball.radii, ball.domain_lower, ball.domain_upper
+    radii, *domain = (_end(tuple(end.tolist())) for end in ends)
+    data = {"epsilon": radii, "domain": domain}
+    if ball.mixed is None:
+        return data
+    blocks = [block.tolist() for block in ball.mixed.blocks]
+    of_blocks = [_rule(clause) for block in blocks for clause in one_hot_clauses(block)]
+    rules = [rule for rule in map(_rule, ball.mixed.clauses) if rule not in of_blocks]
+    whole = np.flatnonzero(ball.mixed.integral).tolist()
+    return {**data, "whole": whole, "blocks": blocks, "rules": rules}
+
+
+def _rule(clause: Clause) -> list[dict[str, Any]]:
+    return [_row(half) for half in clause]
+
+
+def _row(half: HalfSpace) -> dict[str, Any]:
+    pairs = zip(half.coordinates.tolist(), half.coefficients.tolist(), strict=True)
+    factors = {str(place): exact(factor) for place, factor in pairs}
+    row: dict[str, Any] = {"factors": factors, "limit": exact(half.upper)}
+    return {**row, "strict": True} if half.strict else row
 
 
 def _moved(point: NDArray[Any], original: NDArray[Any]) -> dict[str, int | str]:

@@ -6,8 +6,8 @@ units of its rounding, needs no fractions; the checker evaluates any other one e
 
 import numpy as np
 
+from milp_verix.certification.claims import ball_of
 from milp_verix.certification.neurons import Neurons
-from milp_verix.problem.ball import make_ball
 from milp_verix.records.explanation import Explanation
 from verix_check import Claim
 from verix_encodings.arrays import FloatArray
@@ -27,7 +27,7 @@ def needed_features(explanation: Explanation, claim: Claim) -> tuple[int, ...]:
     with np.errstate(over="ignore", invalid="ignore"):
         values = batch_values(neurons.network, points.T)
     far = _FAR * max(float(np.max(np.abs(value), initial=1e-300)) for value in values)
-    ball = make_ball(explanation.input, explanation.epsilon, explanation.norm, explanation.domain)
+    ball = ball_of(explanation)
     groups, kept = explanation.groups, []
     for place, (feature, point) in enumerate(found):
         features = [*explanation.irrelevant, feature]

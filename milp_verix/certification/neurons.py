@@ -7,6 +7,7 @@ are rounded to float64: what a search over this network finds is proven by the c
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,12 +32,17 @@ class Neurons:
     variables: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, claim: Claim, margins: Sequence[int]) -> "Neurons":
-        """Return the network of the ``margins`` with these numbers."""
+    def of(
+        cls, claim: Claim, margins: Sequence[int], ends: tuple[list[Any], list[Any]] | None = None
+    ) -> "Neurons":
+        """Return the network of the ``margins`` with these numbers.
+
+        ``ends`` are those of all variables, the claim's own by default.
+        """
         size = claim.net.size
         variables = [np.arange(1, size + 1)]
         nodes: list[Node] = []
-        low, high = _scaled(claim.low, claim.one), _scaled(claim.high, claim.one)
+        low, high = (_scaled(end, claim.one) for end in ends or (claim.low, claim.high))
         box = Interval(low[1 : size + 1], high[1 : size + 1])
         bounds = [box]
         for layer in claim.net.layers:

@@ -7,14 +7,22 @@ exact bound of the checker is not below zero.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from milp_verix.certification.input_cases import (
+    SPARE,
+    Ends,
+    UnsplitError,
+    input_splits,
+    tree_of_splits,
+)
 from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
@@ -27,8 +35,6 @@ Tree = dict[str, Any]
 
 _DIGITS = (2, 4, 8)
 _ROWS = 64
-# the share of a margin's magnitude that a leaf's bound is below zero before it is rounded
-_SPARE = 1e-6
 
 
 class NoProofError(Exception):
@@ -38,20 +44,57 @@ class NoProofError(Exception):
 def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
     """Return a tree for each margin of ``claim`` that the checker accepts.
 
-    Raises ``NoProofError`` if the deadline passes, or bounds and phases do not prove a margin.
+    Raises ``NoProofError`` if the deadline passes, or no cases are found that prove a margin.
     """
     trees: dict[int, Tree] = {}
     margins = range(len(claim.margins))
+    ends = claim.low, claim.high
     for margin in margins:
         with suppress(ValueError):
-            trees[margin] = _exact_leaf(claim, margin, Leaf())
+            trees[margin] = _exact_leaf(claim, margin, Leaf(), ends)
         if deadline.passed():
             raise NoProofError(TIME_LIMIT)
     left = [margin for margin in margins if margin not in trees]
-    leaves = _leaves(claim, left, deadline) if left else {}
-    for margin, found in leaves.items():
-        trees[margin] = _tree(claim, margin, found, {}, deadline)
+    try:
+        trees |= _by_phases(claim, left, ends, deadline)
+    except NoProofError:
+        if deadline.passed():
+            raise
+        trees |= {margin: _by_inputs(claim, margin, deadline) for margin in left}
     return [trees[margin] for margin in margins]
+
+
+def _by_phases(claim: Claim, margins: list[int], ends: Ends, deadline: Deadline) -> dict[int, Tree]:
+    """Return trees of phases that prove ``margins`` within ``ends``; or ``NoProofError``."""
+
+    def proven(margin: int, leaf: Leaf) -> Tree:
+        if deadline.passed():
+            raise NoProofError(TIME_LIMIT)
+        try:
+            return _exact_leaf(claim, margin, leaf, ends)
+        except ValueError as error:
+            raise NoProofError(f"exact arithmetic does not confirm a case: {error}") from error
+
+    found = _leaves(claim, margins, ends, deadline) if margins else {}
+    return {
+        margin: _tree(claim, leaves, {}, partial(proven, margin))
+        for margin, leaves in found.items()
+    }
+
+
+def _by_inputs(claim: Claim, margin: int, deadline: Deadline) -> Tree:
+    """Return a tree of inputs, and of phases below them, that proves ``margin``."""
+
+    def leaf(within: Ends) -> Tree:
+        ends = claim.bounds(*within)
+        with suppress(ValueError):
+            return _exact_leaf(claim, margin, Leaf(), ends)
+        return _by_phases(claim, [margin], ends, deadline)[margin]
+
+    try:
+        return tree_of_splits(claim, input_splits(claim, margin, deadline), leaf)
+    except UnsplitError as error:
+        raise NoProofError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +106,11 @@ class Leaf:
     multipliers: Mapping[int, float] = field(default_factory=dict)
 
 
-def _leaves(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int, list[Leaf]]:
+def _leaves(
+    claim: Claim, margins: list[int], ends: Ends, deadline: Deadline
+) -> dict[int, list[Leaf]]:
     """Search for cases that prove the ``margins``; ``NoProofError`` if there are none."""
-    neurons = Neurons.of(claim, margins)
+    neurons = Neurons.of(claim, margins, ends)
     network, region, last = neurons.network, neurons.region, neurons.bounds[-1]
     closed: list[PhaseNodes] = []
     search = PhaseSearch(
@@ -73,7 +118,7 @@ def _leaves(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int, l
         region,
         neurons.bounds,
         np.full(len(margins), np.inf),  # no margin is to be closed without a node
-        _SPARE * last.magnitude,
+        SPARE * last.magnitude,
         lambda point: bool(np.max(network.evaluate(point)) >= 0),
         closed,
     )
@@ -121,37 +166,26 @@ def _reason(search: PhaseSearch, deadline: Deadline) -> str:
 
 
 def _tree(
-    claim: Claim, margin: int, leaves: list[Leaf], cases: dict[int, int], deadline: Deadline
+    claim: Claim, leaves: list[Leaf], cases: dict[int, int], proven: Callable[[Leaf], Tree]
 ) -> Tree:
-    """Return the tree with these leaves; ``NoProofError`` where the checker refuses one."""
-    if deadline.passed():
-        raise NoProofError(TIME_LIMIT)
+    """Return the tree with these leaves, each ``proven``, below the ``cases``."""
     common = set.intersection(*(set(leaf.signs) for leaf in leaves)) - set(cases)
     if not common:
-        try:
-            return _exact_leaf(claim, margin, leaves[0])
-        except ValueError as error:
-            raise NoProofError(f"exact arithmetic does not confirm a case: {error}") from error
+        return proven(leaves[0])
     variable = min(common)  # the root of a tree of decisions is in each of its leaves
-    halves = {
-        side: _tree(
-            claim,
-            margin,
-            [leaf for leaf in leaves if leaf.signs[variable] == sign],
-            {**cases, variable: sign},
-            deadline,
-        )
-        for side, sign in (("below", -1), ("above", 1))
-    }
+    halves = {}
+    for side, sign in (("below", -1), ("above", 1)):
+        half = [leaf for leaf in leaves if leaf.signs[variable] == sign]
+        halves[side] = _tree(claim, half, {**cases, variable: sign}, proven)
     return {"neuron": variable - claim.net.size - 1, **halves}
 
 
-def _exact_leaf(claim: Claim, margin: int, leaf: Leaf) -> Tree:
+def _exact_leaf(claim: Claim, margin: int, leaf: Leaf, ends: Ends) -> Tree:
     """Return the leaf as the checker reads it, with the fewest digits that it accepts.
 
     Raises ``ValueError`` where it accepts none.
     """
-    low, high = claim.low[:], claim.high[:]
+    low, high = ends[0][:], ends[1][:]
     for variable, sign in leaf.signs.items():
         low[variable] = max(low[variable], 0) if sign > 0 else low[variable]
         high[variable] = min(high[variable], 0) if sign < 0 else high[variable]

@@ -54,6 +54,11 @@ class Boxes:
         """The middle of each box, shape (N, d), up to rounding."""
         return self.lower / 2 + self.upper / 2
 
+    @property
+    def keys(self) -> list[bytes]:
+        """The ends of each box as bytes, a key for mappings."""
+        return [row.tobytes() for row in np.concatenate([self.lower, self.upper], axis=1)]
+
     def greatest(self, coefficients: FloatArray, owner: IntArray) -> FloatArray:
         """Bound ``c·x`` from above for each row ``c``, (R, d), over its box ``owner[r]``; (R,)."""
         lower, upper = self.lower[owner], self.upper[owner]

@@ -37,6 +37,17 @@ from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.lines import Range
 from verix_encodings.bounds.mixed_domain import MixedDomain
 
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A box halved at input ``axis``, at ``at``; the keys of both halves, None if one is empty."""
+
+    axis: int
+    at: float
+    below: bytes | None
+    above: bytes | None
+
+
 # the widths of AC-4's layers times this many boxes fill a few caches: more gain no speed
 _MOST_BOXES = 512
 _MOST_VALUES = 2**21
@@ -51,7 +62,8 @@ class BoxSearch:
     margin holds once it is proven below ``-needed``, (m,). ``tried`` keeps the points seen.
     ``domain`` has the integers among the inputs and their rules. ``boxes`` counts the boxes bounded
     so far. Boxes are ``stuck`` if they are too small to be split, or a point of theirs is so close
-    to the bound that splitting cannot prove the margin.
+    to the bound that splitting cannot prove the margin. If ``proof`` is a mapping, each split is
+    added to it, by the key of the box.
     """
 
     network: Network
@@ -61,6 +73,7 @@ class BoxSearch:
     needed: FloatArray
     replays: Callable[[FloatArray], bool]
     domain: MixedDomain | None = None
+    proof: dict[bytes, Split] | None = None
     tried: TriedPoints = field(init=False)
     boxes: int = 0
     stuck: int = 0
@@ -115,9 +128,20 @@ class BoxSearch:
         upper[rows, axis] = end
         lower[rows + rows.size, axis] = start
         halves, meets = self._cut(parents.boxes.at(lower, upper))
+        self._note(parents, (start + end) / 2, halves, meets)
         kept = twice[meets]
         known = {v: (below[kept], above[kept]) for v, (below, above) in parents.known.items()}
         return halves, parents.upper[kept], known
+
+    def _note(self, parents: Scored, at: FloatArray, halves: Boxes, meets: BoolArray) -> None:
+        """Add splits to the proof; of both halves of all boxes, those that ``meets`` are left."""
+        if self.proof is None:
+            return
+        keys = iter(halves.keys)
+        left = [next(keys) if meet else None for meet in meets]
+        pairs = zip(left[: at.size], left[at.size :], strict=True)
+        for row, (key, (below, above)) in enumerate(zip(parents.boxes.keys, pairs, strict=True)):
+            self.proof[key] = Split(int(parents.axis[row]), float(at[row]), below, above)
 
     def _bound(self, boxes: Boxes, upper: FloatArray, known: dict[int, Range], late: Late) -> None:
         """Bound ``boxes``, try points of those that stay open, and queue these."""
