@@ -1,7 +1,8 @@
 """Trees of cases that prove the margins of a claim, found in float64 and checked exactly.
 
 A margin that backward bounds prove has a tree of one leaf. Other margins are branched on phases
-(:mod:`~milp_verix.oracle.engines.phase_search`). Leaves suppose phases of some neurons, and hold
+(:mod:`~milp_verix.oracle.engines.phase_search`), or on inputs if few are free
+(:mod:`.input_cases`). Leaves suppose phases of some neurons, and hold
 the slopes and multipliers that closed them. These are rounded to few digits, and to more where the
 exact bound of the checker is not below zero.
 """
@@ -35,6 +36,11 @@ Tree = dict[str, Any]
 
 _DIGITS = (2, 4, 8)
 _ROWS = 64
+# free inputs beyond which they are not split
+_MOST_FREE = 32
+# seconds of the first turn of a search, and the ratio of one turn to the next
+_FIRST_TURN = 2.0
+_LONGER = 4.0
 
 
 class NoProofError(Exception):
@@ -55,17 +61,42 @@ def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
         if deadline.passed():
             raise NoProofError(TIME_LIMIT)
     left = [margin for margin in margins if margin not in trees]
-    try:
-        trees |= _by_phases(claim, left, ends, deadline)
-    except NoProofError:
-        if deadline.passed():
-            raise
-        trees |= {margin: _by_inputs(claim, margin, deadline) for margin in left}
+    trees |= _searched(claim, left, deadline) if left else {}
     return [trees[margin] for margin in margins]
 
 
-def _by_phases(claim: Claim, margins: list[int], ends: Ends, deadline: Deadline) -> dict[int, Tree]:
-    """Return trees of phases that prove ``margins`` within ``ends``; or ``NoProofError``."""
+def _searched(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int, Tree]:
+    """Return trees of phases or of inputs, searched for in turns that grow; or ``NoProofError``."""
+    ends = claim.low, claim.high
+    ways: list[Callable[[Deadline], dict[int, Tree]]] = [
+        lambda turn: _by_phases(claim, margins, ends, deadline, turn)
+    ]
+    free = {v for v in range(1 + claim.net.size) if claim.low[v] < claim.high[v]}
+    if len(free) <= _MOST_FREE:
+        whole = bool(free & {*claim.ball.whole})
+        ways.insert(0 if whole else 1, lambda turn: _by_inputs(claim, margins, deadline, turn))
+    seconds, reason = _FIRST_TURN, ""
+    while ways:
+        for way in tuple(ways):
+            try:
+                return way(deadline if len(ways) == 1 else deadline.within(seconds))
+            except NoProofError as error:
+                reason = str(error)
+                if deadline.passed():
+                    raise
+                if reason != TIME_LIMIT:
+                    ways.remove(way)
+        seconds *= _LONGER
+    raise NoProofError(reason)
+
+
+def _by_phases(
+    claim: Claim, margins: list[int], ends: Ends, deadline: Deadline, turn: Deadline
+) -> dict[int, Tree]:
+    """Return trees of phases that prove ``margins`` within ``ends``; or ``NoProofError``.
+
+    They are searched for until ``turn`` has passed, and proven until ``deadline`` has.
+    """
 
     def proven(margin: int, leaf: Leaf) -> Tree:
         if deadline.passed():
@@ -75,26 +106,33 @@ def _by_phases(claim: Claim, margins: list[int], ends: Ends, deadline: Deadline)
         except ValueError as error:
             raise NoProofError(f"exact arithmetic does not confirm a case: {error}") from error
 
-    found = _leaves(claim, margins, ends, deadline) if margins else {}
     return {
         margin: _tree(claim, leaves, {}, partial(proven, margin))
-        for margin, leaves in found.items()
+        for margin, leaves in _leaves(claim, margins, ends, turn).items()
     }
 
 
-def _by_inputs(claim: Claim, margin: int, deadline: Deadline) -> Tree:
-    """Return a tree of inputs, and of phases below them, that proves ``margin``."""
+def _by_inputs(
+    claim: Claim, margins: list[int], deadline: Deadline, turn: Deadline
+) -> dict[int, Tree]:
+    """Return trees of inputs, and of phases below them, as :func:`_by_phases` does."""
 
-    def leaf(within: Ends) -> Tree:
+    def leaf(margin: int, within: Ends) -> Tree:
+        if deadline.passed():
+            raise NoProofError(TIME_LIMIT)
         ends = claim.bounds(*within)
         with suppress(ValueError):
             return _exact_leaf(claim, margin, Leaf(), ends)
-        return _by_phases(claim, [margin], ends, deadline)[margin]
+        return _by_phases(claim, [margin], ends, deadline, deadline)[margin]
 
     try:
-        return tree_of_splits(claim, input_splits(claim, margin, deadline), leaf)
+        splits = {margin: input_splits(claim, margin, turn) for margin in margins}
     except UnsplitError as error:
         raise NoProofError(str(error)) from error
+    return {
+        margin: tree_of_splits(claim, found, partial(leaf, margin))
+        for margin, found in splits.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,14 @@ import pytest
 
 import verix_check
 from milp_verix.certification.trees import NoProofError, trees_of
-from tests.support.certificates import certified, changed, checked, explained, numbers_in
+from tests.support.certificates import (
+    certified,
+    changed,
+    checked,
+    explained,
+    mutants_of,
+    numbers_in,
+)
 from tests.support.exact_pieces import holds, shows
 from tests.support.random_networks import Layer, dense_model
 
@@ -55,22 +62,6 @@ def test_every_claim_on_two_coordinates_is_certified_if_and_only_if_it_is_true(
                     with pytest.raises(NoProofError):
                         trees_of(read)
     assert outcomes == {True, False}
-
-
-def mutants_of(value: Any) -> list[Any]:
-    """Return other values of the same kind, and of others."""
-    if isinstance(value, bool):
-        return [not value, 0, None]
-    if isinstance(value, int | float):
-        others = [value + 1, value - 1, -value, 2 * value, value / 2, 0, 1, 10**6, None, "1/2"]
-        return [other for other in others if other != value]
-    if isinstance(value, str) and "/" in value:
-        above, below = map(int, value.split("/"))
-        near = [f"{above + 1}/{below}", f"{above - 1}/{below}", f"{above}/{2 * below}"]
-        return [*near, f"{-above}/{below}", f"{above}/{below // 2}", 0, 1, "1/0"]
-    if isinstance(value, str):
-        return [value[::-1], "", ("0" if value[0] != "0" else "1") + value[1:]]
-    return [0, 1, -1]
 
 
 @pytest.mark.slow

@@ -18,8 +18,6 @@ import verix_ball
 import verix_check
 from milp_verix.cli.certificates import certified as with_certificate
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import integer
-from milp_verix.inputs.inputs import Inputs
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
 from milp_verix.traversal.explain import explain
 from tests.support import digits_example
@@ -322,13 +320,6 @@ def test_a_network_without_a_certificate_says_so(tmp_path: Path) -> None:
     assert not path.exists()
     with pytest.raises(InputError, match="no certificate to write"):
         explanation.certify(network).to_json()
-
-
-def test_described_inputs_have_no_certificate_yet(tmp_path: Path) -> None:
-    network = residual(tmp_path)
-    described = Inputs([integer(f"n{i}", 0, 3) for i in range(5)])
-    explanation = explain(network, [1, 2, 0, 3, 1], epsilon=1, inputs=described)
-    assert "described inputs" in str(explanation.certify(network).reason)
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:

@@ -52,6 +52,22 @@ def numbers_in(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[An
         yield path, part
 
 
+def mutants_of(value: Any) -> list[Any]:
+    """Return other values of the same kind, and of others."""
+    if isinstance(value, bool):
+        return [not value, 0, None]
+    if isinstance(value, int | float):
+        others = [value + 1, value - 1, -value, 2 * value, value / 2, 0, 1, 10**6, None, "1/2"]
+        return [other for other in others if other != value]
+    if isinstance(value, str) and "/" in value:
+        above, below = map(int, value.split("/"))
+        near = [f"{above + 1}/{below}", f"{above - 1}/{below}", f"{above}/{2 * below}"]
+        return [*near, f"{-above}/{below}", f"{above}/{below // 2}", 0, 1, "1/0"]
+    if isinstance(value, str):
+        return [value[::-1], "", ("0" if value[0] != "0" else "1") + value[1:]]
+    return [0, 1, -1]
+
+
 def changed(part: Any, path: tuple[Any, ...], value: Any) -> Any:
     """Return a copy of JSON with another value at ``path``."""
     copy = json.loads(json.dumps(part))
