@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.described import make_described_ball
 from milp_verix.records.explanation import Explanation
-from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, one_hot_clauses
+from verix_encodings.bounds.mixed_domain import HalfSpace
 
 
 def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
@@ -92,14 +92,9 @@ def _ball_data(explanation: Explanation) -> dict[str, Any]:
     if ball.mixed is None:
         return data
     blocks = [block.tolist() for block in ball.mixed.blocks]
-    of_blocks = [_rule(clause) for block in blocks for clause in one_hot_clauses(block)]
-    rules = [rule for rule in map(_rule, ball.mixed.clauses) if rule not in of_blocks]
+    rules = [[_row(half) for half in clause] for clause in ball.mixed.rules]
     whole = np.flatnonzero(ball.mixed.integral).tolist()
     return {**data, "whole": whole, "blocks": blocks, "rules": rules}
-
-
-def _rule(clause: Clause) -> list[dict[str, Any]]:
-    return [_row(half) for half in clause]
 
 
 def _row(half: HalfSpace) -> dict[str, Any]:

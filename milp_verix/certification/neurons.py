@@ -16,6 +16,7 @@ from verix_check import Claim
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import forward_interval
+from verix_encodings.bounds.one_hot_box import one_hot_box
 from verix_encodings.network.nodes import Affine, Node, Relu
 
 
@@ -53,7 +54,8 @@ class Neurons:
             bounds += [z, Interval(np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0))]
         nodes += [_affine([claim.margins[margin] for margin in margins], variables, claim.one)]
         bounds += [forward_interval(nodes[-1], box, bounds, len(nodes))]
-        region: Interval | NormBall = box
+        blocks = [np.array(block) - 1 for block in claim.ball.blocks]
+        region: Interval | NormBall = one_hot_box(box, blocks)
         if claim.ball.norm:
             centre = np.clip(_scaled(claim.ball.x, claim.one)[1:], box.lower, box.upper)
             region = NormBall(box, centre, claim.ball.epsilon / claim.one, claim.ball.norm)
