@@ -17,6 +17,7 @@ sys.path[:0] = [str(DOCS), str(ROOT), str(ROOT / "encodings")]
 
 import numpy as np  # noqa: E402
 from command_line_page import command_line_page  # noqa: E402
+from schema_tables import schema_tables  # noqa: E402
 
 import milp_verix  # noqa: E402
 
@@ -32,7 +33,7 @@ extensions = [
     "mathml",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "made/examples"]
+exclude_patterns = ["_build", "made/examples", "made/schema_tables.md"]
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
@@ -87,6 +88,7 @@ def _made_pages() -> None:
     (made / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     explain_digit(made / "explanation.png")
     (made / "command_line.md").write_text(command_line_page(), encoding="utf-8")
+    (made / "schema_tables.md").write_text(schema_tables(), encoding="utf-8")
 
 
 _made_pages()

@@ -72,7 +72,8 @@ def test_files_that_a_document_names_exist(document: str) -> None:
     named = set(re.findall(r"`([\w./-]+\.(?:py|md|toml|ipynb))`", text))
     named |= {name.rstrip("/") for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*/)`", text)}
     named |= set(re.findall(r"\]\((?!http)([^)#]+)\)", text))
-    for name in named - MUST_NOT_EXIST:
+    # building the site makes some, and fails without them
+    for name in (name for name in named - MUST_NOT_EXIST if not MADE & {*Path(name).parts}):
         if "NAME" not in name and "STUDY" not in name:
             ending = f"/{name.removeprefix('../')}"
             assert any(f"/{path}".endswith(ending) for path in known), name

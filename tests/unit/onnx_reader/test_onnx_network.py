@@ -226,7 +226,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load_network(tmp_path / "absent.onnx")
     with pytest.raises(ModelError, match="not a file"):
         load_network(tmp_path)
-    with pytest.raises(ModelError, match=r"cannot read 'nul\\x00l': embedded null"):
+    with pytest.raises(ModelError, match=r"cannot read 'nul\\x00l': .*embedded null"):
         load_network("nul\0l")
 
 
