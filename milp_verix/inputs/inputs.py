@@ -182,17 +182,18 @@ class Inputs:
 
         They describe the network that :func:`milp_verix.load_network` makes of ``pipeline``: the
         columns of the pandas ``DataFrame`` ``frame`` before scaling and encoding, in the order in
-        which the pipeline was fitted. Words are those that its encoders know. Columns of numbers
-        are as in :meth:`from_frame`, and so are ``ranges``, ``units`` and ``rules``. A column that
-        the pipeline drops is no feature. Words that an ``OrdinalEncoder`` was given in an order
-        are ordinal, others categories; two words are binary.
+        which the pipeline was fitted. Words are those that its encoders know, names of classes its
+        ``classes_``. Columns of numbers are as in :meth:`from_frame`, and so are ``ranges``,
+        ``units`` and ``rules``. A column that the pipeline drops is no feature. Words that an
+        ``OrdinalEncoder`` was given in an order are ordinal, others categories; two are binary.
 
         Raises ``InputError`` for a transformer that is not known, by its name, for missing values
         in numbers, and for names that are no column.
         """
-        from milp_verix.inputs.pipeline import features_of_pipeline
+        from milp_verix.inputs.pipeline import described_by
 
-        return cls(features_of_pipeline(pipeline, frame, ranges or {}, units or {}), rules)
+        features, classes = described_by(pipeline, frame, ranges or {}, units or {})
+        return cls(features, rules, class_names=classes)
 
     @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":

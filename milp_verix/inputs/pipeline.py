@@ -9,10 +9,13 @@ from milp_verix.inputs.frame import number_feature, refuse_unknown
 from milp_verix.inputs.table_encoding import Column, encoding_of
 
 
-def features_of_pipeline(
+def described_by(
     pipeline: Any, frame: Any, ranges: Mapping[str, tuple[float, float]], units: Mapping[str, str]
-) -> list[Feature]:
-    """Return a feature for each column; see :meth:`milp_verix.Inputs.from_pipeline`."""
+) -> tuple[list[Feature], list[str]]:
+    """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
+
+    See :meth:`milp_verix.Inputs.from_pipeline`.
+    """
     fitted_on_frame = hasattr(pipeline, "feature_names_in_")
     given = None if fitted_on_frame else [str(name) for name in frame.columns]
     columns = encoding_of(pipeline, given).columns
@@ -22,7 +25,10 @@ def features_of_pipeline(
             f"the frame has no columns {sorted(missing)}, which the pipeline was fitted on"
         )
     refuse_unknown({*ranges, *units}, names)
-    return [_feature(column, frame, ranges, units) for column in columns]
+    features = [_feature(column, frame, ranges, units) for column in columns]
+    classes = [word_of(value) for value in getattr(pipeline, "classes_", ())]
+    numbered = classes == [str(number) for number in range(len(classes))]
+    return features, [] if numbered else classes
 
 
 def _feature(

@@ -157,7 +157,8 @@ def test_explanations_equal_enumeration(seed: int) -> None:
     for feature in order:
         free += [feature] if asked.holds([*free, feature]) else []
     assert {*found.explanation} == {*EVERYTHING} - {*free}
-    assert asked.pipeline.classes_[found.prediction] == asked.classes[asked.here]
+    assert inputs.class_names[found.prediction] == asked.classes[asked.here]
+    assert f"decision “{asked.classes[asked.here]}” stays" in found.sentence()
     for counterfactual in found.counterfactuals.values():
         _confirm(asked, inputs, counterfactual.input, counterfactual.prediction)
     every = enumerate_explanations(network, asked.row, **options)

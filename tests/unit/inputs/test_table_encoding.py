@@ -169,6 +169,22 @@ def test_arrays_have_positions_for_names() -> None:
         Inputs.from_pipeline(pipeline, table()[["age", "month", "wage"]])
 
 
+@pytest.mark.parametrize(
+    ("classes", "names"),
+    [
+        (["no", "yes"], ("no", "yes")),
+        ([3, 7], ("3", "7")),
+        ([0.0, 1.0], ()),
+        ([False, True], ("False", "True")),
+    ],
+)
+def test_classes_that_do_not_count_from_0_have_names(classes: list[Any], names: Any) -> None:
+    frame = table()[NUMBERS]
+    pipeline = make_pipeline(StandardScaler(), DummyClassifier())
+    pipeline.fit(frame, np.array(classes)[np.arange(len(frame)) % 2])
+    assert Inputs.from_pipeline(pipeline, frame).class_names == names
+
+
 def test_steps_behind_an_unknown_one_are_left_to_others() -> None:
     pipeline = fitted(table(), by_columns((StandardScaler(), NUMBERS)), PCA(1), StandardScaler())
     assert encoding_of(pipeline).steps == 1
