@@ -152,9 +152,10 @@ def test_a_wrong_document_is_refused(
 def test_each_kind_of_feature_is_described() -> None:
     described = Inputs(
         [
-            *(*FEATURES, continuous("weight", unit="kg"), fixed("id", "#")),
+            *(*FEATURES, continuous("weight", unit="kg", deviation=0.5), fixed("id", "#")),
             *(integer("many"), category("place", ["here", "there"], one_hot=True)),
-        ]
+        ],
+        class_names=["no", "yes"],
     ).to_data()
     assert faults("inputs.json", described, closed=True) == []
     for number, feature in enumerate(described["features"]):
