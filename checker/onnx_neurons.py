@@ -99,9 +99,9 @@ class Network:
 
     def number(self, given: Any) -> int:
         """Return a number, or a text such as "3/8", exactly."""
-        scaled = Fraction(given) * self.one
-        require(scaled.denominator == 1, f"{given} needs a finer unit")
-        return scaled.numerator
+        above, below = (Fraction(given) if isinstance(given, str) else given).as_integer_ratio()
+        require(self.one % below == 0, f"{given} needs a finer unit")
+        return above * (self.one // below)
 
     def total(self, *pairs: Any) -> Form:
         """Return the sum of products of a number and a number or form, exactly."""
@@ -115,7 +115,7 @@ class Network:
     def neuron(self, z: Any) -> Form:
         """Return the form of a new neuron max(z, 0)."""
         v = 1 + self.size + len(self.rows)
-        self.rows[v] = self.total((self.one, z))
+        self.rows[v] = z if isinstance(z, dict) else {0: z}
         self.depth[v] = 1 + max((self.depth.get(w, 0) for w in self.rows[v]), default=0)
         return {v: self.one}
 

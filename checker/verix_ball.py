@@ -20,6 +20,7 @@ from typing import Any
 from onnx_neurons import Form, Network, require
 
 Ends = tuple[list[Any], list[Any]]
+FINE = 2**24
 ROUNDS = 3  # ends that one rule moves may let another rule move more
 
 
@@ -28,7 +29,7 @@ class Ball:
 
     def __init__(self, net: Network, claim: Any) -> None:
         one, number, size = net.one, net.number, net.size
-        self.one, self.size = one, size
+        self.one, self.size, self.number = one, size, number
         self.x: list[Any] = [one, *map(number, claim["input"])]
         self.norm, self.epsilon = ("linf", "l1", "l2").index(claim["norm"]), 0
         if isinstance(claim["epsilon"], list):
@@ -80,13 +81,23 @@ class Ball:
         total = sum(k * point[v] for v, k in factors.items())
         return total < limit if strict else total <= limit
 
+    def free_ends(self, v: int) -> tuple[Any, Any]:
+        """Return both ends of an input that is free."""
+        least, most, r = self.domain[0][v], self.domain[1][v], self.radii[v]
+        low = least if r == inf else max(self.x[v] - r, least)
+        return low, most if r == inf else min(self.x[v] + r, most)
+
+    def value(self, v: int, named: Any) -> Any:
+        """Return the value of an input that is a number, or "-", "." or "+" for an end or x."""
+        low, high = self.free_ends(v)
+        known = {"-": low, ".": self.x[v], "+": high}
+        return known[named] if named in known else self.number(named)
+
     def ends(self, free: set[int]) -> Ends:
         """Return the ends of all inputs, with these variables free."""
         low, high = self.x[:], self.x[:]
         for v in free:
-            least, most, r = self.domain[0][v], self.domain[1][v], self.radii[v]
-            low[v] = least if r == inf else max(self.x[v] - r, least)
-            high[v] = most if r == inf else min(self.x[v] + r, most)
+            low[v], high[v] = self.free_ends(v)
             require(-inf < low[v] and high[v] < inf, "an input may move without end")
         return low, high
 
@@ -134,13 +145,14 @@ class Ball:
         if self.norm == 1:
             result += spent(moves, max(left, 0))
         if self.norm == 2:
+            moves = [(k * FINE, room) for k, room in moves]  # the best m is no integer
             m, rest, free = 1, left, moves
             for _ in range(9):
                 m = 1 + isqrt(sum(k * k for k, _ in free) // rest) if rest > 0 else m
                 rest = left - sum(room * room for k, room in moves if k > m * room)
                 free = [(k, room) for k, room in moves if k <= m * room]
             twice = (2 * k * r - m * r * r if k > m * r else -(-k * k // m) for k, r in moves)
-            result -= -(m * max(left, 0) + sum(twice)) // 2
+            result -= -(m * max(left, 0) + sum(twice)) // (2 * FINE)
         return result
 
 

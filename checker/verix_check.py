@@ -150,14 +150,15 @@ def verify(model: bytes, proof: Any) -> Any:
     yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons; claim: {told}"
     for margin, tree in zip(claim.margins, trees, strict=True):
         yield f"a margin holds in {claim.leaves(margin, tree, claim.low, claim.high, {})} cases"
+    places = range(1, 1 + claim.net.size)
+    signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
+    starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]
     for feature, moved in points.items():
-        point, free = [*claim.ball.x], claim.variables({*claim.irrelevant, int(feature)})
-        for place, value in moved.items():
-            point[1 + int(place)] = claim.net.number(value)
-        require(
-            int(feature) in claim.kept and claim.ball.holds(point, free),
-            f"point {feature} is outside",
-        )
+        point = [*(starts[moved["start"]] if "start" in moved else claim.ball.x)]
+        for v in (1 + int(place) for place in moved if place != "start"):
+            point[v] = claim.ball.value(v, moved[str(v - 1)])
+        inside = claim.ball.holds(point, claim.variables({*claim.irrelevant, int(feature)}))
+        require(int(feature) in claim.kept and inside, f"point {feature} is outside")
         worst = max(claim.net.values(point, claim.margins)) * claim.one
         require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
         yield f"feature {feature}: needed"
@@ -165,8 +166,12 @@ def verify(model: bytes, proof: Any) -> Any:
     yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(points)} are needed"
 
 
-def main(model: str, proof: str) -> int:
+def main(*files: str) -> int:
     """Check two files, print what is verified, and return the exit code."""
+    if len(files) != 2:
+        print("usage: python verix_check.py MODEL.onnx proof.json", file=sys.stderr)
+        return 2
+    model, proof = files
     try:
         given = json.loads(Path(proof).read_bytes(), parse_float=Fraction)
         for line in verify(Path(model).read_bytes(), given):

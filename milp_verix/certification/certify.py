@@ -1,18 +1,21 @@
-"""Certificates of explanations: found in float64, proven in exact arithmetic before they exist."""
+"""Certificates of explanations: found in float64, with room for the rounding of the checker."""
 
 import time
+from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import chain
 from typing import Any
 
-import onnx
-from onnx.numpy_helper import to_array
+import numpy as np
 
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
-from milp_verix.certification.claims import bits_of, claim_data, points_of
-from milp_verix.certification.needed import needed_features
-from milp_verix.certification.trees import NoProofError, trees_of
-from milp_verix.clock import deadline_in
+from milp_verix.certification.claims import bits_of, claim_data
+from milp_verix.certification.points import points_of
+from milp_verix.certification.quick_trees import quick_trees
+from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
+from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, NoProofError, Tree, trees_of
+from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
@@ -22,7 +25,6 @@ from verix_check import Claim
 from verix_encodings.arrays import count_of_entries
 from verix_encodings.network.nodes import Affine
 
-_MOST_BITS = 1000
 _MOST_WEIGHTS = 5_000_000
 
 
@@ -32,9 +34,10 @@ def certify(
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
-    explanation, for ``time_limit`` seconds at most (no limit by default), and accepted by the exact
-    arithmetic of the checker. Smooth activations and operators that the checker does not read have
-    none; ``reason`` says so. Raises ``InputError`` where ``network`` is not the network explained.
+    explanation, for ``time_limit`` seconds at most (no limit by default). It is found in float64,
+    rounding counted; the exact arithmetic of the checker decides where that leaves a doubt. Smooth
+    activations and operators that the checker does not read have no certificate; ``reason`` says
+    so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     started = time.monotonic()
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
@@ -44,20 +47,53 @@ def certify(
     refused = _refusal(network)
     if refused is not None:
         return Certificate(None, refused, seconds=time.monotonic() - started)
-    asked, points = claim_data(explanation, network.scores_name), points_of(explanation)
+    asked = claim_data(explanation, network.scores_name)
     try:
-        claim, asked = _read(model, asked, _bits(explanation))
-        trees = trees_of(claim, deadline)
+        reading = read(model, network.scores_name)
+        asked["bits"] = max(reading.bits, _bits(explanation))
+        exact = cache(lambda: _claim(model, asked))
+        trees = _trees(explanation, reading, asked, exact, deadline)
     except (NoProofError, UnreadableError) as error:
         return Certificate(None, str(error), seconds=time.monotonic() - started)
-    needed = needed_features(explanation, claim)
-    unproven = tuple(i for i in sorted(explanation.explanation) if i not in needed)
+    x = explanation.input.ravel().astype(np.float64)
+    found = points_of(explanation, margins_of(reading.network, asked, x), exact)
+    unproven = tuple(i for i in sorted(explanation.explanation) if i not in found.points)
+    points = {str(feature): moves for feature, moves in sorted(found.points.items())}
     data = {
         "claim": {**asked, "minimal": not unproven},
         "trees": trees,
-        "points": {str(feature): points[feature] for feature in needed},
+        "starts": found.starts,
+        "points": points,
     }
+    needed = tuple(sorted(found.points))
     return Certificate(data, None, needed, unproven, time.monotonic() - started)
+
+
+def _trees(
+    explanation: Explanation,
+    reading: Reading,
+    asked: Mapping[str, Any],
+    exact: Callable[[], Claim],
+    deadline: Deadline,
+) -> list[Tree]:
+    """Return trees in float64, or in exact arithmetic where inputs are described, or split."""
+    if explanation.inputs is None:
+        free = sum(len(explanation.groups[feature]) for feature in explanation.irrelevant)
+        few = free <= MOST_FREE
+        turn = deadline.within(FIRST_TURN) if few else deadline
+        try:
+            return quick_trees(RoundedClaim.of(reading, asked), exact, turn)
+        except (NoProofError, OverflowError) as error:
+            if not few or deadline.passed():
+                raise NoProofError(str(error)) from error
+    return trees_of(exact(), deadline)
+
+
+def _claim(model: bytes, asked: Mapping[str, Any]) -> Claim:
+    try:
+        return Claim(model, asked)
+    except (ValueError, KeyError) as error:
+        raise UnreadableError(f"the checker does not read the claim: {error}") from error
 
 
 def _refusal(network: OnnxNetwork) -> str | None:
@@ -83,27 +119,6 @@ def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
         return network.path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {network.path}: {error.strerror}") from error
-
-
-def _read(model: bytes, asked: dict[str, Any], numbers: int) -> tuple[Claim, dict[str, Any]]:
-    """Return the claim as the checker reads it, in a unit of as few bits as are exact.
-
-    ``numbers`` are the bits that the claim itself needs. Raises ``UnreadableError`` where the
-    checker does not read the network.
-    """
-    stored = onnx.load_model_from_string(model).graph.initializer
-    weights = (to_array(tensor) for tensor in stored if tensor.data_location == 0)
-    fewest = max(numbers, *map(bits_of, weights))
-    for bits in range(fewest, max(fewest, _MOST_BITS) + 1, fewest):
-        data = {**asked, "bits": bits}
-        try:
-            return Claim(model, data), data
-        except UnreadableError as error:
-            if "finer unit" not in str(error):
-                raise
-        except (ValueError, KeyError) as error:
-            raise UnreadableError(f"the checker does not read the claim: {error}") from error
-    raise UnreadableError(f"products of weights need more than {_MOST_BITS} bits")
 
 
 def _bits(explanation: Explanation) -> int:

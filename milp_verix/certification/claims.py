@@ -1,16 +1,18 @@
-"""The claim of an explanation, and points that show its features to be needed, as JSON has them.
+"""The claim of an explanation as JSON has it.
 
 Numbers are integers or texts such as "3/8", so that a reader gets them exactly.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.described import make_described_ball
 from milp_verix.records.explanation import Explanation
+from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 
 
@@ -51,19 +53,16 @@ def ball_of(explanation: Explanation) -> Ball:
     return make_described_ball(x, explanation.radii, norm, explanation.inputs)
 
 
-def points_of(explanation: Explanation) -> dict[int, dict[str, int | str]]:
-    """Return the counterfactual of each feature: its coordinates that differ from the input."""
-    original = explanation.input.ravel()
-    return {
-        feature: _moved(found.input.ravel(), original)
-        for feature, found in sorted(explanation.counterfactuals.items())
-    }
-
-
 def exact(number: float) -> int | str:
     """Return a number as an integer, or as the text of a ratio of integers."""
     above, below = float(number).as_integer_ratio()
     return above if below == 1 else f"{above}/{below}"
+
+
+def numbers_of(entries: Sequence[int | str]) -> FloatArray:
+    """Return exact numbers rounded to float64; the ratios have positive denominators."""
+    ratios = (str(entry).partition("/") for entry in entries)
+    return np.array([int(above) / int(below or 1) for above, _, below in ratios])
 
 
 def bits_of(numbers: ArrayLike) -> int:
@@ -102,11 +101,6 @@ def _row(half: HalfSpace) -> dict[str, Any]:
     factors = {str(place): exact(factor) for place, factor in pairs}
     row: dict[str, Any] = {"factors": factors, "limit": exact(half.upper)}
     return {**row, "strict": True} if half.strict else row
-
-
-def _moved(point: NDArray[Any], original: NDArray[Any]) -> dict[str, int | str]:
-    places = np.flatnonzero(point != original).tolist()
-    return {str(place): exact(point[place]) for place in places}
 
 
 def _end(end: float | tuple[float, ...]) -> Any:

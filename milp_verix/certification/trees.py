@@ -36,10 +36,13 @@ Tree = dict[str, Any]
 
 _DIGITS = (2, 4, 8)
 _ROWS = 64
-# free inputs beyond which they are not split
-_MOST_FREE = 32
-# seconds of the first turn of a search, and the ratio of one turn to the next
-_FIRST_TURN = 2.0
+MOST_FREE = 32
+"""The free inputs beyond which they are not split."""
+
+FIRST_TURN = 2.0
+"""The seconds of the first turn of a search."""
+
+# the ratio of one turn to the next
 _LONGER = 4.0
 
 
@@ -72,10 +75,10 @@ def _searched(claim: Claim, margins: list[int], deadline: Deadline) -> dict[int,
         lambda turn: _by_phases(claim, margins, ends, deadline, turn)
     ]
     free = {v for v in range(1 + claim.net.size) if claim.low[v] < claim.high[v]}
-    if len(free) <= _MOST_FREE:
+    if len(free) <= MOST_FREE:
         whole = bool(free & {*claim.ball.whole})
         ways.insert(0 if whole else 1, lambda turn: _by_inputs(claim, margins, deadline, turn))
-    seconds, reason = _FIRST_TURN, ""
+    seconds, reason = FIRST_TURN, ""
     while ways:
         for way in tuple(ways):
             try:
@@ -164,7 +167,7 @@ def _leaves(
     found: dict[int, list[Leaf]] = {margin: [] for margin in margins}
     with np.errstate(over="ignore", invalid="ignore"):
         if not search.run(deadline.passed):
-            raise NoProofError(_reason(search, deadline))
+            raise NoProofError(reason_of(search, deadline))
         nodes = PhaseNodes.joined(closed)
         for start in range(0, len(nodes), _ROWS):
             group = nodes[start : start + _ROWS]
@@ -195,7 +198,8 @@ def _leaf(neurons: Neurons, rows: RowSlopes, row: int) -> Leaf:
     return Leaf(signs, slopes, multipliers)
 
 
-def _reason(search: PhaseSearch, deadline: Deadline) -> str:
+def reason_of(search: PhaseSearch, deadline: Deadline) -> str:
+    """Return why a search has not proven all margins."""
     if search.tried.found:
         return "a point of the ball has another prediction in float64"
     if deadline.passed():

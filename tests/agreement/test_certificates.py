@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import verix_check
-from milp_verix.certification.trees import NoProofError, trees_of
+from milp_verix.certification.trees import NoProofError
 from tests.support.certificates import (
     certified,
     changed,
@@ -28,12 +27,12 @@ SEEDS = (1, 6, 7, 18, 21, 39)
 
 def is_true(layers: tuple[Layer, ...], model: bytes, data: dict[str, Any]) -> bool:
     """Return whether all that an accepted certificate claims is true."""
-    claim, points = data["claim"], data["points"]
+    claim, points, starts = data["claim"], data["points"], data["starts"]
     kept = set(range(len(claim["features"]))) - set(claim["irrelevant"])
     return (
         claim["sha256"] == hashlib.sha256(model).hexdigest()
         and holds(layers, claim)
-        and all(shows(layers, claim, int(name), moved) for name, moved in points.items())
+        and all(shows(layers, claim, int(name), moved, starts) for name, moved in points.items())
         and {int(name) for name in points} <= kept
         and (claim.get("minimal", True) is False or {int(name) for name in points} == kept)
     )
@@ -53,14 +52,13 @@ def test_every_claim_on_two_coordinates_is_certified_if_and_only_if_it_is_true(
                 claim["epsilon"] = str(Fraction(float(Fraction(epsilon))))
                 true = holds(layers, claim)
                 outcomes.add(true)
-                read = verix_check.Claim(model, claim)
                 if true:
-                    trees = trees_of(read)
+                    trees = proven(model, claim)
                     proof = {"claim": {**claim, "minimal": False}, "trees": trees, "points": {}}
                     assert checked(model, json.dumps(proof))
                 else:
                     with pytest.raises(NoProofError):
-                        trees_of(read)
+                        proven(model, claim)
     assert outcomes == {True, False}
 
 
@@ -159,7 +157,7 @@ def test_an_explanation_with_one_feature_too_few_gets_no_certificate(
     for feature in explanation.explanation:
         claim = {**data["claim"], "irrelevant": [*explanation.irrelevant, feature]}
         with pytest.raises(NoProofError):
-            trees_of(verix_check.Claim(model, claim))
+            proven(model, claim)
         points = {name: moved for name, moved in data["points"].items() if int(name) != feature}
         assert not checked(model, json.dumps({**data, "claim": claim, "points": points}))
 
@@ -205,7 +203,7 @@ def test_a_point_moves_its_own_and_irrelevant_features_alone(seed: int, tmp_path
         for other in set(data["points"]) - {name}:
             for mutant in ({**moved, other: "1/2"}, {**moved, other: data["points"][other][other]}):
                 changed_points = changed(data, ("points", name), mutant)
-                true = shows(layers, claim, int(name), mutant)
+                true = shows(layers, claim, int(name), mutant, data["starts"])
                 assert checked(model, json.dumps(changed_points)) == true
                 moved_elsewhere += not true
     assert moved_elsewhere

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 import verix_check
+from milp_verix.certification.quick_trees import quick_trees
+from milp_verix.certification.reading import RoundedClaim, read
+from milp_verix.certification.trees import NoProofError, trees_of
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explain
@@ -41,6 +44,22 @@ def certified(seed: int, folder: Path) -> tuple[tuple[Layer, ...], bytes, dict[s
     layers, model, explanation = explained(seed, folder, 0.3)
     certificate = explanation.certify(load_network(model))
     return layers, model, json.loads(certificate.to_json())
+
+
+def proven(model: bytes, claim: dict[str, Any]) -> list[Any]:
+    """Return trees that prove a claim, given as a certificate has it; ``NoProofError`` if none.
+
+    The quick way and the exact one agree.
+    """
+    quick = RoundedClaim.of(read(model, claim["output"]), claim)
+    exact = verix_check.Claim(model, claim)
+    try:
+        trees = quick_trees(quick, lambda: exact)
+    except NoProofError:
+        trees_of(exact)
+        raise AssertionError("the exact way proves more") from None
+    assert len(trees_of(exact)) == len(trees)
+    return trees
 
 
 def numbers_in(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -40,13 +40,19 @@ def holds(layers: Sequence[Layer], claim: Mapping[str, Any]) -> bool:
 
 
 def shows(
-    layers: Sequence[Layer], claim: Mapping[str, Any], feature: int, moved: Mapping[str, Any]
+    layers: Sequence[Layer],
+    claim: Mapping[str, Any],
+    feature: int,
+    moved: Mapping[str, Any],
+    starts: Sequence[Sequence[Any]] = (),
 ) -> bool:
     """Return whether a point of the ball shows that a feature is needed."""
     x = [Fraction(entry) for entry in claim["input"]]
+    named = dict(enumerate(starts[moved["start"]])) if "start" in moved else {}
+    named |= {int(place): value for place, value in moved.items() if place != "start"}
     point = list(x)
-    for place, value in moved.items():
-        point[int(place)] = Fraction(value)
+    for place, value in named.items():
+        point[place] = _coordinate(claim, place, value)
     groups = claim["features"]
     free = {i for one in {*claim["irrelevant"], feature} for i in groups[one]}
     near = all(abs(a - b) <= Fraction(claim["epsilon"]) for a, b in zip(point, x, strict=True))
@@ -55,6 +61,17 @@ def shows(
     inside = all(low <= a <= high for low, a, high in zip(lower, point, upper, strict=True))
     found, own = scores(layers, point), claim["class"]
     return near and fixed and inside and max(found) > found[own]
+
+
+def _coordinate(claim: Mapping[str, Any], place: int, value: Any) -> Fraction:
+    """Return a number, or an end of the box, or the input, for a sign."""
+    x, epsilon = Fraction(claim["input"][place]), Fraction(claim["epsilon"])
+    lower, upper = _ends(claim)
+    if value == "-":
+        return max(x - epsilon, lower[place])
+    if value == "+":
+        return min(x + epsilon, upper[place])
+    return x if value == "." else Fraction(value)
 
 
 def _ends(claim: Mapping[str, Any]) -> list[list[Fraction]]:
