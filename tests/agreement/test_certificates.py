@@ -17,6 +17,7 @@ from tests.support.certificates import (
     explained,
     mutants_of,
     numbers_in,
+    proven,
 )
 from tests.support.exact_pieces import holds, shows
 from tests.support.random_networks import Layer, dense_model

@@ -111,6 +111,10 @@ def test_files_that_cannot_be_read_have_their_own_exit_code(tmp_path: Path) -> N
     proof.write_text(json.dumps(data), encoding="utf-8")
     assert run_checker(tmp_path / "none.onnx", proof).returncode == 2
     assert run_checker(tmp_path / "model.onnx", tmp_path / "none.json").returncode == 2
+    for named in ((), (proof,), (tmp_path / "model.onnx", proof, proof)):
+        done = run_checker(*named)
+        assert done.returncode == 2
+        assert done.stderr.startswith("usage")
     # another file is another network, whatever it holds
     assert run_checker(other, proof).returncode == 1
 

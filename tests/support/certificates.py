@@ -82,6 +82,9 @@ def mutants_of(value: Any) -> list[Any]:
         above, below = map(int, value.split("/"))
         near = [f"{above + 1}/{below}", f"{above - 1}/{below}", f"{above}/{2 * below}"]
         return [*near, f"{-above}/{below}", f"{above}/{below // 2}", 0, 1, "1/0"]
+    if isinstance(value, str) and not set(value) - set("-.+"):  # coordinates of a point
+        flipped = [value[:i] + sign + value[i + 1 :] for i in range(len(value)) for sign in "-.+"]
+        return [*(other for other in flipped if other != value), value[1:], value + "."]
     if isinstance(value, str):
         return [value[::-1], "", ("0" if value[0] != "0" else "1") + value[1:]]
     return [0, 1, -1]
