@@ -1,7 +1,7 @@
 """Check the certificate of an explanation: ``python verix_check.py MODEL.onnx proof.json``.
 
 Exit code 0: the claim is proven. 1: it is refused, and why. 2: a file cannot be read, or is not
-named. All numbers are integers over one denominator; only bounds are rounded, outward. The argument:
+named. Numbers are integers over one denominator; only bounds are rounded, outward. The argument:
 Claim. f is the network of the file, its weights taken exactly. X are the inputs x' of the ball, the
 domain and the rules that differ from x in irrelevant features alone (verix_ball.py). A class c is
 kept if f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta.

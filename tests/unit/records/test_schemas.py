@@ -26,7 +26,7 @@ NAMED_BY_DATA = {
 }
 """Objects whose keys are features, packages or arguments, and no fields."""
 
-CONTENT = {"costs", "against", "blocks", "rules", "strict"}
+CONTENT = {"costs", "against", "blocks", "rules", "strict", "starts"}
 """Fields without which a file is about another question, and its other fields may be wrong."""
 
 
