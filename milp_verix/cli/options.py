@@ -29,6 +29,12 @@ def radius_of(text: str | float) -> float | str:
         raise typer.BadParameter(str(error)) from error
 
 
+def features_in(text: str) -> list[str | int]:
+    """Return the features that an option lists by numbers or names, with commas between."""
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    return [int(word) if word.isdecimal() else word for word in words]
+
+
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The network, an ONNX file.")
 ]

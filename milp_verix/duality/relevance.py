@@ -22,7 +22,6 @@ is biased in the sense of Darwiche & Hirth, *On the reasons behind decisions*, E
 protected features together are necessary.)
 """
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -165,20 +164,7 @@ def relevance(
 def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
     """Return the indices of the features ``given`` by names or indices."""
     several = [given] if isinstance(given, str) or not hasattr(given, "__iter__") else list(given)
-    names = list(features.names or ())
-    found = set()
-    for one in several:
-        try:
-            index = names.index(one) if isinstance(one, str) else operator.index(one)
-        except (ValueError, TypeError):
-            index = -1
-        if not 0 <= index < features.count:
-            known = ", ".join(names) or "none has a name"
-            raise InputError(
-                f"there is no feature {one!r}: give an index from 0 to {features.count - 1}, or a "
-                f"name ({known})"
-            )
-        found.add(index)
+    found = {features.index(one) for one in several}
     if not found:
         raise InputError("no protected feature is given: name one at least")
     return frozenset(found)

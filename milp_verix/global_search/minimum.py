@@ -64,8 +64,8 @@ def minimum(
     image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None,
     costs: ArrayLike | None = None,
-    must: Sequence[int] = (),
-    must_not: Sequence[int] = (),
+    must: str | Sequence[str | int] = (),
+    must_not: str | Sequence[str | int] = (),
     gap: float = 0.0,
     solver: str = "auto",
     method: str = "scenarios",
@@ -90,8 +90,8 @@ def minimum(
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole.
-        must: features that the explanation must contain. A feature among them that is not needed
-            is listed in ``unknown``.
+        must: features that the explanation must contain, by names or indices. A feature among them
+            that is not needed is listed in ``unknown``.
         must_not: features that it must not contain; ``InputError`` if these alone can change the
             prediction.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
@@ -137,7 +137,8 @@ def minimum(
         check_time_limit=check_time_limit,
     )
     earlier = None if resume is None else earlier_explanation(resume, request.problem)
-    objective = make_objective(request.problem.features.count, costs, must, must_not)
+    asked = request.problem.features
+    objective = make_objective(asked.count, costs, asked.unnamed(must), asked.unnamed(must_not))
     gap = _gap(gap)
     way = _way(method, master, solver)
     limits = limits or SearchLimits()

@@ -49,6 +49,32 @@ class Features:
         chosen[np.asarray(features, dtype=np.intp)] = True
         return np.flatnonzero(chosen[self.of_coordinate])
 
+    def index(self, given: str | int) -> int:
+        """Return the index of a feature, given by its name or index.
+
+        Raises ``InputError`` if there is none.
+        """
+        names = list(self.names or ())
+        try:
+            found = names.index(given) if isinstance(given, str) else operator.index(given)
+        except (ValueError, TypeError):
+            found = -1
+        if not 0 <= found < self.count:
+            known = ", ".join(names) or "none has a name"
+            raise InputError(
+                f"there is no feature {given!r}: give an index from 0 to {self.count - 1}, or a "
+                f"name ({known})"
+            )
+        return found
+
+    def unnamed(self, given: str | Sequence[str | int]) -> list[int]:
+        """Return features with names replaced by indices; indices stay as they are, unchecked.
+
+        Raises ``InputError`` for a name that no feature has.
+        """
+        several = [given] if isinstance(given, str) else given
+        return [self.index(one) if isinstance(one, str) else one for one in several]
+
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum over the coordinates of each feature; shape (m, d) becomes (m, features)."""
         if not self.groups:

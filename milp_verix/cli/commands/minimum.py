@@ -24,6 +24,7 @@ from milp_verix.cli.options import (
     SolverName,
     Threads,
     TimeLimit,
+    features_in,
     number_of,
 )
 from milp_verix.cli.progress import autosaving, status_line
@@ -37,7 +38,6 @@ from milp_verix.cli.question import (
     numbers_in,
     question_of,
 )
-from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import MASTERS, METHODS
 from milp_verix.global_search.minimum import minimum as find_minimum
 from milp_verix.global_search.search import MinimumProgress
@@ -60,7 +60,10 @@ def minimum(
     ] = "auto",
     costs: Costs = None,
     must: Annotated[
-        str, typer.Option(metavar="I,J,…", help="Features that must be explained.")
+        str,
+        typer.Option(
+            metavar="I,J,…", help="Features, by numbers or names, that must be explained."
+        ),
     ] = "",
     must_not: Annotated[
         str, typer.Option(metavar="I,J,…", help="Features that must not be explained.")
@@ -103,8 +106,8 @@ def minimum(
                 **asked.arguments,
                 feature_names=names_of(feature_names, network),
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
-                must=_listed(must, "--must"),
-                must_not=_listed(must_not, "--must-not"),
+                must=features_in(must),
+                must_not=features_in(must_not),
                 gap=gap,
                 solver=solver,
                 method=method,
@@ -120,16 +123,6 @@ def minimum(
         result = certified(result, network, certificate_path)
         delivery.deliver(result, facts, result.plot)
     raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
-
-
-def _listed(text: str, option: str) -> list[int]:
-    """Return the features in ``text``, numbers with commas between."""
-    try:
-        return [int(number) for number in text.split(",")] if text.strip() else []
-    except ValueError as error:
-        raise InputError(
-            f"{option} lists features with commas between, like 3,17; got {text!r}"
-        ) from error
 
 
 def _told(state: MinimumProgress) -> str:

@@ -166,7 +166,19 @@ def test_wishes_on_the_command_line(tmp_path: Path) -> None:
     )
     assert (hitting.returncode, "yes, proven" in hitting.stdout) == (0, False)
     bad = run_here("minimum", MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1, "--must", "1;2")
-    assert (bad.returncode, "--must lists features with commas between" in bad.stderr) == (2, True)
+    assert (bad.returncode, "there is no feature '1;2'" in bad.stderr) == (2, True)
+
+
+def test_features_are_given_by_names_too(tmp_path: Path) -> None:
+    problem = case(0)
+    net, names = problem.network(tmp_path), [f"f{i}" for i in range(len(problem.groups))]
+    options = {**problem.options, "feature_names": names}
+    by_name = minimum(net, problem.x, must=["f1", 2], **options)
+    assert by_name.must == (1, 2)
+    assert by_name.explanation == minimum(net, problem.x, must=[1, 2], **options).explanation
+    for given in ({"must": "f9"}, {"must_not": ["f9"]}):
+        with pytest.raises(InputError, match="there is no feature 'f9'"):
+            minimum(net, problem.x, **given, **options)
 
 
 def test_an_interrupt_before_must_not_is_proven_claims_nothing(
