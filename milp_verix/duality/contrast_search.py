@@ -1,10 +1,10 @@
-"""The smallest contrastive explanation, with a proof: one program for each rival.
+"""The cheapest contrastive explanation, with a proof: one program for each rival.
 
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
 checks with a budget (``duality.knapsack_ball``) bisect for a first lower bound. Then a program for
-each margin (``models.contrast``) looks for fewer, and its dual bound proves that there
-are none. A set that the program proposes counts only with a counterfactual that onnxruntime
+each margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there
+is none. A set that the program proposes counts only with a counterfactual that onnxruntime
 confirms. Where the exact check refutes it instead (the program is a relaxation for smooth
 activations and for L2 by tangents), the robust set found excludes it; where that check is UNKNOWN,
 the lower bound stays where it is.
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.duality.change_measure import EQUAL, ChangeMeasure
 from milp_verix.duality.greedy_contrasts import greedy_contrasts
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.objective import attainable, whole_numbers
+from milp_verix.problem.objective import attainable
 from milp_verix.problem.request import Request
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Effort, Verdict
@@ -33,8 +34,6 @@ from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 _STEP = 1e-3
-_EQUAL = 1e-6
-"""Costs that are not whole numbers count as equal within this share of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,8 @@ class ContrastiveProgress:
 class ContrastSearch:
     """The best contrast, the bound proven for each rival, and the reasons why a proof is missing.
 
-    ``on_change`` is called when there is a better contrast, and after each program.
+    ``measure`` is minimised; ``costs`` are those of the features, by which greedy contrasts rank
+    them. ``on_change`` is called when there is a better contrast, and after each program.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class ContrastSearch:
         subsets: SubsetOracle,
         session: Session,
         request: Request,
+        measure: ChangeMeasure,
         costs: FloatArray,
     ) -> None:
         self.best: Verdict | None = None
@@ -68,13 +69,15 @@ class ContrastSearch:
         self._subsets = subsets
         self._session = session
         self._request = request
+        self._measure = measure
         self._costs = costs
-        self._whole = whole_numbers(costs)
+        self._whole = measure.whole
         self._bounds: dict[int, float] = {}
         self._earlier_bound = 0.0
         self._bounded: tuple[float, Bounds] | None = None
         self._needed: list[float] = []
-        self._explanations = [subsets.everything]
+        # without amounts, the units of the measure are the features
+        self._explanations = [subsets.everything] if measure.choice.all() else []
         self._rounds = 0
         self._progress: Callable[[ContrastiveProgress], None] | None = None
         self._everything = np.arange(subsets.centre.size)
@@ -90,30 +93,29 @@ class ContrastSearch:
     @property
     def rests_on_earlier(self) -> bool:
         """True if the lower bound is that of the earlier search."""
-        return self.lower_bound > self._bound_above(0.0)
+        return self.lower_bound * (1 - EQUAL) > self._bound_above(0.0)
 
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
         known, cost = self._earlier_bound, np.inf if self.best is None else self._cost(self.best)
         # a contrast that costs less refutes it
-        return self._bound_above(known if known <= cost * (1 + _EQUAL) else 0.0)
+        return self._bound_above(known if known <= cost * (1 + EQUAL) else 0.0)
 
     def _bound_above(self, known: float) -> float:
         """Return the lower bound of this search, or the one that is ``known``."""
-        # the input itself is no counterfactual, so that one feature at least must change
-        least = float(np.min(self._costs))
+        # the input itself is no counterfactual, so that something must change
+        least = self._measure.least
         proven = min(self._bounds.values(), default=least)
-        lower = max(least, proven, known)
-        if self.best is None:
-            return min(lower, float(np.sum(self._costs)))
-        cost = self._cost(self.best)
-        return cost if lower >= cost * (1 - _EQUAL) else lower
+        most = self._measure.total if self.best is None else self._cost(self.best)
+        return min(max(least, proven, known), most)
 
     @property
     def proven(self) -> bool:
         """True if it is proven that no contrast is cheaper than the best, or that there is none."""
-        return self.robust or (self.best is not None and self.lower_bound >= self._cost(self.best))
+        if self.robust or self.best is None:
+            return self.robust
+        return self.lower_bound >= self._cost(self.best) * (1 - self._measure.gap)
 
     def run(self, progress: Callable[[ContrastiveProgress], None] | None) -> None:
         """Search until every rival's bound meets the best contrast, or there is nothing to find."""
@@ -126,7 +128,7 @@ class ContrastSearch:
             for verdict in greedy_contrasts(subsets, rival, self._costs):
                 self._offer(verdict)
         if self.best is not None:
-            self._offer(subsets.shrink(self.best)[0])
+            self._improve(self.best)
         elif not self._exists():
             return
         self._bisect()
@@ -137,7 +139,7 @@ class ContrastSearch:
                 self._settle(rival, share)
         if self.best is None:
             # each program has proven that it must give up
-            self.robust = min(self._bounds.values(), default=0.0) > float(np.sum(self._costs))
+            self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
         if not self.proven and subsets.seconds <= 0:
             self.stopped = TIME_LIMIT
 
@@ -157,7 +159,8 @@ class ContrastSearch:
             self._progress(ContrastiveProgress(cost, self.lower_bound, self._rounds))
 
     def _cost(self, verdict: Verdict) -> float:
-        return float(np.sum(self._costs[sorted(self._subsets.changed(verdict))]))
+        assert verdict.witness is not None
+        return self._measure.cost(verdict.witness.reshape(-1).astype(np.float64))
 
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero."""
@@ -174,8 +177,7 @@ class ContrastSearch:
         )
         self._needed = needed.tolist()
         rivals = np.flatnonzero(bounds[-1].upper >= -needed).tolist()
-        # the input itself is no counterfactual, so that one feature at least must change
-        self._bounds = dict.fromkeys(rivals, float(np.min(self._costs)))
+        self._bounds = dict.fromkeys(rivals, self._measure.least)
         return rivals
 
     def _bisect(self) -> None:
@@ -202,6 +204,10 @@ class ContrastSearch:
             high = min(high, self._cost(self.best))
             self._report()
 
+    def _improve(self, best: Verdict) -> None:
+        """Look for a cheaper contrast near the ``best`` that greedy search found."""
+        self._offer(self._subsets.shrink(best)[0])
+
     def _exists(self) -> bool:
         """Return whether a change of all features may change the prediction.
 
@@ -219,14 +225,16 @@ class ContrastSearch:
     def _open(self, rival: int) -> bool:
         if self._subsets.seconds <= 0 or self.proven:
             return False
-        return self.best is None or self._bounds[rival] < self._cost(self.best) * (1 - _EQUAL)
+        enough = 1 - self._measure.gap
+        return self.best is None or self._bounds[rival] < self._cost(self.best) * enough
 
     def _round(self, rival: int, deadline: float) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
-        limit, target = float(np.sum(self._costs)), np.inf
+        # a little more than everything costs, so that a proof says that there is no contrast
+        limit, target = self._measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
         if self.best is not None:
             limit = self._cost(self.best) - (1.0 if self._whole else 0.0)
-            target = limit + _STEP if self._whole else limit
+            target = limit + _STEP if self._whole else limit * (1 - self._measure.gap / 2)
         # what costs more than the limit is not looked at
         beyond = limit + 1.0 if self._whole else limit
         contrast = self._contrast(rival, limit)
@@ -257,7 +265,7 @@ class ContrastSearch:
             self._bounds[rival] = max(self._bounds[rival], proven)
         if result.point is None or result.point[asked.surrendered] > 0.5:
             return False
-        chosen = frozenset(np.flatnonzero(result.point[asked.chosen] > 0.5).tolist())
+        chosen = frozenset(np.flatnonzero(result.point[asked.moved] > 0.5).tolist())
         return not broken and self._judge(chosen, asked.input.at(result.point))
 
     def _contrast(self, rival: int, limit: float) -> Contrast | None:
@@ -266,7 +274,7 @@ class ContrastSearch:
         if self._bounded is None or self._bounded[0] != limit:
             region = self._region
             if subsets.problem.ball.norm == "linf":
-                within = budgeted(subsets.problem, self._costs, limit)
+                within = budgeted(subsets.problem, self._measure, limit)
                 region = within.ball.region(self._everything)
             self._bounded = limit, crown_bounds(subsets.margins, region, late=subsets.late)
         bounds, needed = self._bounded[1], self._needed[rival]
@@ -276,17 +284,19 @@ class ContrastSearch:
             subsets.margins,
             bounds,
             subsets.centre,
-            subsets.feature_of,
-            self._costs,
+            self._measure.unit_of,
+            self._measure.costs,
+            self._measure.choice,
+            self._measure.scales,
             limit,
             rival,
             needed,
         )
 
     def _within(self, cost: float, seconds: float) -> Verdict:
-        """Return the verdict on all sets of that cost at once: a check over their knapsack ball."""
+        """Return the verdict on all changes of that cost: a check over their knapsack ball."""
         with Oracle(
-            budgeted(self._subsets.problem, self._costs, cost),
+            budgeted(self._subsets.problem, self._measure, cost),
             self._request.solver,
             threads=self._request.threads,
             tolerances=self._request.tolerances,

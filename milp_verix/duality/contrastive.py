@@ -1,4 +1,4 @@
-"""The smallest contrastive explanation, as a function."""
+"""The smallest contrastive explanation, or the nearest counterfactual, as a function."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import costs_of
+from milp_verix.arguments import costs_of, indices_of
+from milp_verix.duality.change_measure import distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.duality.nearest_search import NearestSearch
+from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
@@ -17,13 +20,18 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import whole_numbers
-from milp_verix.problem.request import make_request
+from milp_verix.problem.request import Request, make_request
+from milp_verix.records.contrast import NEAREST_GAP
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
+
+MEASURES = ("features", "distance")
+"""The least of a contrastive explanation: its features, or the distance of its counterfactual."""
 
 _EXACT = 2.0**53
 """Whole numbers below are all there in float64."""
@@ -45,6 +53,8 @@ def contrastive(
     image_shape: Sequence[int] | None = None,
     inputs: Inputs | Sequence[Feature] | None = None,
     costs: ArrayLike | None = None,
+    must_not: str | Sequence[str | int] = (),
+    minimise: str = "features",
     solver: str = "auto",
     time_limit: float | None = None,
     check_time_limit: float | None = None,
@@ -60,14 +70,33 @@ def contrastive(
     lower bound: Ctrl-C and the time limit return the best contrast so far with it. ``robust`` says
     that no change of any features does it, which is a proof as well.
 
+    ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
+    an age; ``robust`` is then about changes of the other features.
+
+    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's,
+
+        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i),
+
+    over the features ``f`` with their coordinates ``i``: each change counts as a share of the
+    radius, or of the length of the domain where that is smaller. Whole numbers change by whole
+    steps, ordinal values by places, with the radius rounded down. A category counts ``c_f`` if it
+    changes, and nothing if not. ``result.distance`` has it. A prediction changes just beyond a tie,
+    so a result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
+
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
     ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one
-    positive number for each feature, ask for the cheapest set instead of the smallest. ``progress``
-    is called after each program, ``snapshots`` as by :func:`milp_verix.explain`. ``resume`` is an
-    earlier result of the same question, or the path of its JSON: its counterfactual is run again,
-    and its lower bound counts if the same version found it for the same ``costs``, with a note.
+    positive number ``c_f`` for each feature, ask for the cheapest set instead of the smallest, or
+    weigh the distance. ``progress`` is called after each program, ``snapshots`` as by
+    :func:`milp_verix.explain`. ``resume`` is an earlier result of the same question, or the path of
+    its JSON: its counterfactual is run again if it leaves ``must_not`` alone, and its lower bound
+    counts if the same version found it for the same ``costs``, the same ``minimise``, and no other
+    features in ``must_not``, with a note. Raises ``InputError``, too, for a name or an index in
+    ``must_not`` that no feature has.
     """
+    if minimise not in MEASURES:
+        known = ", ".join(MEASURES)
+        raise InputError(f"unknown minimise {minimise!r}; choose one of {known}")
     request = make_request(
         network,
         x,
@@ -88,16 +117,19 @@ def contrastive(
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
-    problem = request.problem
-    priced = costs_of(costs, problem.features.count, positive=True)
+    count = request.problem.features.count
+    held = indices_of(request.problem.features.unnamed(must_not), count, "must_not")
+    problem = request.problem.holding(held) if held else request.problem
+    priced = costs_of(costs, count, positive=True)
     unit = unit_of(priced)
+    scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds, held)
         session = request.open_session(oracle.solver)
-        search = ContrastSearch(subsets, session, request, priced / unit)
+        search = _search(subsets, session, request, priced / unit, minimise)
         if earlier is not None:
-            bound = earlier.bound_for(priced)
+            bound = earlier.bound_for(priced, held, distance=scales is not None)
             # a rounded quotient must not be above the bound
             exact = bound / unit * unit == bound
             search.go_on(earlier.verdict, bound / unit * (1.0 if exact else 1.0 - 1e-12))
@@ -106,8 +138,10 @@ def contrastive(
             best = search.best
             contrast = None if best is None else tuple(sorted(subsets.changed(best)))
             lower_bound = None if search.robust else search.lower_bound * unit
-            if contrast is not None and lower_bound is not None:
-                # sums of the same costs differ in their last digit by the order of the terms
+            # sums of the same costs differ in their last digit by the order of the terms
+            if lower_bound is not None and scales is not None:
+                lower_bound *= 1 - 1e-12
+            elif lower_bound is not None and contrast is not None:
                 cost = math.fsum(priced[list(contrast)])
                 lower_bound = cost if search.proven else min(lower_bound, cost)
             notes: tuple[str, ...] = ()
@@ -119,6 +153,8 @@ def contrastive(
                 counterfactual=None if best is None else counterfactual_of(best),
                 robust=search.robust,
                 costs=None if costs is None else tuple(priced.tolist()),
+                must_not=tuple(sorted(held)),
+                scales=None if scales is None else tuple(scales.tolist()),
                 lower_bound=lower_bound,
                 unknown_reason=None if search.proven else search.unknown_reason,
                 statistics=statistics_of(
@@ -144,6 +180,17 @@ def contrastive(
         finally:
             session.close()
         return result()
+
+
+def _search(
+    subsets: SubsetOracle, session: Session, request: Request, costs: FloatArray, minimise: str
+) -> ContrastSearch:
+    if minimise == "features":
+        measure = feature_count(subsets.problem, costs)
+        return ContrastSearch(subsets, session, request, measure, costs)
+    # the record's own sum may differ in the last digits
+    measure = distance(subsets.problem, costs, NEAREST_GAP * (1 - 1e-6))
+    return NearestSearch(subsets, session, request, measure, costs)
 
 
 def unit_of(costs: FloatArray) -> float:

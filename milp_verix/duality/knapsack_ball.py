@@ -1,19 +1,21 @@
-"""The ball that some features of bounded cost can move in, whichever these are.
+"""The ball that changes of bounded cost can move in, whichever features they move.
 
-A change of features that cost ``k`` together moves the coordinates by no more than a budget: over
-an L∞ ball, ``‖x' − x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that features of cost ``k`` have.
-So a check over the box with that L1 ball proves that every contrastive set costs more, with no
-binary for any feature; for a linear network it is exact.
+A change that costs ``k`` moves the coordinates by no more than a budget: over an L∞ ball,
+``‖x' − x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that units of cost ``k`` have
+(:mod:`milp_verix.duality.change_measure`). So a check over the box with that L1 ball proves that
+every counterfactual costs more, with no binary for any feature. It is exact for the features of a
+linear network, and for a distance whose costs and scales are all equal.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from milp_verix.duality.change_measure import ChangeMeasure
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import Problem
 from verix_encodings import Interval, NormBall
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import IntArray, relative_error
 from verix_encodings.bounds.norm_ball import filled_up
 
 
@@ -28,17 +30,17 @@ class KnapsackBall(Ball):
         return NormBall(self.box(free), self.centre.astype(np.float64), self.budget, 1)
 
 
-def budgeted(problem: Problem, costs: FloatArray, cost: float) -> Problem:
-    """Return ``problem`` over a ball that holds every change of features of total cost ``cost``.
+def budgeted(problem: Problem, measure: ChangeMeasure, cost: float) -> Problem:
+    """Return ``problem`` over a ball that holds every change of total ``cost`` by ``measure``.
 
-    The ball of ``problem`` must be one of L∞; ``costs`` has shape (features,).
+    The ball of ``problem`` must be one of L∞.
     """
     ball = problem.ball
-    room = np.maximum(ball.outer.upper - ball.centre, ball.centre - ball.outer.lower)
-    rooms = np.array([room[group].sum() for group in problem.features.groups])
-    # the knapsack with fractions of features
-    fractions = filled_up(rooms / costs, costs, cost) / costs
-    budget = float(np.sum(fractions * rooms)) * (1 + relative_error(room.size))
+    moving = measure.most > 0
+    rooms, most = measure.rooms[moving], measure.most[moving]
+    # the knapsack with fractions of units
+    fractions = filled_up(rooms / most, most, cost) / most
+    budget = float(np.sum(fractions * rooms)) * (1 + relative_error(ball.centre.size + 4))
     within = KnapsackBall(
         ball.centre,
         ball.epsilon,

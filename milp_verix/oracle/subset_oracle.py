@@ -8,7 +8,7 @@ enumeration*, Constraints 2016). A set whose check is UNKNOWN is neither.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -28,16 +28,23 @@ _ROUNDS = 3
 class SubsetOracle:
     """Answers checks on sets of features; ``deadline`` is in terms of ``time.monotonic()``.
 
+    ``everything`` are all features but those ``held``, which the ball of the problem must not move.
     ``robust`` are the largest sets proven to hold; ``contrasts`` maps sets of features to the
     counterfactuals that change them; ``effort`` and ``checks`` count the work so far.
     """
 
-    def __init__(self, oracle: Oracle, deadline: float, check_seconds: float) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        deadline: float,
+        check_seconds: float,
+        held: Collection[int] = (),
+    ) -> None:
         self.problem = oracle.problem
         self.deadline = deadline
         self.margins = self.problem.margins
         self.centre = self.problem.x.astype(np.float64)
-        self.everything = frozenset(range(self.problem.features.count))
+        self.everything = frozenset(range(self.problem.features.count)) - {*held}
         self.feature_of = self.problem.features.of_coordinate
         self.robust: dict[frozenset[int], Verdict] = {}
         self.contrasts: dict[frozenset[int], Verdict] = {}
@@ -204,7 +211,7 @@ class SubsetOracle:
         there = interval_bounds(self.margins, Interval(point, point))
         lower, upper = slope_bounds(self.margins, there)
         gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
-        by_feature: FloatArray = np.zeros(len(self.everything))
+        by_feature: FloatArray = np.zeros(self.problem.features.count)
         np.add.at(by_feature, self.feature_of, gains)
         by_cost = by_feature if costs is None else by_feature / costs
         moved = np.unique(self.feature_of[point != self.centre])

@@ -68,6 +68,13 @@ class Problem:
         """The network of the margins: the prediction is kept where every output is below zero."""
         return self.question.margins(self.network.ir)
 
+    def holding(self, features: Sequence[int]) -> "Problem":
+        """Return the same problem with ``features`` held at the input, whatever a check frees."""
+        ball = self.ball
+        radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii.copy()
+        radii[self.features.coordinates(features)] = 0.0
+        return replace(self, ball=replace(ball, radii=radii))
+
 
 def make_problem(
     network: NetworkLike,

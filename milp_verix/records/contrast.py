@@ -1,9 +1,12 @@
-"""A contrastive explanation: the fewest features whose change changes the prediction."""
+"""A contrastive explanation: the least change that changes the prediction."""
 
 import math
 from dataclasses import dataclass
 
 from milp_verix.records.base import Counterfactual, Result
+
+NEAREST_GAP = 1e-3
+"""A distance counts as proven if no counterfactual is nearer by more than this share of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -12,10 +15,12 @@ class ContrastiveExplanation(Result):
 
     ``contrast`` are the features, ascending. ``counterfactual`` is the input, in the ball and run
     in onnxruntime. Both are None if no contrast was found. ``robust`` is a proof that no contrast
-    exists: the prediction is the same all over the ball. ``costs`` are the costs of the features,
-    None for 1 each. ``lower_bound`` is a proven lower bound on the cost of every contrast, None if
-    none exists. ``unknown_reason`` names the obstacle to a proof, or is None. Raises ``ValueError``
-    for fields that contradict each other.
+    exists: the prediction is the same all over the ball, or wherever ``must_not`` keep their
+    values, the features that no contrast may change. ``costs`` are the costs of the features, None
+    for 1 each. ``scales``, one for each coordinate, divide its change in the ``distance``; None
+    where the number or the cost of features was minimised. ``lower_bound`` is a proven lower bound
+    on the cost of every contrast, None if none exists. ``unknown_reason`` names the obstacle to a
+    proof, or is None. Raises ``ValueError`` for fields that contradict each other.
     """
 
     contrast: tuple[int, ...] | None
@@ -24,6 +29,8 @@ class ContrastiveExplanation(Result):
     costs: tuple[float, ...] | None
     lower_bound: float | None
     unknown_reason: str | None = None
+    must_not: tuple[int, ...] = ()
+    scales: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
@@ -35,6 +42,8 @@ class ContrastiveExplanation(Result):
             return
         if list(self.contrast) != sorted({*self.contrast} & {*range(len(self.groups))}):
             raise ValueError("a contrast lists features of the input, ascending")
+        if {*self.contrast} & {*self.must_not}:
+            raise ValueError("a contrast has none of the features that must not change")
         changed = (self.counterfactual.input != self.input).reshape(-1)
         allowed = [i for feature in self.contrast for i in self.groups[feature]]
         if changed.sum() > changed[allowed].sum():
@@ -49,10 +58,32 @@ class ContrastiveExplanation(Result):
 
     @property
     def cost(self) -> float | None:
-        """Cost of the features of the contrast together."""
-        if self.contrast is None:
+        """Cost of the features of the contrast together, or the distance if that is minimised."""
+        if self.contrast is None or self.scales is not None:
+            return self.distance
+        return math.fsum(self._cost_of(f) for f in self.contrast)
+
+    @property
+    def distance(self) -> float | None:
+        """Distance of the counterfactual, see :func:`milp_verix.contrastive`.
+
+        None without a counterfactual, and where the number or the cost of features was minimised.
+        """
+        if self.scales is None or self.contrast is None or self.counterfactual is None:
             return None
-        return math.fsum(1.0 if self.costs is None else self.costs[f] for f in self.contrast)
+        before, after = (x.reshape(-1).tolist() for x in (self.input, self.counterfactual.input))
+        shares = [abs(b - a) / s for a, b, s in zip(before, after, self.scales, strict=True)]
+        return math.fsum(self._cost_of(f) * self._amount(f, shares) for f in self.contrast)
+
+    def _amount(self, feature: int, shares: list[float]) -> float:
+        """Return how far a feature moves, from the ``shares`` that its coordinates move."""
+        moved = [shares[i] for i in self.groups[feature]]
+        if self.inputs is not None and self.inputs.features[feature].unordered:
+            return float(any(moved))
+        return math.fsum(moved)
+
+    def _cost_of(self, feature: int) -> float:
+        return 1.0 if self.costs is None else self.costs[feature]
 
     @property
     def gap(self) -> float | None:
@@ -63,5 +94,10 @@ class ContrastiveExplanation(Result):
 
     @property
     def proven(self) -> bool:
-        """True if it is proven that no contrast is cheaper, or that there is none."""
-        return self.robust or self.gap == 0
+        """True if it is proven that no contrast is cheaper, or that there is none.
+
+        Of distances: that none is nearer by more than 0.1 %.
+        """
+        if self.robust or self.gap is None or self.cost is None:
+            return self.robust
+        return self.gap <= (0.0 if self.scales is None else NEAREST_GAP * self.cost)

@@ -38,7 +38,7 @@ def single_page(result: Result, *, counterfactuals: int) -> str:
 
 def _tasks(result: Result) -> list[str]:
     if isinstance(result, ContrastiveExplanation):
-        return ["contrastive"]
+        return ["contrastive" if result.scales is None else "nearest"]
     if isinstance(result, Enumeration):
         return ["enumeration"]
     if isinstance(result, Audit | RobustnessRadii):

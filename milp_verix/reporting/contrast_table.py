@@ -20,10 +20,14 @@ from milp_verix.reporting.wording import (
     seconds_text,
 )
 
+_SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
+
 
 def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = [*words_facts(found, contrast_sentence), *about_facts(found)]
+    if found.must_not:
+        told.append(("held", labels_of(found).listed(found.must_not)))
     if found.contrast is not None and found.counterfactual is not None:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
@@ -32,7 +36,10 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
         ]
         if found.inputs is not None:
             told += [("change", text) for text in change_texts(found, found.counterfactual)]
-    if found.costs is not None and found.cost is not None:
+    if found.distance is not None:
+        weighed = ", times its cost" if found.costs is not None else ""
+        told.append(("distance", f"{number(found.distance)}, {_SHARES}{weighed}"))
+    elif found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
     return told + effort_facts(found)

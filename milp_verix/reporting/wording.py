@@ -5,12 +5,13 @@ from math import inf
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.records.base import Prediction, Result
-from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
+_NAMED = 3
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -170,26 +171,44 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
     """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
     prediction = predicted_text(found)
     if found.contrast is None or found.counterfactual is None:
-        nothing = f"no change in the ball {change_text(found)}"
+        nothing = f"no change in the ball{held_text(found)} {change_text(found)}"
         outcome = nothing if found.robust else "no contrast found"
         return f"{prediction}, {outcome}"
     changed = becomes_text(found, found.counterfactual.prediction)
     features = counted(len(found.groups), "feature")
-    return f"{prediction} {changed}, by {found.size} of {features}"
+    told = f"{prediction} {changed}, by {found.size} of {features}"
+    return told if found.distance is None else f"{told}, at distance {number(found.distance)}"
 
 
 def contrast_outcome(found: ContrastiveExplanation) -> str:
     """Return the claim that is proven of a contrast, in words."""
     if found.robust:
-        return f"proven: no change in the ball {change_text(found)}"
+        return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
     if found.contrast is None:
         return f"undecided: {found.unknown_reason or found.statistics.stopped or 'unknown'}"
+    if found.distance is not None:
+        none = f"no counterfactual{held_text(found)} is nearer"
+        if found.proven:
+            return f"proven: {none} by more than {100 * NEAREST_GAP:g} %"
+        return f"not proven: {none} than {number(found.lower_bound or 0.0)}"
     least = "cheaper" if found.costs else "smaller"
     if found.proven:
-        return f"proven: no {least} set {change_text(found)}"
+        return f"proven: no {least} set{held_text(found)} {change_text(found)}"
     return f"not proven: none {'costs less' if found.costs else 'has fewer'} than " + number(
         found.lower_bound or 0.0
     )
+
+
+def held_text(found: ContrastiveExplanation) -> str:
+    """Return the words for changes that leave the features alone that must not change, if any."""
+    if not found.must_not:
+        return ""
+    names = found.feature_names
+    if names is None or len(found.must_not) > _NAMED:
+        told = counted(len(found.must_not), "given feature")
+    else:
+        told = " and ".join(names[feature] for feature in found.must_not)
+    return f" that leaves {told} alone"
 
 
 def enumeration_headline(found: Enumeration) -> str:

@@ -6,7 +6,7 @@ earlier lower bound, count without a new proof only if the same version of milp-
 the same network; a note then says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -86,11 +86,17 @@ class EarlierContrastSearch:
         """The version of milp-verix that found it."""
         return _author(self.result)
 
-    def bound_for(self, costs: FloatArray) -> float:
-        """Return its lower bound on a contrast's cost, for the same ``costs``; else zero."""
-        before = np.ones(costs.size) if self.result.costs is None else np.array(self.result.costs)
-        counts = self.trusted and np.array_equal(before, costs)
-        return float(self.result.lower_bound or 0.0) if counts else 0.0
+    def bound_for(self, costs: FloatArray, must_not: Sequence[int], *, distance: bool) -> float:
+        """Return its lower bound on a contrast's cost where that is one here, else zero.
+
+        It is one for the same ``costs``, of features or of a ``distance``, and if a contrast could
+        change all features that it may change now.
+        """
+        result = self.result
+        before = np.ones(costs.size) if result.costs is None else np.array(result.costs)
+        same = np.array_equal(before, costs) and distance == (result.scales is not None)
+        counts = self.trusted and same and {*result.must_not} <= {*must_not}
+        return float(result.lower_bound or 0.0) if counts else 0.0
 
 
 def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContrastSearch:

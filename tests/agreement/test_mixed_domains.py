@@ -2,6 +2,7 @@
 
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import CHECKERS, SOLVERS
-from tests.support.installed_solvers import SLOW, needs
+from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.random_networks import as_layers, dense_network, random_layers
 
@@ -92,6 +93,64 @@ def test_minima_and_contrasts_are_those_of_enumeration(
     assert contrast.replay(network)
     assert contrast.counterfactual is not None
     assert _in_the_domain(case, network, contrast.counterfactual.input)
+
+
+@pytest.mark.slow
+def test_every_question_is_answered_as_by_enumeration(mixed_seed: int, tmp_path: Path) -> None:
+    """Each solver in turn; ``--mixed-seeds 300`` asks about more and larger domains."""
+    names = [name for name in SOLVERS if name != "beta" and why_not(name) is None]
+    solver, large = names[mixed_seed % len(names)], mixed_seed >= 2 * len(names)
+    size: dict[str, Any] = {"most": 8, "widest": 21, "clear": 2e-5} if large else {}
+    case = mixed_case(1000 + mixed_seed, rules=mixed_seed % 2 == 1, **size)
+    network, options = case.network(tmp_path), _options(case, solver)
+    rng, count = np.random.default_rng(mixed_seed), len(case.features)
+    order = rng.permutation(count).tolist()
+    free = order[: int(rng.integers(1, count + 1))]
+    assert milp_verix.check(network, case.point, free, **options).holds == case.holds(free)
+    explained = milp_verix.explain(network, case.point, order=order, **options)
+    assert explained.explanation == case.explanation(order)
+    assert milp_verix.minimum(network, case.point, **options).size == case.least_explanation()
+    listed = milp_verix.enumerate_explanations(network, case.point, **options)
+    found, truth = ({*listed.abductive}, {*listed.contrastive}), tuple(map(set, case.minimal()))
+    if solver == "pulp" and not listed.complete:
+        # PuLP's own CBC ends without an answer on some programs of sets
+        assert listed.unknown_reason is not None
+        assert all(some <= every for some, every in zip(found, truth, strict=True))
+    else:
+        assert (listed.complete, found) == (True, truth)
+    held = sorted(rng.permutation(count)[: rng.integers(0, count)].tolist())
+    costs = [None, rng.integers(1, 5, count), rng.uniform(0.5, 3.0, count)][mixed_seed % 3]
+    for kept in ([], held):
+        _assert_least_contrasts(case, network, kept, costs, options)
+
+
+def _assert_least_contrasts(
+    case: MixedCase,
+    network: OnnxNetwork,
+    held: list[int],
+    costs: np.ndarray | None,
+    options: dict[str, object],
+) -> None:
+    """Assert that contrasts that keep ``held`` are as small and as near as those listed."""
+    prices = np.ones(len(case.features)) if costs is None else costs
+    expected = {
+        "features": case.least_contrast(held, prices.tolist()),
+        "distance": case.nearest(prices.tolist(), held),
+    }
+    names = [case.features[i].name for i in held]
+    for minimise, least in expected.items():
+        given: dict[str, Any] = {"costs": costs, "must_not": names, "minimise": minimise, **options}
+        found = milp_verix.contrastive(network, case.point, **given)
+        assert found.proven
+        assert found.robust == (least is None)
+        if least is None or found.cost is None or found.counterfactual is None:
+            continue
+        assert found.lower_bound is not None
+        assert found.lower_bound <= least * (1 + 1e-9)
+        assert least * (1 - 1e-9) <= found.cost <= least * (1 + 1e-3)
+        assert not {*held} & {*(found.contrast or ())}
+        assert _in_the_domain(case, network, found.counterfactual.input)
+        assert found.replay(network)
 
 
 @pytest.mark.slow

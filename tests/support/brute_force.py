@@ -85,6 +85,41 @@ class BruteForce:
                 irrelevant.append(feature)
         return tuple(sorted(set(order) - set(irrelevant)))
 
+    def nearest(
+        self, weights: Array, held: Sequence[int] = (), budget: float | None = None
+    ) -> float:
+        """Return the least ``Σ w_i |x'_i − x_i|`` at which a margin reaches zero, inf if none does.
+
+        The features ``held`` stay; ``budget`` is the radius of an L1 ball.
+        """
+        n, fixed = self.x.size, [i for f in held for i in self.groups[f]]
+        low, high = np.maximum(self.x - self.epsilon, self.low), self.x + self.epsilon
+        high = np.minimum(high, self.high)
+        low[fixed] = high[fixed] = self.x[fixed]
+        C, k = self.margins()
+        start = _Affine(np.eye(n), np.zeros(n), np.zeros((0, n)), np.zeros(0))
+        one, nothing = np.eye(n), np.zeros
+        apart = np.block([[one, -one], [-one, -one]]), np.concatenate([self.x, -self.x])
+        within = np.concatenate([nothing(n), np.ones(n)])[None, :]
+        best = np.inf
+        for piece in _pieces(self.layers, start, low, high):
+            rows, constants = C @ piece.A, C @ piece.b + k
+            open_ = _at_most(rows, constants, piece, low, high) >= 0
+            for row, constant in zip(rows[open_], constants[open_], strict=True):
+                inside = np.hstack([np.vstack([piece.G, -row]), nothing((piece.h.size + 1, n))])
+                found = linprog(
+                    np.concatenate([nothing(n), weights]),
+                    A_ub=np.vstack([apart[0], inside, within]),
+                    b_ub=np.concatenate(
+                        [apart[1], piece.h, [constant], [1e9 if budget is None else budget]]
+                    ),
+                    bounds=[*zip(low, high, strict=True), *[(0, None)] * n],
+                    options=_EXACT,
+                )
+                assert found.status in (0, 2), found.message
+                best = min(best, found.fun if found.status == 0 else np.inf)
+        return float(best)
+
     def _maxima(self, coordinates: Sequence[int]) -> Array:
         low, high = self.x.copy(), self.x.copy()
         for i in coordinates:

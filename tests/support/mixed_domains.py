@@ -5,8 +5,8 @@ are stated again as plain Python.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import combinations, product
 from pathlib import Path
 
@@ -22,11 +22,11 @@ Array = NDArray[np.float64]
 Values = tuple[int, ...]
 """The value of each feature: a number, a code, or the place in a one-hot block."""
 
-_MOST_POINTS = 20_000
-_CLEAR = 1e-3
+_MOST_POINTS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+# no slots: the points are listed once
+@dataclass(frozen=True, eq=False)
 class MixedCase:
     """A network of ``layers`` at ``x``, features with their ``values`` in the ball, and rules.
 
@@ -38,7 +38,6 @@ class MixedCase:
     x: Values
     epsilon: dict[str, float]
     rules: tuple[tuple[str, Callable[[Values], bool]], ...]
-    _worst: dict[frozenset[int], float] = field(default_factory=dict)
 
     @property
     def inputs(self) -> Inputs:
@@ -81,7 +80,12 @@ class MixedCase:
 
     def margins(self, points: Sequence[Values]) -> Array:
         """Return the worst margin at each of ``points``."""
-        y = np.array([self.placed(point) for point in points])
+        values, blocks = np.array(points), []
+        for column, feature in zip(values.T, self.features, strict=True):
+            places = np.arange(feature.width)[None, :]
+            code = column[:, None]
+            blocks.append((code == places).astype(float) if feature.one_hot else code)
+        y = np.concatenate(blocks, axis=1)
         for matrix, bias in self.layers[:-1]:
             y = np.maximum(y @ matrix.T + bias, 0.0)
         scores = y @ self.layers[-1][0].T + self.layers[-1][1]
@@ -90,10 +94,16 @@ class MixedCase:
 
     def holds(self, free: Sequence[int]) -> bool:
         """Return whether the prediction survives every change of ``free``."""
-        key = frozenset(free)
-        if key not in self._worst:
-            self._worst[key] = float(self.margins(self.points(sorted(key))).max())
-        return self._worst[key] < 0
+        points, margins = self._listed
+        fixed = [i for i in range(len(self.features)) if i not in free]
+        there = np.all(points[:, fixed] == np.array(self.x)[fixed], axis=1)
+        return bool(margins[there].max() < 0)
+
+    @cached_property
+    def _listed(self) -> tuple[Array, Array]:
+        """All points of the ball, shape (N, features), and the worst margin at each, (N,)."""
+        points = self.points(range(len(self.features)))
+        return np.array(points), self.margins(points)
 
     def explanation(self, order: Sequence[int]) -> tuple[int, ...]:
         """Return what Algorithm 1 finds in ``order``, ascending."""
@@ -107,9 +117,35 @@ class MixedCase:
         """Return the size of a smallest explanation."""
         return min(len(explanation) for explanation in self.minimal()[0])
 
-    def least_contrast(self) -> int | None:
-        """Return the size of a smallest contrastive set, None if there is none."""
-        return min((len(contrast) for contrast in self.minimal()[1]), default=None)
+    def least_contrast(
+        self, held: Sequence[int] = (), costs: Sequence[float] | None = None
+    ) -> float | None:
+        """Return the least cost of a contrastive set without ``held``, None if there is none.
+
+        Without ``costs`` it is the number of features.
+        """
+        sets = [contrast for contrast in self.minimal()[1] if not {*contrast} & {*held}]
+        prices = [1] * len(self.features) if costs is None else costs
+        return min((sum(prices[f] for f in contrast) for contrast in sets), default=None)
+
+    def nearest(self, costs: Sequence[float], held: Sequence[int] = ()) -> float | None:
+        """Return the least distance of a counterfactual that keeps ``held``, None if none does."""
+        points, margins = self._listed
+        there = np.all(points[:, [*held]] == np.array(self.x)[[*held]], axis=1)
+        changed = points[there & (margins > 0)].tolist()
+        return min((self.distance(point, costs) for point in changed), default=None)
+
+    def distance(self, point: Values, costs: Sequence[float]) -> float:
+        """Return the distance of ``point``: steps as shares of what is allowed, categories 1."""
+        total = 0.0
+        for feature, cost, a, b in zip(self.features, costs, self.x, point, strict=True):
+            if feature.kind == "category":
+                total += cost * (a != b)
+            else:
+                steps = np.floor(self.epsilon[feature.name])
+                most = min(steps, feature.upper - feature.lower)
+                total += cost * abs(a - b) / most if a != b else 0.0
+        return total
 
     def minimal(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
         """Return all minimal explanations and all minimal contrastive sets."""
@@ -127,18 +163,26 @@ class MixedCase:
 
 
 @cache
-def mixed_case(seed: int, *, rules: bool) -> MixedCase:
-    """Return a case whose margins are far from zero at each point of its domain."""
+def mixed_case(
+    seed: int, *, rules: bool, most: int = 6, widest: int = 9, clear: float = 1e-3
+) -> MixedCase:
+    """Return a case whose margins are farther from zero than ``clear`` at each of its points.
+
+    It has fewer than ``most`` features, and integers of fewer than ``widest`` steps.
+    """
     for attempt in range(1000):
-        found = _drawn(np.random.default_rng([seed, attempt]), rules=rules)
+        rng = np.random.default_rng([seed, attempt])
+        found = _drawn(rng, rules=rules, most=most, widest=widest, clear=clear)
         if found is not None:
             return found
     raise AssertionError("no case found: allow smaller margins")
 
 
-def _drawn(rng: np.random.Generator, *, rules: bool) -> MixedCase | None:
+def _drawn(
+    rng: np.random.Generator, *, rules: bool, most: int, widest: int, clear: float
+) -> MixedCase | None:
     features = tuple(
-        _feature(rng, f"f{i}" if i else "first one") for i in range(rng.integers(3, 6))
+        _feature(rng, f"f{i}" if i else "first one", widest) for i in range(rng.integers(3, most))
     )
     x = tuple(_value(rng, feature) for feature in features)
     radii = [np.inf, 1.0, 2.5, 3.0]
@@ -155,15 +199,15 @@ def _drawn(rng: np.random.Generator, *, rules: bool) -> MixedCase | None:
     if np.prod([len(case.reachable(i)) for i in everything]) > _MOST_POINTS:
         return None
     margins = case.margins(case.points(everything))
-    return case if np.abs(margins).min() > _CLEAR and margins.max() > 0 else None
+    return case if np.abs(margins).min() > clear and margins.max() > 0 else None
 
 
-def _feature(rng: np.random.Generator, name: str) -> Feature:
+def _feature(rng: np.random.Generator, name: str, widest: int) -> Feature:
     words = ["red", "green", "blue", "white"][: int(rng.integers(2, 5))]
     kind = rng.choice(["integer", "binary", "codes", "gaps", "one-hot", "ordinal"])
     if kind == "integer":
         low = int(rng.integers(-3, 4))
-        return integer(name, low, low + int(rng.integers(1, 9)))
+        return integer(name, low, low + int(rng.integers(1, widest)))
     if kind == "binary":
         return binary(name)
     if kind == "gaps":

@@ -1,24 +1,27 @@
-"""The fewest features whose change reaches one margin: a contrastive explanation as a program.
+"""The least change that reaches one margin: a contrastive explanation as a program.
 
-    minimise  Σ_f c_f u_f + w t
+    minimise  Σ_k c_k u_k + w t
     subject to
       x' in the ball,  v = the values of the network at x'
-      x'_i − x_i ≤ h⁺_i u_f,   x_i − x'_i ≤ h⁻_i u_f     for each coordinate i of feature f
+      x'_i − x_i ≤ h⁺_i u_k,   x_i − x'_i ≤ h⁻_i u_k     for each coordinate i of unit k
       m_j(x') ≥ −τ − M t
-      Σ_f g_f u_f ≥ G (1 − t)                            the knapsack below
-      Σ_f c_f u_f ≤ k                                    a limit, within which the bounds hold
-      Σ_{f ∈ A} u_f + t ≥ 1                              for each explanation A that is known
-      u_f, t ∈ {0, 1}
+      Σ_k g_k u_k ≥ G (1 − t)                            the knapsack below
+      Σ_k c_k u_k ≤ l                                    a limit, within which the bounds hold
+      Σ_{k ∈ A} u_k + t ≥ 1                              for each explanation A that is known
+      t ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
 
-``u_f = 1`` lets feature ``f`` move, within the room ``h`` in the ball's box. ``τ ≥ 0`` is a
-tolerance, so that no change of the prediction is cut off by rounding. ``t = 1`` gives up: ``w`` is
-more than all features cost, and ``M`` is the distance of margin ``j`` from zero at ``x``, so that
-the program is never infeasible. A proven bound above ``k`` says that no set within the limit
-reaches the margin. The features outside an explanation do not change the prediction, so a
-contrastive set has one in it.
+Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
+the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
+``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``.
 
-Knapsack: let ``a·x' + b`` be above ``m_j`` over the ball (CROWN). Feature ``f`` raises it by at
-most ``g_f = Σ_{i ∈ f} max(a_i h⁺_i, −a_i h⁻_i, 0)``, and it lacks ``G = −τ − (a·x + b)``.
+``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
+gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
+``x``, so that the program is never infeasible. A proven bound above ``l`` says that no change
+within the limit reaches the margin. The features outside an explanation do not change the
+prediction, so a contrastive set has one in it.
+
+Knapsack: let ``a·x' + b`` be above ``m_j`` over the ball (CROWN). Unit ``k`` raises it by at
+most ``u_k g_k``, ``g_k = Σ_{i ∈ k} max(a_i h⁺_i, −a_i h⁻_i, 0)``; it lacks ``G = −τ − (a·x + b)``.
 """
 
 from collections.abc import Sequence
@@ -27,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, dense, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.bounds.linear_form import upper_form
@@ -41,28 +44,39 @@ from verix_encodings.program.program import LEAST_BIG_M, Expressions, Program
 class Contrast:
     """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near ``centre``.
 
-    ``bounds`` hold wherever features of cost ``limit`` can move to; ``feature_of`` is the feature
-    of each coordinate, shape (d,); ``costs``, shape (features,), are positive.
+    ``bounds`` hold wherever changes of cost ``limit`` can lead; ``unit_of`` is the unit of each
+    coordinate, shape (d,); ``costs``, shape (units,), are positive. ``choice`` marks the units
+    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,).
     """
 
     margins: Network
     bounds: Bounds
     centre: FloatArray
-    feature_of: IntArray
+    unit_of: IntArray
     costs: FloatArray
+    choice: BoolArray
+    scales: FloatArray
     limit: float
     rival: int
     threshold: float
 
     @property
     def surrender(self) -> float:
-        """The cost ``w`` of giving up: more than that of any set of features."""
+        """The cost ``w`` of giving up: more than that of any change."""
         return float(np.sum(self.costs)) + max(1.0, float(np.max(self.costs)))
+
+    @property
+    def reach(self) -> tuple[FloatArray, FloatArray]:
+        """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
+        rooms = _room(self.bounds[0], self.centre)
+        amount = ~self.choice[self.unit_of]
+        down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in rooms)
+        return down, up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Knapsack:
-    """``Σ_f g_f u_f ≥ G`` for every contrastive set: ``gains`` are ``g``, ``needed`` is ``G``."""
+    """``Σ_k g_k u_k ≥ G`` for every counterfactual: ``gains`` are ``g``, ``needed`` is ``G``."""
 
     gains: FloatArray
     needed: float
@@ -73,22 +87,22 @@ class ContrastProgram:
     """The program, its columns ``u``, its column ``t``, its cost, and its input as expressions."""
 
     program: Program
-    chosen: IntArray
+    moved: IntArray
     surrendered: int
     cost: FloatArray
     input: Expressions
 
 
 def knapsack(contrast: Contrast) -> Knapsack:
-    """Return the knapsack row that CROWN proves for every contrastive set, rounded outward."""
+    """Return the knapsack row that CROWN proves for every counterfactual, rounded outward."""
     unit = np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
     last = len(contrast.margins.nodes)
     form = upper_form(contrast.margins, contrast.bounds, last, unit)
     a = dense(form.coefficients)[0]
-    down, up = _room(contrast.bounds[0], contrast.centre)
+    down, up = contrast.reach
     gains = np.zeros(contrast.costs.size)
-    np.add.at(gains, contrast.feature_of, np.maximum(np.maximum(a * up, -a * down), 0.0))
+    np.add.at(gains, contrast.unit_of, np.maximum(np.maximum(a * up, -a * down), 0.0))
     there = float(a @ contrast.centre + form.constant[0])
     reach = float(np.abs(a) @ np.abs(contrast.centre) + np.sum(gains)) + abs(there)
     lost = relative_error(a.size) * reach + float(form.error[0])
@@ -101,13 +115,19 @@ def contrast_program(
     explanations: Sequence[frozenset[int]] = (),
     segments: int = DEFAULT_SEGMENTS,
 ) -> ContrastProgram:
-    """Return the program; ``ball`` encodes the inputs, with every coordinate free."""
+    """Return the program; ``ball`` encodes the inputs, with every coordinate free.
+
+    ``explanations`` are sets of units; they are for choices alone.
+    """
     builder = ProgramBuilder()
     count = contrast.costs.size
-    chosen = builder.add_columns("u", np.arange(count), 0.0, 1.0, integer=True)
+    moved = np.zeros(count, dtype=np.intp)
+    for name, units in (("u", contrast.choice), ("amount", ~contrast.choice)):
+        numbers = np.flatnonzero(units)
+        moved[numbers] = builder.add_columns(name, numbers, 0.0, 1.0, integer=name == "u")
     give_up = builder.add_columns("t", np.arange(1), 0.0, 1.0, integer=True)
     x = ball(builder)
-    _add_moves(builder, contrast, x, chosen)
+    _add_moves(builder, contrast, x, moved)
     output = encode_values(builder, contrast.margins, contrast.bounds, x, segments=segments)
     at_centre = float(contrast.margins.evaluate(contrast.centre)[contrast.rival])
     # a little more than is lacking: it is a choice, and must not be cut off by rounding
@@ -118,29 +138,31 @@ def contrast_program(
     builder.add_rows("margin", np.array([0]), [margin, (lacking * one, give_up)], least, np.inf)
     bound = knapsack(contrast)
     if bound.needed > 0:
-        gains = sp.csr_array(np.minimum(bound.gains, bound.needed)[None, :] / bound.needed)
-        terms = [(gains, chosen), (one, give_up)]
+        # a choice is made or not: more than is needed adds nothing
+        most = np.where(contrast.choice, bound.needed, np.inf)
+        gains = sp.csr_array(np.minimum(bound.gains, most)[None, :] / bound.needed)
+        terms = [(gains, moved), (one, give_up)]
         builder.add_rows("knapsack", np.array([0]), terms, 1.0 - 1e-9, np.inf)
     prices = sp.csr_array(contrast.costs[None, :])
-    builder.add_rows("limit", np.array([0]), [(prices, chosen)], -np.inf, contrast.limit)
+    builder.add_rows("limit", np.array([0]), [(prices, moved)], -np.inf, contrast.limit)
     for number, explanation in enumerate(explanations):
-        members = chosen[sorted(explanation)]
+        members = moved[sorted(explanation)]
         ones = sp.csr_array(np.ones((1, members.size)))
         terms = [(ones, members), (one, give_up)]
         builder.add_rows("hit", np.array([number]), terms, 1.0, np.inf)
     program = builder.build()
     cost = np.zeros(program.columns)
-    cost[chosen] = contrast.costs
+    cost[moved] = contrast.costs
     cost[give_up] = contrast.surrender
-    return ContrastProgram(program, chosen, int(give_up[0]), cost, x)
+    return ContrastProgram(program, moved, int(give_up[0]), cost, x)
 
 
 def _add_moves(
-    builder: ProgramBuilder, contrast: Contrast, x: Expressions, chosen: IntArray
+    builder: ProgramBuilder, contrast: Contrast, x: Expressions, moved: IntArray
 ) -> None:
-    """Add the rows that hold a coordinate at the centre unless its feature is chosen."""
-    down, up = _room(contrast.bounds[0], contrast.centre)
-    owners = chosen[contrast.feature_of]
+    """Add the rows that hold a coordinate at the centre as far as its unit does not move."""
+    down, up = contrast.reach
+    owners = moved[contrast.unit_of]
     offset = contrast.centre - x.constant
     for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)

@@ -1,4 +1,6 @@
-"""The command ``milp-verix contrastive``: the fewest features that change the prediction."""
+"""The command ``milp-verix contrastive``: the least change that changes the prediction."""
+
+from typing import Annotated
 
 import typer
 
@@ -14,6 +16,7 @@ from milp_verix.cli.options import (
     SolverName,
     Threads,
     TimeLimit,
+    features_in,
 )
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
@@ -27,6 +30,7 @@ from milp_verix.cli.question import (
     question_of,
 )
 from milp_verix.duality.contrast_search import ContrastiveProgress
+from milp_verix.duality.contrastive import MEASURES
 from milp_verix.duality.contrastive import contrastive as find_contrast
 from milp_verix.reporting.contrast_table import contrast_facts
 from milp_verix.reporting.wording import number
@@ -40,6 +44,18 @@ def contrastive(
     feature_names: FeatureNames = None,
     explained: Explained,
     costs: Costs = None,
+    must_not: Annotated[
+        str,
+        typer.Option(metavar="I,J,…", help="Features, by numbers or names, that must not change."),
+    ] = "",
+    minimise: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(MEASURES),
+            help="The number of features that change, or the distance: each change as a share of "
+            "the radius, or of the domain where that is smaller.",
+        ),
+    ] = "features",
     solver: SolverName = "auto",
     threads: Threads = 1,
     time_limit: TimeLimit = None,
@@ -51,6 +67,8 @@ def contrastive(
     quiet: Quiet = False,
 ) -> None:
     """Find the fewest features whose change changes the prediction, and an input that shows it.
+
+    With --minimise distance, find the nearest input that does.
 
     Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is not;
     130 interrupted, and the best set so far is written; 2 an argument cannot be used.
@@ -68,6 +86,8 @@ def contrastive(
                 **asked.arguments,
                 feature_names=names_of(feature_names, network),
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
+                must_not=features_in(must_not),
+                minimise=minimise,
                 solver=solver,
                 threads=threads,
                 time_limit=time_limit,

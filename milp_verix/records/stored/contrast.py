@@ -17,6 +17,8 @@ def contrast_data(found: ContrastiveExplanation) -> dict[str, Any]:
         "counterfactual": None if point is None else counterfactual_data(point),
         "robust": found.robust,
         "costs": found.costs,
+        "must_not": found.must_not,
+        "scales": found.scales,
         "cost": found.cost,
         "lower_bound": found.lower_bound,
         "gap": found.gap,
@@ -35,4 +37,6 @@ def contrast_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]:
         "costs": tuple_in(data["costs"]),
         "lower_bound": data["lower_bound"],
         "unknown_reason": data["unknown_reason"],
+        "must_not": tuple(data.get("must_not", ())),
+        "scales": tuple_in(data.get("scales")),
     }

@@ -22,6 +22,12 @@ _CLAIMS = {
         "A contrastive explanation is the fewest features whose change within the ball changes "
         "the prediction. Robust: a proof that no change in the ball changes it."
     ),
+    "nearest": (
+        "A nearest counterfactual is an input in the ball that is predicted otherwise, at the "
+        "least distance: the sum of each change as a share of its radius, or of its domain if "
+        "smaller. A change of category counts as one. Robust: a proof that no change in the ball "
+        "changes the prediction."
+    ),
     "audit": (
         "An audit judges a set of features from any tool. Sound: a proof that every change of the "
         "other features within the ball keeps the prediction. Minimal: each feature of the set has "

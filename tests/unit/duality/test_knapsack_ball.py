@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix.duality.change_measure import feature_count
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
@@ -23,7 +24,7 @@ def test_a_budget_holds_every_set_that_it_pays_for(seed: int, tmp_path: Path) ->
     everything = np.arange(posed.x.size)
     centre, outer = posed.x.astype(np.float64), posed.ball.outer
     for limit in (0.4, 1.0, 2.2, 4.5):
-        within = budgeted(posed, costs, limit)
+        within = budgeted(posed, feature_count(posed, costs), limit)
         region = within.ball.region(everything)
         assert isinstance(region, NormBall)
         for free in subsets(range(count)):
@@ -47,8 +48,9 @@ def test_a_budget_is_no_larger_than_the_room(tmp_path: Path) -> None:
     outer, centre = posed.ball.outer, posed.x.astype(np.float64)
     room = np.maximum(outer.upper - centre, centre - outer.lower)
     costs = np.ones(len(problem.groups))
+    measure = feature_count(posed, costs)
     radii = [
-        budgeted(posed, costs, cost).ball.region(np.arange(centre.size)).radius
+        budgeted(posed, measure, cost).ball.region(np.arange(centre.size)).radius
         for cost in (0.0, 1.0, float(costs.sum()))
     ]
     assert radii == pytest.approx([0.0, room.max(), room.sum()])

@@ -1,0 +1,126 @@
+"""Measures of a change: the costs of the features that move, or their distance.
+
+    cost(x')  =  Σ_k c_k u_k,    u_k = 1 if x' moves a coordinate of unit k, else 0     (a choice)
+                                 u_k = |x'_i − x_i| / s_i for the one coordinate i of unit k
+
+To count features, each feature is a unit that is a choice. The distance is Gower's (*A general
+coefficient of similarity*, Biometrics 1971), weighted by costs: each coordinate is a unit whose
+scale ``s_i`` is its radius, or the length of its domain where that is smaller; a category is a
+choice, so a change of it costs as much as a change of a number by its whole scale.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milp_verix.problem.objective import whole_numbers
+from milp_verix.problem.problem import Problem
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+
+EQUAL = 1e-6
+"""Costs that are not whole numbers count as equal within this share of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangeMeasure:
+    """The cost of a change of ``centre``, shape (d,), as the sum over units above.
+
+    ``unit_of``, (d,), is the unit of each coordinate, ``scales`` are ``s``, (d,). ``costs`` are
+    ``c``, and ``choice`` marks choices, both (units,). A search ends where its bound is within the
+    share ``gap`` of the best cost. ``rooms`` is the room of each unit in the ball, summed over its
+    coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound on
+    the cost of every change.
+    """
+
+    centre: FloatArray
+    unit_of: IntArray
+    costs: FloatArray
+    choice: BoolArray
+    scales: FloatArray
+    rooms: FloatArray
+    most: FloatArray
+    least: float
+    gap: float
+    whole: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        whole = bool(self.choice.all()) and whole_numbers(self.costs)
+        object.__setattr__(self, "whole", whole)
+
+    @property
+    def total(self) -> float:
+        """The most that a change in the ball costs."""
+        return float(np.sum(self.most))
+
+    def cost(self, point: FloatArray) -> float:
+        """Return the cost of the change to ``point``, shape (d,)."""
+        moved = np.abs(point - self.centre)
+        amounts = np.zeros(self.costs.size)
+        np.add.at(amounts, self.unit_of, moved / self.scales)
+        return float(self.costs @ np.where(self.choice, amounts > 0, amounts))
+
+
+def feature_count(problem: Problem, costs: FloatArray) -> ChangeMeasure:
+    """Return the measure that sums the ``costs`` of the features that move, shape (features,)."""
+    units = problem.features.of_coordinate, costs, np.ones(costs.size, dtype=bool)
+    return _measure(problem, units, np.ones(problem.x.size), EQUAL)
+
+
+def distance(problem: Problem, costs: FloatArray, gap: float) -> ChangeMeasure:
+    """Return the distance, weighted by the ``costs`` of features, shape (features,)."""
+    unordered = np.zeros(problem.features.count, dtype=bool)
+    if problem.inputs is not None:
+        unordered[:] = [feature.unordered for feature in problem.inputs.features]
+    feature_of = problem.features.of_coordinate
+    # a category is one unit: that of its first coordinate
+    first = np.array([group[0] for group in problem.features.groups])
+    choice = unordered[feature_of]
+    owners = np.where(choice, first[feature_of], np.arange(feature_of.size))
+    kept, units = np.unique(owners, return_inverse=True)
+    chosen = units, costs[feature_of[kept]], choice[kept]
+    return _measure(problem, chosen, scales_of(problem), gap)
+
+
+def scales_of(problem: Problem) -> FloatArray:
+    """Return the scale of each coordinate: its radius, or the length of its domain; shape (d,).
+
+    The smaller one counts; 1 where it is zero, and for a category, whose codes have no distance.
+    """
+    ball = problem.ball
+    radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii
+    scales = np.minimum(radii, ball.domain_upper - ball.domain_lower)
+    if problem.inputs is not None:
+        features = problem.inputs.features
+        unordered = np.array([feature.unordered for feature in features])
+        scales[unordered[problem.features.of_coordinate]] = 1.0
+    return np.where(scales > 0, scales, 1.0)
+
+
+def _measure(
+    problem: Problem,
+    units: tuple[IntArray, FloatArray, BoolArray],
+    scales: FloatArray,
+    gap: float,
+) -> ChangeMeasure:
+    """Return the measure with these ``unit_of``, ``costs`` and ``choice`` over a problem's ball."""
+    unit_of, costs, choice = units
+    ball, centre = problem.ball, problem.x.astype(np.float64)
+    room = np.maximum(ball.outer.upper - centre, centre - ball.outer.lower)
+    rooms, shares = np.zeros(costs.size), np.zeros(costs.size)
+    np.add.at(rooms, unit_of, room)
+    np.add.at(shares, unit_of, room / scales)
+    most = np.where(choice, costs * (rooms > 0), costs * shares)
+    whole = np.zeros(centre.size, dtype=bool) if ball.mixed is None else ball.mixed.integral
+    steps = np.where(choice[unit_of], 1.0, np.where(whole, 1.0 / scales, 0.0))
+    least = np.min((costs[unit_of] * steps)[room > 0], initial=np.inf)
+    return ChangeMeasure(
+        centre,
+        unit_of,
+        costs,
+        choice,
+        scales,
+        rooms,
+        most,
+        float(least) if np.isfinite(least) else 0.0,
+        gap,
+    )
