@@ -10,7 +10,7 @@ from math import inf
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
 from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
@@ -59,16 +59,22 @@ def counterfactual_sentence(result: Result, found: Counterfactual, beside: str =
 
 def contrast_sentence(found: ContrastiveExplanation) -> str:
     """Return the change that is enough, and whether a smaller one is."""
+    kept = []
+    if found.must_not:
+        kept = [f"as long as {_kept(found, found.must_not, 'given')}"]
     if found.robust:
-        every = tuple(range(len(found.groups)))
-        parts = [_stays(found), *_room(found, every, others=False)]
+        free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
+        parts = [_stays(found), *_room(found, free, others=bool(kept)), *kept]
         return " ".join([f"{', '.join(parts)}.", *_rules(found)])
     if found.counterfactual is None:
         return "No change was found that changes the prediction; there may be one."
     told = counterfactual_sentence(found, found.counterfactual)
     if found.proven:
         fewer = "No cheaper change" if found.costs else "No change of fewer features"
-        told += f" {fewer} does that."
+        fewer += " does that"
+        if found.distance is not None:
+            fewer = f"No such change is nearer by more than {100 * NEAREST_GAP:g} %"
+        told += f" {' '.join([fewer, *kept])}."
     return " ".join([told, *_rules(found)])
 
 
@@ -137,7 +143,7 @@ def _stays(result: Result) -> str:
     return f"{subject}{told} is not overtaken by {_and(rivals, 'or')}"
 
 
-def _kept(result: Result, features: tuple[int, ...]) -> str:
+def _kept(result: Result, features: tuple[int, ...], which: str = "of the explanation") -> str:
     """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
     labels = labels_of(result)
     if labels.values is not None:
@@ -147,7 +153,7 @@ def _kept(result: Result, features: tuple[int, ...]) -> str:
         return _and([*told, *([rest] if left > 0 else [])])
     if len(features) <= SHOWN:
         return f"{_and([labels[f] for f in features])} {_keep(len(features))}"
-    return f"the {len(features)} {labels.unit} of the explanation keep their values"
+    return f"the {len(features)} {labels.unit} {which} keep their values"
 
 
 def _keep(count: int) -> str:

@@ -13,6 +13,7 @@ from milp_verix.cli.options import (
     SolverName,
     Threads,
     TimeLimit,
+    features_in,
 )
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import (
@@ -68,7 +69,7 @@ def relevance(
             found = find_relevance(
                 network,
                 asked.x,
-                [_feature(part.strip()) for part in protected.split(",")],
+                features_in(protected),
                 **asked.arguments,
                 feature_names=names_of(feature_names, network),
                 solver=solver,
@@ -81,10 +82,6 @@ def relevance(
         found = asked.noted(found)
         delivery.deliver(found, relevance_facts)
     raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
-
-
-def _feature(given: str) -> str | int:
-    return int(given) if given.isdecimal() else given
 
 
 def _told(state: RelevanceProgress) -> str:

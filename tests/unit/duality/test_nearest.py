@@ -145,6 +145,10 @@ def test_whole_numbers_count_by_steps_and_categories_by_one(tmp_path: Path) -> N
     assert found.contrast == (1,)
     found = contrastive(net, x, must_not="u", **options)
     assert (found.distance, found.contrast) == (0.75, (0,))
+    assert found.sentence() == (
+        "With n: 0 → 3, the prediction becomes class 1. No such change is nearer by more than "
+        "0.1 % as long as u is 0."
+    )
     found = contrastive(net, x, must_not=["u", 0], **options)
     assert (found.distance, found.contrast) == (1.0, (2,))
     found = contrastive(net, x, must_not=["u"], costs=[2.0, 1.0, 1.25], **options)
@@ -152,6 +156,9 @@ def test_whole_numbers_count_by_steps_and_categories_by_one(tmp_path: Path) -> N
     found = contrastive(net, x, must_not=[0, 1, 2], **options)
     assert found.robust
     assert "that leaves n and u and town alone" in title(found)
+    assert found.sentence().endswith("stays, as long as n is 0, u is 0 and town is x.")
+    few = contrastive(net, x, epsilon=math.inf, inputs=inputs, must_not="u")
+    assert few.sentence().endswith("No change of fewer features does that as long as u is 0.")
 
 
 def test_results_survive_json_and_tell_what_was_asked() -> None:
