@@ -34,6 +34,11 @@ class ContrastiveExplanation(Result):
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
+        if not {*self.must_not} <= {*range(len(self.groups))}:
+            raise ValueError("features that must not change are features of the input")
+        scales = self.scales
+        if scales is not None and not (len(scales) == self.input.size and min(scales) > 0):
+            raise ValueError("each coordinate has a scale above zero")
         if (self.contrast is None) != (self.counterfactual is None):
             raise ValueError("a contrast and its counterfactual belong together")
         if self.robust and (self.contrast is not None or self.lower_bound is not None):

@@ -81,6 +81,7 @@ def _results(network: OnnxNetwork) -> Iterator[Any]:
     for epsilon in (0.01, 0.4):
         yield milp_verix.contrastive(network, X, epsilon=epsilon, costs=[1, 2, 1, 1.5])
     yield milp_verix.contrastive(network, X, epsilon=0.4, time_limit=1e-9)
+    yield milp_verix.contrastive(network, X, epsilon=0.4, must_not=[1], minimise="distance")
     yield milp_verix.enumerate_explanations(network, X, epsilon=0.4)
     for features in ([], [0, 1, 2, 3]):
         yield milp_verix.audit(network, X, features, epsilon=0.4, minimum=True)
