@@ -35,6 +35,7 @@ from milp_verix.problem.objective import make_objective
 from milp_verix.problem.request import make_request
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
@@ -186,6 +187,7 @@ def minimum(
         finally:
             search.close()
         found = search.result()
+        found = with_plain_counterfactuals(found, request.problem)
         return replace(found, notes=found.notes + notes)
 
 

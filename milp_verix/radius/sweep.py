@@ -39,6 +39,7 @@ from milp_verix.problem.problem import Radius
 from milp_verix.problem.request import Request, make_request
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.reporting.wording import counted, number, radius_text
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
 from milp_verix.tolerances import Tolerances
@@ -161,6 +162,7 @@ def epsilon_sweep(
             irrelevant = levels[-1].irrelevant if nested and levels else ()
             level = _Level(oracle, here, strategy, irrelevant, progress, on_step)
             found = level.explained(order_by, fallback, _interrupted(levels))
+        found = with_plain_counterfactuals(found, here.problem)
         levels.append(replace(found, traversal=traversal))
     return sweep(tuple(levels))
 

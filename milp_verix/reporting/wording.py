@@ -37,7 +37,7 @@ def named_prediction(result: Result, prediction: Prediction, digits: int = 4) ->
     if not isinstance(prediction, int):
         return prediction_text(prediction, digits)
     names = () if result.inputs is None else result.inputs.class_names
-    return f"“{names[prediction]}”" if names else f"class {prediction}"
+    return f"“{names[prediction]}”" if prediction < len(names) else f"class {prediction}"
 
 
 def changed_text(original: Prediction, changed: Prediction, separator: str = " ") -> str:

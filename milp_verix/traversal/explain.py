@@ -20,6 +20,7 @@ from milp_verix.records.statistics import INTERRUPTED, StageStatistics
 from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import Order, resolve_order, without_order
@@ -226,7 +227,7 @@ def explain(
         seconds = request.check_seconds
         walk = Walk(oracle, state, deadline, seconds, on_step, on_activity=on_activity)
         traverse(walk, strategy)
-        return result(state)
+        return with_plain_counterfactuals(result(state), problem)
 
 
 def explanation_of(

@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.reporting.feature_labels import labels_of
+from milp_verix.reporting.figures.described_plot import described_contrast
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.outline import MARK, mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -50,12 +51,15 @@ def plot_contrast(
 ) -> Drawing:
     """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
 
-    Images: the input with the contrast outlined, the change, and the counterfactual. Other inputs:
-    a bar for the change of each coordinate in the contrast, the first 40 of them. Raises
-    ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    Images: the input with the contrast outlined, the change, and the counterfactual. Described
+    inputs: a row for each feature. Other inputs: a bar for the change of each coordinate in the
+    contrast, the first 40 of them. Raises ``InputError`` as
+    :func:`milp_verix.reporting.plotting.plot_explanation` does.
     """
 
     def draw() -> Drawing:
+        if found.inputs is not None:
+            return described_contrast(found)
         view = image_view(found, image_shape)
         return _bars(found) if view is None else _images(found, view)
 
@@ -76,14 +80,6 @@ def _coordinates(found: ContrastiveExplanation) -> list[int]:
 def _labels(found: ContrastiveExplanation) -> list[str]:
     """Return the label of each coordinate of the contrast."""
     labels = labels_of(found)
-    if found.inputs is not None and found.counterfactual is not None:
-        changes = found.inputs.changes(found.input, found.counterfactual.input)
-        arrows = {n: f"{n}: {a} → {b}" for n, (a, b) in changes.items()}
-        return [
-            shortened(arrows.get(labels[feature], labels[feature]), 2 * _LONGEST_NAME)
-            for feature in found.contrast or ()
-            for _ in found.groups[feature]
-        ]
     return [
         name if len(found.groups[feature]) == 1 else f"{name}: input {i}"
         for feature in found.contrast or ()

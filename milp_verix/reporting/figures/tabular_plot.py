@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.explanation import Explanation
@@ -86,10 +85,7 @@ def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
 
 def _label(explanation: Explanation, feature: int, value: float) -> str:
     size = len(explanation.groups[feature])
-    labels = labels_of(explanation)
-    label = shortened(labels[feature], _LONGEST_NAME)
-    if labels.values is not None:
-        return f"{label} = {shortened(labels.values[feature], _LONGEST_NAME)}"
+    label = shortened(labels_of(explanation)[feature], _LONGEST_NAME)
     if size == 1:
         whole = value == round(value) and abs(value) < _MANY_DIGITS
         return f"{label} = {round(value) if whole else number(value, 3)}"
@@ -194,31 +190,6 @@ def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
         spine.set_visible(False)
 
 
-def _write_words(
-    axes: Axes, explanation: Explanation, columns: dict[int, str], shown: tuple[Row, ...]
-) -> None:
-    """Write the new value of each changed feature of a described input into its cell."""
-    if explanation.inputs is None:
-        return
-    for column, feature in enumerate(columns):
-        point = explanation.counterfactuals[feature].input
-        changed = explanation.inputs.changes(explanation.input, point)
-        words = explanation.inputs.texts(point)
-        for place, row in enumerate(shown):
-            if explanation.inputs.names[row.feature] in changed:
-                text = typeset(shortened(words[row.feature], _LONGEST_CAPTION))
-                axes.text(
-                    column,
-                    place,
-                    text,
-                    ha="center",
-                    va="center",
-                    fontsize=6,
-                    color=INK,
-                    path_effects=[withStroke(linewidth=1.5, foreground="white")],
-                )
-
-
 def _cells(
     axes: Axes,
     bar: Axes,
@@ -230,7 +201,6 @@ def _cells(
     colours, norm = colour_scale(table)
     image = axes.imshow(table, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     frame(axes)
-    _write_words(axes, explanation, columns, shown)
     row_of = {row.feature: place for place, row in enumerate(shown)}
     for column, (feature, caption) in enumerate(columns.items()):
         cell = np.zeros(table.shape, dtype=bool)

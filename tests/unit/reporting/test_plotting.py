@@ -26,6 +26,7 @@ from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.style import Status
 from milp_verix.reporting.figures.writing import FORMATS, plot_format
 from milp_verix.reporting.plotting import plot_explanation
+from tests.support.described_results import described
 from tests.support.handmade_results import made
 
 SENSITIVITY = np.linspace(-2, 3, 64).tolist()
@@ -62,6 +63,16 @@ CASES = {
     "long file name": digit(file="a rather long name of a model " * 9 + ".onnx"),
     "table": made((1, 6), explained=[1, 4], undecided={3: "time limit"}, sensitivity=range(6)),
     "one feature": made((1, 1), explained=[0], sensitivity=[0.0]),
+    "described input": described(explained=[0, 3, 4], undecided={1: "time limit"}),
+    "described input, radii": described(explained=[2], radii=(5.0, 0.1, 1.0, 0.0, 2.0, 0.0)),
+    "described input, nothing needed": described(),
+    "described input, classes": described(explained=[0, 1, 2], changed={0: 0, 1: 1, 2: 0}),
+    "described input, no class names": described(named=False, explained=[0, 4]),
+    "described regression": described(
+        named=False, explained=[0, 4], prediction=(1.5,), changed=(-2e-9,), delta=0.5
+    ),
+    "described input, many features": described(times=12, explained=[5, 40, 3]),
+    "described input, long names": described(long=True, explained=range(6)),
     "values": made((1, 3), x=np.array([-1e6, 2.0, 1e-7]), domain=(-np.inf, np.inf)),
     "groups": made((1, 64), groups=GROUPS, explained=[1]),
     "long names": made(

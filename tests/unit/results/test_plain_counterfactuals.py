@@ -1,0 +1,55 @@
+"""Plain counterfactuals change no more than those of the search, and stand as these do."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import Explanation, continuous
+from tests.support.mixed_domains import mixed_case
+from tests.support.random_networks import as_layers, dense_network
+
+_HOMES = ("traversal.explain", "global_search.minimum")
+
+
+def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Explanation]:
+    """Return an explanation with plain counterfactuals, and with those of the search."""
+    case = mixed_case(seed, rules=bool(seed % 2))
+    network, options = case.network(folder), {"epsilon": case.epsilon, "inputs": case.inputs}
+    order = list(range(len(case.features)))
+    plain = milp_verix.explain(network, case.point, order=order, **options)
+    assert plain.replay(network) == ()
+    least = milp_verix.minimum(network, case.point, **options)
+    assert least.replay(network) == ()
+    for home in _HOMES:
+        monkeypatch.setattr(f"milp_verix.{home}.with_plain_counterfactuals", lambda found, _: found)
+    return [plain, milp_verix.explain(network, case.point, order=order, **options)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(400, 430))
+def test_changes_are_fewer_and_smaller(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, raw = _both(seed, tmp_path, monkeypatch)
+    assert plain.explanation == raw.explanation
+    for feature, found in plain.counterfactuals.items():
+        before = np.abs(raw.counterfactuals[feature].input - raw.input).reshape(-1)
+        after = np.abs(found.input - plain.input).reshape(-1)
+        assert np.all(after <= before)
+        assert after[list(plain.groups[feature])].any()
+
+
+def test_a_change_that_is_not_needed_is_taken_back(tmp_path: Path) -> None:
+    # the class is 1 where 2 a + b + 0.01 c > 10
+    layers = as_layers(([[0.0] * 3, [2.0, 1.0, 0.01]], [0.0, -10.0]))
+    network = dense_network(layers, tmp_path)
+    inputs = [milp_verix.integer("a", 0, 9), continuous("b", 0, 9), continuous("c", 0, 9)]
+    found = milp_verix.explain(
+        network, [0.0, 1.0, 3.0], epsilon=np.inf, inputs=inputs, order=[2, 1, 0]
+    )
+    assert found.explanation == (0,)
+    a, b, c = found.counterfactuals[0].input.reshape(-1).tolist()
+    assert (a, b, c) == (5.0, 1.0, 3.0)
+    assert found.sentence("a") == "With a: 0 → 5, the prediction becomes class 1."
