@@ -41,9 +41,11 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.request import make_request
+from milp_verix.records.base import Counterfactual
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.relevance import Relevance
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
@@ -130,14 +132,15 @@ def relevance(
         def snapshot() -> Callable[[], Relevance]:
             """Return a function that makes a result of the answers known by now."""
             found, free = search.found or (None, None)
+            point = None if found is None else search.plain(found)
             return partial(
                 Relevance,
                 features=tuple(sorted(protected)),
                 necessary=search.necessary,
                 relevant=search.relevant,
                 free=None if free is None else tuple(sorted(free)),
-                counterfactual=None if found is None else counterfactual_of(found),
-                unchanged=None if found is None else search.unchanged(found),
+                counterfactual=point,
+                unchanged=None if point is None else search.unchanged(point.input),
                 unknown_reason=search.unknown_reason,
                 statistics=statistics_of(
                     subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
@@ -233,11 +236,20 @@ class _Search:
                 return
             self._decide(self._others - proposal.chosen)
 
-    def unchanged(self, found: Verdict) -> np.ndarray | None:
+    def plain(self, found: Verdict) -> Counterfactual:
+        """Return the counterfactual with few changes; if it has a pair, that one keeps one."""
+        point = counterfactual_of(found)
+        paired = self.unchanged(point.input) is not None
+        return plain_counterfactual(
+            self._subsets.problem,
+            point,
+            lambda candidate: not paired or self.unchanged(candidate) is not None,
+        )
+
+    def unchanged(self, found: np.ndarray) -> np.ndarray | None:
         """Return the counterfactual with the protected features put back, if the ball holds it."""
         problem = self._subsets.problem
-        assert found.witness is not None
-        point = found.witness.reshape(-1).copy()
+        point = found.reshape(-1).copy()
         back = problem.features.coordinates(sorted(self._protected))
         point[back] = problem.x[back]
         moved = np.flatnonzero(point != problem.x)

@@ -9,9 +9,9 @@ from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
 from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.html.claims import claims
-from milp_verix.reporting.html.markup import element
+from milp_verix.reporting.html.markup import element, joined
 from milp_verix.reporting.html.page import Section, page
-from milp_verix.reporting.html.result_views import facts_of, outcome, title, view
+from milp_verix.reporting.html.result_views import facts_of, outcome, sentence, title, view
 from milp_verix.reporting.html.tables import facts_table
 
 
@@ -21,8 +21,10 @@ def single_page(result: Result, *, counterfactuals: int) -> str:
         "div", view(result, counterfactuals, "Features", sensitivity=True), class_="large"
     )
     versions = sorted(result.versions.items())
+    told = sentence(result)
+    words = [] if told is None else [element("p", told, class_="sentence")]
     sections = [
-        Section("picture", "The explanation", shown),
+        Section("picture", "The explanation", joined((*words, shown))),
         Section(
             "facts", "Facts", facts_table("What was asked, and what was found", facts_of(result))
         ),

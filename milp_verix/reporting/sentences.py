@@ -19,7 +19,6 @@ from milp_verix.reporting.wording import (
     named_prediction,
     norm_text,
     number,
-    prediction_text,
     radius_text,
 )
 
@@ -83,7 +82,7 @@ def relevance_sentence(found: Relevance) -> str:
     names = _and([labels_of(found)[feature] for feature in found.features])
     ball = radius_text(found)
     within = "" if ball == "whole domain" else f" Changes are within {ball}."
-    prediction = f"{_subject(found)} {_quoted(found)}".strip()
+    prediction = _predicted(found)
     point, same = found.counterfactual, found.unchanged
     if point is None or found.free is None:
         play = "plays" if len(found.features) == 1 else "play"
@@ -121,26 +120,22 @@ def _subject(result: Result) -> str:
     return "the output" if len(result.prediction) == 1 else "the outputs"
 
 
-def _quoted(result: Result) -> str:
-    """Return the prediction as it follows its subject."""
+def _predicted(result: Result) -> str:
+    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
     told = named_prediction(result, result.prediction)
-    return f"{told}," if told.startswith("class ") else told
+    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
 
 
 def _stays(result: Result) -> str:
     """Return ``"The decision “yes” stays"``."""
-    subject = _subject(result).capitalize()
+    told = _predicted(result).replace("the", "The", 1)
     if not isinstance(result.prediction, int):
         moves = "moves" if len(result.prediction) == 1 else "move"
-        return f"{subject} {prediction_text(result.prediction)} {moves} by at most " + (
-            number(result.delta or 0.0)
-        )
-    told = named_prediction(result, result.prediction)
-    told = f", {told}," if told.startswith("class ") else f" {told}"
+        return f"{told} {moves} by at most {number(result.delta or 0.0)}"
     if result.against is None:
-        return f"{subject}{told} stays"
+        return f"{told} stays"
     rivals = [named_prediction(result, rival) for rival in result.against]
-    return f"{subject}{told} is not overtaken by {_and(rivals, 'or')}"
+    return f"{told} is not overtaken by {_and(rivals, 'or')}"
 
 
 def _kept(result: Result, features: tuple[int, ...], which: str = "of the explanation") -> str:

@@ -74,6 +74,11 @@ def outcome(result: Result) -> str:
     return audit_outcome(result) if isinstance(result, Audit) else ""
 
 
+def sentence(result: Result) -> str | None:
+    """Return a ``result`` on a described input in words, None for another one."""
+    return next((text for name, text in facts_of(result) if name == "in words"), None)
+
+
 def title(result: Result) -> str:
     """Return the headline of ``result``."""
     if isinstance(result, Explanation):

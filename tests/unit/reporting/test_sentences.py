@@ -76,7 +76,7 @@ def told(
         ),
         (
             {"explained": [0], "inputs": Inputs(TABLE.features)},
-            "The prediction, class 2, stays, whatever wage, arrears and town are, as long as age "
+            "The prediction of class 2 stays, whatever wage, arrears and town are, as long as age "
             "is 40 years.",
         ),
     ],
@@ -90,12 +90,12 @@ def test_explanations_of_described_inputs(given: dict[str, Any], sentence: str) 
     [
         (
             {"explained": [0, 3]},
-            "The prediction, class 2, stays, while the other 7 features stay within ±0.1 of their "
+            "The prediction of class 2 stays, while the other 7 features stay within ±0.1 of their "
             "values, as long as feature 0 and feature 3 keep their values.",
         ),
         (
             {"explained": range(1, 9), "norm": "l1", "feature_names": list("abcdefghi")},
-            "The prediction, class 2, stays, while the other feature stays within 0.1 of the "
+            "The prediction of class 2 stays, while the other feature stays within 0.1 of the "
             "input (L1), as long as b, c, d, e, f, g, h and i keep their values.",
         ),
         (
