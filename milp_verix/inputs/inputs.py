@@ -180,12 +180,12 @@ class Inputs:
     ) -> "Inputs":
         """Return the inputs of a fitted scikit-learn ``Pipeline``, in the table's own units.
 
-        They describe the network that :func:`milp_verix.load_network` makes of ``pipeline``: the
-        columns of the pandas ``DataFrame`` ``frame`` before scaling and encoding, in the order in
-        which the pipeline was fitted. Words are those that its encoders know, names of classes its
-        ``classes_``. Columns of numbers are as in :meth:`from_frame`, and so are ``ranges``,
-        ``units`` and ``rules``. A column that the pipeline drops is no feature. Words that an
-        ``OrdinalEncoder`` was given in an order are ordinal, others categories; two are binary.
+        They describe the network that :func:`milp_verix.load_network` makes of ``pipeline``, or
+        with this ``transformer``: the columns of the pandas ``DataFrame`` ``frame`` before scaling
+        and encoding, in the order in which it was fitted. Words are those that its encoders know,
+        names of classes its ``classes_``. Columns of numbers are as in :meth:`from_frame`, and so
+        are ``ranges``, ``units`` and ``rules``. A column that is dropped is no feature. Words that
+        an ``OrdinalEncoder`` was given in an order are ordinal, others categories; two are binary.
 
         Raises ``InputError`` for a transformer that is not known, by its name, for missing values
         in numbers, and for names that are no column.

@@ -16,7 +16,7 @@ The tables are the encoders' own answers, so that dropped and rare categories ne
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,7 +47,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEncoding:
-    """The map ``z = x P + q`` of the first ``steps`` steps of a pipeline.
+    """The map ``z = x P + q`` of a transformer, or of the first ``steps`` steps of a pipeline.
 
     ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
     (coordinates, size of z), ``offsets`` is ``q``.
@@ -76,32 +76,26 @@ _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 _MISSING = ("nan", "None", "<NA>")
 
 
-def encoding_of(pipeline: Any, names: Sequence[str] | None = None) -> TableEncoding:
-    """Return the map of the leading steps of a fitted ``Pipeline``.
+def encoding_of(fitted: Any, names: Sequence[str] | None = None) -> TableEncoding:
+    """Return the map of a fitted transformer, or of the leading steps of a ``Pipeline``.
 
-    Steps are taken up to the first that is not known; the estimator and steps before it are left to
-    others. ``names`` are the names of the table's columns, where the pipeline was fitted on arrays.
-    Raises ``InputError`` for another object, and for a transformer inside of a leading step that is
-    not known, by its name.
+    If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
+    read the estimator and steps before it. ``names`` are the names of the table's columns, where
+    ``fitted`` saw arrays. Raises ``InputError`` for another object, one that is not fitted, and for
+    a transformer that is not known, by its name.
     """
-    if not is_pipeline(pipeline):
-        raise InputError(
-            f"the pipeline is a {type(pipeline).__name__}, expected a fitted Pipeline of "
-            "scikit-learn that ends in an estimator; make_pipeline(transformer, estimator) joins "
-            "fitted parts, and a search has its best_estimator_"
-        )
-    given = list(names or _names_of(pipeline))
-    if len(given) != pipeline.n_features_in_:
+    leading = _leading(fitted)
+    if not hasattr(fitted, "n_features_in_"):
+        raise InputError(f"the {type(fitted).__name__} is not fitted: call fit first")
+    given = list(names or _names_of(fitted))
+    if len(given) != fitted.n_features_in_:
         raise InputError(
             f"the frame has {len(given)} columns, the pipeline was fitted on "
-            f"{pipeline.n_features_in_}"
+            f"{fitted.n_features_in_}"
         )
-    entries, columns, steps = list[_Entry](given), _Columns(), 0
-    for _, step in pipeline.steps[:-1]:
-        if not (_skipped(step) or _name(step) in _STEPS):
-            break
+    entries, columns = list[_Entry](given), _Columns()
+    for step in leading:
         entries = _through(step, entries, columns)
-        steps += 1
     sums = [_number(entry, columns) for entry in entries]
     used = tuple(columns[name] for name in given if name in columns)
     starts = accumulate((column.width for column in used), initial=0)
@@ -110,12 +104,26 @@ def encoding_of(pipeline: Any, names: Sequence[str] | None = None) -> TableEncod
     for number, one in enumerate(sums):
         for (name, coordinate), coefficient in one.terms.items():
             matrix[place[name] + coordinate, number] = coefficient
-    return TableEncoding(used, matrix, np.array([one.constant for one in sums]), steps)
+    constants = np.array([one.constant for one in sums])
+    return TableEncoding(used, matrix, constants, len(leading))
 
 
 def is_pipeline(model: Any) -> bool:
     """Return True for a ``Pipeline`` of scikit-learn that ends in an estimator."""
     return _name(model) == "Pipeline" and hasattr(model, "predict")
+
+
+def _leading(fitted: Any) -> list[Any]:
+    if is_pipeline(fitted):
+        steps = [step for _, step in fitted.steps[:-1]]
+        return list(takewhile(lambda step: _skipped(step) or _name(step) in _STEPS, steps))
+    if _name(fitted) in _STEPS:
+        return [fitted]
+    raise InputError(
+        f"the pipeline is a {type(fitted).__name__}, expected a fitted Pipeline or "
+        "ColumnTransformer of scikit-learn; make_pipeline(transformer, estimator) joins fitted "
+        "parts, and a search has its best_estimator_"
+    )
 
 
 def _names_of(pipeline: Any) -> list[str]:

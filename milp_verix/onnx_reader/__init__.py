@@ -26,6 +26,7 @@ one that multiplies by constants is ``dot``.
 
 from milp_verix.onnx_reader.outputs import cut
 from milp_verix.onnx_reader.signature import Signature, read_signature
+from milp_verix.onnx_reader.sources.behind_transformer import behind_transformer
 from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import (
@@ -45,6 +46,7 @@ __all__ = [
     "Trace",
     "Watch",
     "as_onnx",
+    "behind_transformer",
     "cut",
     "embed",
     "path_of",

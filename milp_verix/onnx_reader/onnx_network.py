@@ -19,6 +19,7 @@ from milp_verix.onnx_reader import (
     ModelSource,
     Signature,
     as_onnx,
+    behind_transformer,
     cut,
     embed,
     path_of,
@@ -152,6 +153,7 @@ def load_network(
     example: ArrayLike | None = None,
     input_shape: Sequence[int] | None = None,
     output: str | None = None,
+    transformer: Any = None,
 ) -> OnnxNetwork:
     """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
 
@@ -168,13 +170,19 @@ def load_network(
             predictions are compared with the pipeline's. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
+        transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
+            output the model takes. The network's input is then a row of its table, as for a
+            ``Pipeline``, and ``example`` a DataFrame whose numbers are compared.
 
     Raises:
         ModelError: the model cannot be read or exported.
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    source = as_onnx(source, example)
+    if transformer is None:
+        source = as_onnx(source, example)
+    else:
+        source = behind_transformer(source, transformer, example, output)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)

@@ -17,12 +17,15 @@ from onnx import helper, numpy_helper
 
 from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
 from milp_verix.onnx_reader.outputs import cut, scores_of
 from milp_verix.onnx_reader.sources.model_file import serialised
 
-_INPUT, _MATRIX, _OFFSETS = "table_row", "table_encoding", "table_offsets"
+_INPUT, _ENCODED = "table_row", "table_encoded"
+_MATRIX, _OFFSETS = "table_encoding", "table_offsets"
 _OPSET, _IR_VERSION = 17, 8
+_FIRST_IR_VERSION = 4
+"""From this one on, a stored tensor need not be an input."""
 _ROUNDING = 1e-5
 """Rounding of scores, relative to the largest: a pipeline may compute in float32."""
 
@@ -35,23 +38,33 @@ def table_model(pipeline: Any, frame: Any = None) -> onnx.ModelProto:
     """
     encoding = encoding_of(pipeline)
     rest = pipeline[encoding.steps :]
-    size, width = encoding.matrix.shape
+    width = encoding.matrix.shape[1]
     estimator = rest.steps[-1][1]
     if hasattr(pipeline, "classes_") and np.ndim(rest.predict(np.zeros((1, width)))) > 1:
         raise InputError("the pipeline gives a row several labels at once: fit one for each label")
     alone = len(rest.steps) == 1
     linear = alone and _is_linear_classifier(estimator)
     model = _linear_model(estimator) if linear else _exported(rest, width)
-    graph = model.graph
-    encoded = graph.input[0].name
-    graph.initializer.append(numpy_helper.from_array(encoding.matrix, _MATRIX))
-    graph.initializer.append(numpy_helper.from_array(encoding.offsets, _OFFSETS))
-    graph.node.insert(0, helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [encoded]))
-    del graph.input[:]
-    row = helper.make_tensor_value_info(_INPUT, onnx.TensorProto.DOUBLE, [None, size])
-    graph.input.append(row)
+    model = behind(encoding, model, "encoded")
     if hasattr(frame, "columns"):
         _require_same_scores(model, pipeline, frame)
+    return model
+
+
+def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """Put ``encoding`` in front of the input ``name`` of ``model``, and return ``model``."""
+    graph = model.graph
+    (given,) = (value for value in graph.input if value.name == name)
+    kind = given.type.tensor_type.elem_type
+    graph.initializer.append(numpy_helper.from_array(encoding.matrix, _MATRIX))
+    graph.initializer.append(numpy_helper.from_array(encoding.offsets, _OFFSETS))
+    graph.node.insert(0, helper.make_node("Gemm", [_INPUT, _MATRIX, _OFFSETS], [_ENCODED]))
+    graph.node.insert(1, helper.make_node("Cast", [_ENCODED], [name], to=kind))
+    graph.input.remove(given)
+    size = encoding.matrix.shape[0]
+    row = helper.make_tensor_value_info(_INPUT, onnx.TensorProto.DOUBLE, [None, size])
+    graph.input.append(row)
+    model.ir_version = max(model.ir_version, _FIRST_IR_VERSION)
     return model
 
 

@@ -220,8 +220,22 @@ def test_other_transformers_are_refused_by_name(steps: list[Any], told: str) -> 
         Inputs.from_pipeline(fitted(table(), *steps), table())
 
 
-def test_only_pipelines_with_an_estimator_are_taken() -> None:
+def test_other_objects_are_refused() -> None:
     search = GridSearchCV(DummyClassifier(), {"strategy": ["prior"]})
-    for other in (search, StandardScaler(), make_pipeline(StandardScaler()), 3):
+    for other in (search, DummyClassifier(), 3):
         with pytest.raises(InputError, match=r"expected a fitted Pipeline.*best_estimator_"):
             Inputs.from_pipeline(other, table())
+    with pytest.raises(InputError, match="ColumnTransformer is not fitted: call fit"):
+        Inputs.from_pipeline(by_columns((StandardScaler(), NUMBERS)), table())
+
+
+def test_a_transformer_alone_is_read() -> None:
+    frame = table()
+    columns = by_columns((OneHotEncoder(), WORDS), (StandardScaler(), NUMBERS)).fit(frame)
+    inputs = Inputs.from_pipeline(columns, frame)
+    rows = np.array([inputs.row(row) for row in frame.to_dict("records")])
+    encoding = encoding_of(columns)
+    found = rows @ encoding.matrix + encoding.offsets
+    np.testing.assert_allclose(found, columns.transform(frame), rtol=1e-12, atol=1e-12)
+    with pytest.raises(InputError, match="has a PCA"):
+        encoding_of(make_pipeline(columns, PCA(2)).fit(frame))
