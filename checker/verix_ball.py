@@ -17,7 +17,8 @@ in the L1 ball, moves are spent on the largest factors first. In the L2 ball, k 
 from math import inf, isqrt
 from typing import Any
 
-from onnx_neurons import Form, Network, require
+from onnx_neurons import Form, Network
+from onnx_shapes import require
 
 Ends = tuple[list[Any], list[Any]]
 FINE = 2**24

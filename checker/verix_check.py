@@ -30,7 +30,8 @@ from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any
 
-from onnx_neurons import Form, Network, UnreadableError, require
+from onnx_neurons import Form, Network, UnreadableError
+from onnx_shapes import require
 from verix_ball import Ball
 
 GRID = 2**24  # slopes are multiples of 1 / GRID
@@ -39,9 +40,11 @@ GRID = 2**24  # slopes are multiples of 1 / GRID
 class Claim:
     """The claim of a certificate; ``low`` and ``high`` are ends of inputs, and of z of neurons."""
 
-    def __init__(self, model: bytes, claim: Any) -> None:
-        one = self.one = 1 << min(claim["bits"], 2000)
-        net = self.net = Network(model, one)
+    def __init__(self, model: bytes, claim: Any, beside: Any = None) -> None:
+        odd = claim.get("odd", 1)
+        require(type(odd) is int and odd > 0, "the unit is no positive number")
+        one = self.one = odd << min(claim["bits"], 2000)
+        net = self.net = Network(model, one, claim["output"], beside)
         self.ball, self.groups = Ball(net, claim), claim["features"]
         self.irrelevant, self.kept = {*claim["irrelevant"]}, {*range(len(self.groups))}
         require(sorted(chain(*self.groups)) == [*range(net.size)], "the features are no partition")
@@ -52,13 +55,13 @@ class Claim:
         low, high = self.ball.cut(*ends) or ends
         none = [inf] * len(net.rows)
         self.low, self.high = self.bounds([*low, *(-end for end in none)], [*high, *none])
-        self.margins, self.limit = self.margins_of(net.outputs(claim["output"]), claim)
+        self.margins, self.limit = self.margins_of(net.forms, claim)
 
     def margins_of(self, f: list[Form], claim: Any) -> tuple[list[Form], int]:
         """Return the margins, and the most that each may be."""
         one, total, c = self.one, self.net.total, claim.get("class")
         if c is None:
-            require(not self.net.squashed and min(claim["outputs"]) >= 0, "no values to keep")
+            require(not self.net.ordered and min(claim["outputs"]) >= 0, "no values to keep")
             at_x, margins = self.net.values(self.ball.x, f), list[Form]()
             delta = self.net.number(claim["delta"])
             for k, sign in product(claim["outputs"], (one, -one)):
@@ -140,12 +143,17 @@ class Claim:
         return 1
 
 
-def verify(model: bytes, proof: Any) -> Any:
-    """Yield a line for each thing verified; raise an error at the first that fails."""
+def verify(model: bytes, proof: Any, beside: Any = None) -> Any:
+    """Yield a line for each thing verified; raise an error at the first that fails.
+
+    ``beside`` holds the content of files with weights of the network.
+    """
     asked, trees, points = proof["claim"], proof["trees"], proof["points"]
     require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
-    claim = Claim(model, asked)
-    told = {name: asked[name] for name in ("class", "delta", "norm") if name in asked}
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
+    require(hashes == asked.get("beside", {}), "weights beside the network are others")
+    claim = Claim(model, asked, beside)
+    told = {name: asked[name] for name in ("output", "class", "delta", "norm") if name in asked}
     told |= {"epsilon": asked["epsilon"]} if not isinstance(asked["epsilon"], list) else {}
     yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons; claim: {told}"
     for margin, tree in zip(claim.margins, trees, strict=True):
@@ -174,7 +182,9 @@ def main(*files: str) -> int:
     model, proof = files
     try:
         given = json.loads(Path(proof).read_bytes(), parse_float=Fraction)
-        for line in verify(Path(model).read_bytes(), given):
+        near = {name: Path(model).parent / name for name in given["claim"].get("beside", {})}
+        beside = {name: path.read_bytes() for name, path in near.items()}
+        for line in verify(Path(model).read_bytes(), given, beside):
             print(line)
         return 0
     except Exception as error:

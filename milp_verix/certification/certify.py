@@ -1,5 +1,6 @@
 """Certificates of explanations: found in float64, with room for the rounding of the checker."""
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -7,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import onnx
 
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
@@ -49,9 +51,10 @@ def certify(
         return Certificate(None, refused, seconds=time.monotonic() - started)
     asked = claim_data(explanation, network.scores_name)
     try:
-        reading = read(model, network.scores_name)
-        asked["bits"] = max(reading.bits, _bits(explanation))
-        exact = cache(lambda: _claim(model, asked))
+        beside = _beside(model, network)
+        reading = read(model, network.scores_name, tuple(beside.items()))
+        asked |= _unit(reading, explanation) | _hashes(beside)
+        exact = cache(lambda: _claim(model, asked, beside))
         trees = _trees(explanation, reading, asked, exact, deadline)
     except (NoProofError, UnreadableError) as error:
         return Certificate(None, str(error), seconds=time.monotonic() - started)
@@ -89,9 +92,9 @@ def _trees(
     return trees_of(exact(), deadline)
 
 
-def _claim(model: bytes, asked: Mapping[str, Any]) -> Claim:
+def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) -> Claim:
     try:
-        return Claim(model, asked)
+        return Claim(model, asked, beside)
     except (ValueError, KeyError) as error:
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 
@@ -119,6 +122,32 @@ def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
         return network.path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {network.path}: {error.strerror}") from error
+
+
+def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
+    """Return the content of files with weights beside that of the network, by their names."""
+    graph = onnx.load_model_from_string(model).graph
+    stored = ({e.key: e.value for e in one.external_data} for one in graph.initializer)
+    names = sorted({entry["location"] for entry in stored if "location" in entry})
+    if not names:
+        return {}
+    if network.path is None:
+        raise UnreadableError("the network's weights are beside it, and it has no folder")
+    try:
+        return {name: (network.path.parent / name).read_bytes() for name in names}
+    except OSError as error:
+        raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
+
+
+def _hashes(beside: Mapping[str, bytes]) -> dict[str, Any]:
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in beside.items()}
+    return {"beside": hashes} if hashes else {}
+
+
+def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:
+    """Return the unit of the checker's numbers, as the claim has it."""
+    bits = {"bits": max(reading.bits, _bits(explanation))}
+    return bits if reading.odd == 1 else {**bits, "odd": reading.odd}
 
 
 def _bits(explanation: Explanation) -> int:

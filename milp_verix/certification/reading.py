@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
 from milp_verix.certification.claims import bits_of, numbers_of
-from onnx_neurons import Form, UnreadableError
+from onnx_neurons import Form, NoOutputError, UnitError, UnreadableError
 from onnx_neurons import Network as ExactNetwork
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
@@ -34,32 +34,39 @@ class Reading:
     """The neurons of a file: ``network`` returns the output of the claim.
 
     ``variables`` holds, for each value but the last, the checker's number of each of its entries.
-    The checker's unit of numbers is ``2**-bits``.
+    The checker's unit of numbers is ``2**-bits / odd``.
     """
 
     network: Network
     variables: tuple[IntArray, ...]
     bits: int
+    odd: int = 1
 
 
 @lru_cache(maxsize=1)
-def read(model: bytes, output: str) -> Reading:
+def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) -> Reading:
     """Return the neurons that the checker reads from a file; the last network is kept.
 
-    Raises ``UnreadableError`` where the checker does not read the network.
+    ``beside`` are names and contents of files with weights. Raises ``UnreadableError`` where the
+    checker does not read the network.
     """
     graph = onnx.load_model_from_string(model).graph
     weights = [to_array(one) for one in graph.initializer if one.data_location == 0]
     fewest = max([1, *map(bits_of, weights)])
-    for bits in range(fewest * _products(graph), max(fewest, _MOST_BITS) + 1, fewest):
+    bits, odd = fewest * _products(graph), 1
+    while max(bits, odd.bit_length()) <= max(fewest, _MOST_BITS):
         try:
-            exact = ExactNetwork(model, 1 << bits)
-            return _rounded(exact, exact.outputs(output), bits)
-        except UnreadableError as error:
-            if "finer unit" not in str(error):
-                raise
-        except ValueError as error:
+            exact = ExactNetwork(model, odd << bits, output, dict(beside))
+            return _rounded(exact, bits, odd)
+        except NoOutputError as error:
             raise UnreadableError(str(error)) from error
+        except UnreadableError as error:
+            if not isinstance(error.__cause__, UnitError):
+                raise
+            times = error.__cause__.times
+        even = times & -times
+        bits += fewest * -(-(even.bit_length() - 1) // fewest)
+        odd *= times // even
     raise UnreadableError(f"products of weights need more than {_MOST_BITS} bits")
 
 
@@ -74,7 +81,7 @@ def _products(graph: onnx.GraphProto) -> int:
     return max([1, *found.values()])
 
 
-def _rounded(exact: ExactNetwork, outputs: list[Form], bits: int) -> Reading:
+def _rounded(exact: ExactNetwork, bits: int, odd: int) -> Reading:
     count = 1 + exact.size + len(exact.rows)
     # the value of each variable, and its place there
     home, place = np.zeros(count, dtype=np.intp), np.zeros(count, dtype=np.intp)
@@ -87,8 +94,8 @@ def _rounded(exact: ExactNetwork, outputs: list[Form], bits: int) -> Reading:
         home[layer], place[layer] = len(nodes), np.arange(len(layer))
         variables += [np.asarray(layer)] * 2
         sizes += [len(layer)] * 2
-    nodes += [_affine(outputs, home, place, sizes, exact.one)]
-    return Reading(Network((exact.size,), tuple(nodes)), tuple(variables), bits)
+    nodes += [_affine(exact.forms, home, place, sizes, exact.one)]
+    return Reading(Network((exact.size,), tuple(nodes)), tuple(variables), bits, odd)
 
 
 def _affine(

@@ -42,7 +42,14 @@ def run_checker(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_the_checker_is_short_and_stands_alone() -> None:
     own = {file.stem for file in FILES}
-    assert own == {"verix_check", "onnx_neurons", "verix_ball"}
+    assert own == {
+        "verix_check",
+        "verix_ball",
+        "onnx_neurons",
+        "onnx_operators",
+        "onnx_shapes",
+        "onnx_windows",
+    }
     for file in FILES:
         text = file.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 200
@@ -194,16 +201,15 @@ def pooled(folder: Path) -> OnnxNetwork:
 def test_networks_are_read_as_onnxruntime_runs_them(make: object, tmp_path: Path) -> None:
     network = make(tmp_path)  # type: ignore[operator]
     model = onnx.load(network.path)
-    neurons = onnx_neurons.Network(network.path.read_bytes(), _ONE)
-    forms = neurons.outputs(network.output_name)
+    neurons = onnx_neurons.Network(network.path.read_bytes(), _ONE, network.output_name)
     session = onnxruntime.InferenceSession(network.path)
     rng = np.random.default_rng(0)
     for _ in range(5):
         x = rng.uniform(-1, 1, network.input_size).astype(network.dtype)
         point = [_ONE, *(neurons.number(entry) for entry in x.tolist())]
-        ours = np.array([float(value) for value in neurons.values(point, forms)])
+        ours = np.array([float(value) for value in neurons.values(point, neurons.forms)])
         theirs = session.run(None, {network.input_name: x.reshape(network.input_shape)})[0].ravel()
-        if neurons.squashed:
+        if neurons.ordered:
             ours = np.exp(ours) / np.exp(ours).sum()
         assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     assert model.graph.node
@@ -227,13 +233,13 @@ def test_other_operators_are_refused(extra: onnx.NodeProto) -> None:
         nodes.append(node("Relu", ["s"], ["y"]))
     model = build(nodes, inputs={"x": (1, 3)}, constants={"A": weights(3, 3)}, elem=FLOAT)
     with pytest.raises(onnx_neurons.UnreadableError):
-        onnx_neurons.Network(model.SerializeToString(), _ONE)
+        onnx_neurons.Network(model.SerializeToString(), _ONE, "y")
 
 
 def test_a_unit_that_is_too_coarse_is_refused(tmp_path: Path) -> None:
     network = residual(tmp_path)
     with pytest.raises(onnx_neurons.UnreadableError, match="finer unit"):
-        onnx_neurons.Network(network.path.read_bytes(), 2**50)  # type: ignore[union-attr]
+        onnx_neurons.Network(network.path.read_bytes(), 2**50, network.output_name)  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
