@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     text = "fail on a skip that tests/allowed_skips.py does not list"
     parser.addoption("--strict-skips", action="store_true", help=text)
     text = "seeds of random networks over mixed domains, each for one solver in turn"
-    parser.addoption("--mixed-seeds", type=int, default=14, help=text)
+    parser.addoption("--mixed-seeds", type=int, default=5, help=text)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
