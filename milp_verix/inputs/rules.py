@@ -103,7 +103,9 @@ class Quantity:
         a = _number(factor)
         weights = {i: a * w for i, w in self.weights.items()}
         whole = self.whole and a == np.rint(a)
-        return Quantity(weights, a * self.constant, whole, f"{a!r} * ({self.text})", self.owner)
+        return Quantity(
+            weights, a * self.constant, whole, f"{_text(a)} * ({self.text})", self.owner
+        )
 
     __rmul__ = __mul__
 
@@ -184,7 +186,7 @@ class Quantity:
         if isinstance(other, str) and self.feature is not None:
             other = self.feature.code_of(other)
         number = _number(other)
-        return Quantity({}, number, True, f"{number!r}", self.owner)
+        return Quantity({}, number, True, _text(number), self.owner)
 
     def _refuse_category(self) -> None:
         if self.feature is not None and self.feature.unordered:
@@ -246,4 +248,7 @@ def _word(given: object, feature: Feature) -> str:
 
 
 def _text(given: Any) -> str:
-    return given.text if isinstance(given, Quantity) else repr(given)
+    if isinstance(given, Quantity):
+        return given.text
+    whole = isinstance(given, float) and given.is_integer()
+    return repr(int(given) if whole else given)

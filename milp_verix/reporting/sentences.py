@@ -25,6 +25,7 @@ from milp_verix.reporting.wording import (
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
 _CHANGES = 6
+_LONGEST_RULE = 60
 
 
 def explanation_sentence(explanation: Explanation) -> str:
@@ -89,10 +90,8 @@ def relevance_sentence(found: Relevance) -> str:
         if found.relevant is None:
             return f"It is open if {names} {play} a part in {prediction}: {found.unknown_reason}."
         them = "it" if len(found.features) == 1 else "one of them"
-        return (
-            f"{names} {play} no part in {prediction}: no minimal explanation contains {them}."
-            + (within)
-        )
+        told = f"In {prediction}, {names} {play} no part: no minimal explanation contains {them}."
+        return told + within
     if found.necessary:
         return counterfactual_sentence(found, point, " alone") + within
     decide = "decides" if len(found.features) == 1 else "decide"
@@ -236,11 +235,14 @@ def _open(explanation: Explanation) -> list[str]:
 
 
 def _rules(result: Result) -> list[str]:
-    """Return a sentence on the rules of the description, if it has any."""
-    count = 0 if result.inputs is None else len(result.inputs.rules)
-    if not count:
+    """Return a sentence on the rules of the description, if it has any: the rule if it is one."""
+    rules = () if result.inputs is None else result.inputs.rules
+    if not rules:
         return []
-    return [f"Only inputs that satisfy the {counted(count, 'rule')} count."]
+    if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
+        return [f"Only inputs with {rules[0].text} count."]
+    which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
+    return [f"Only inputs that satisfy the {which} count."]
 
 
 def _listed(texts: list[str], most: int, noun: str) -> str:
