@@ -218,6 +218,9 @@ def test_relevance_on_the_command_line(model: Path, files: list[Path], tmp_path:
     text = write_report(out, page)
     assert "necessary: in every explanation" in text
     assert "protected" in text
+    heads = re.findall(r'<th scope="col">([^<]*)</th>', text)
+    assert heads == ["feature", "value", "decision “refused”"]
+    assert sentence in text
     assert run(*given, "--protected", "0,contract", "--time-limit", "1e-9", "-q").returncode == 3
     refused = run(*given, "--protected", "wage")
     assert refused.returncode == 2

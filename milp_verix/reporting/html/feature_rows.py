@@ -94,11 +94,15 @@ def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) 
 
 
 def _pair(result: Relevance, found: Counterfactual, name: str) -> Html:
-    """Return the values of the input, and of two that protected features alone set apart."""
+    """Return the values of the input, and of two that protected features alone set apart.
+
+    Where a protected feature is necessary, the input is the first of the two.
+    """
     labels, freed = labels_of(result), {*result.features}
-    points = [result.input, *([] if result.unchanged is None else [result.unchanged]), found.input]
-    heads = ["value", *(["same decision"] if result.unchanged is not None else [])]
-    heads.append(f"decision {named_prediction(result, found.prediction)}")
+    others = [(f"decision {named_prediction(result, found.prediction)}", found.input)]
+    if result.unchanged is not None and result.free:
+        others.insert(0, ("same decision", result.unchanged))
+    heads, points = ["value", *dict(others)], [result.input, *dict(others).values()]
     body = []
     for feature, group in enumerate(result.groups):
         at = [point.reshape(-1)[list(group)] for point in points]
