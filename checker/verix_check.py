@@ -18,7 +18,7 @@ left. New ends of inputs give new l and u. Where z >= 0 is supposed, m z with m 
 the margin, and -m z where z <= 0 is: that only raises it. The proof names slopes s and multipliers
 m; all are valid, and good ones succeed.
 Needed. A point of the ball, domain and rules that differs from x in irrelevant features and in
-feature i alone, with another prediction, shows that i cannot be left out, too.
+feature i alone, with another prediction, shows that i is needed. Lower bounds: verix_minimum.py.
 """
 
 import hashlib
@@ -171,6 +171,10 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Any:
         require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
         yield f"feature {feature}: needed"
     require({*map(int, points)} == claim.kept or not asked["minimal"], "a feature has no point")
+    if "minimum" in asked:
+        from verix_minimum import bounded  # it builds on Claim
+
+        yield bounded(claim, asked["minimum"], proof["minimum"])
     yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(points)} are needed"
 
 

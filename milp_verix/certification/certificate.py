@@ -16,13 +16,16 @@ class Certificate:
 
     ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``
     are the features that a point shows to be needed in exact arithmetic, ``unproven`` the other
-    features of the explanation; ``seconds`` is the time it took.
+    features of the explanation. ``bound`` is a cost that no explanation is below, an integer or the
+    text of a ratio; None if nobody asked for the minimum, or it has no proof. ``seconds`` is the
+    time it took.
     """
 
     data: Mapping[str, Any] | None
     reason: str | None
     needed: tuple[int, ...] = ()
     unproven: tuple[int, ...] = ()
+    bound: int | str | None = None
     seconds: float = 0.0
 
     @property
@@ -34,7 +37,10 @@ class Certificate:
         if self.data is None:
             return f"no certificate: {self.reason}"
         shown = f"{len(self.needed)} of {len(self.needed) + len(self.unproven)} features"
-        return f"certificate: the prediction is kept, and {shown} are shown to be needed"
+        text = f"certificate: the prediction is kept, and {shown} are shown to be needed"
+        if self.bound is not None:
+            text += f"; no explanation costs less than {self.bound}"
+        return "; ".join([text, *self.data.get("notes", ())])
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the content of the file, and write it to ``path`` if given.

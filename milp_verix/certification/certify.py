@@ -13,6 +13,7 @@ import onnx
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data
+from milp_verix.certification.lower_bounds import asked_bound, bound_proof
 from milp_verix.certification.points import points_of
 from milp_verix.certification.quick_trees import quick_trees
 from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, read
@@ -62,14 +63,24 @@ def certify(
     found = points_of(explanation, margins_of(reading.network, asked, x), exact)
     unproven = tuple(i for i in sorted(explanation.explanation) if i not in found.points)
     points = {str(feature): moves for feature, moves in sorted(found.points.items())}
-    data = {
+    data: dict[str, Any] = {
         "claim": {**asked, "minimal": not unproven},
         "trees": trees,
         "starts": found.starts,
         "points": points,
     }
     needed = tuple(sorted(found.points))
-    return Certificate(data, None, needed, unproven, time.monotonic() - started)
+    bound = None
+    if explanation.lower_bound is not None:
+        least = asked_bound(explanation)
+        try:
+            proof = bound_proof(exact(), least, deadline)
+        except (NoProofError, UnreadableError) as error:
+            data["notes"] = [f"the lower bound {least['bound']} is not proven here: {error}"]
+        else:
+            bound = least["bound"]
+            data |= {"claim": {**data["claim"], "minimum": least}, "minimum": proof}
+    return Certificate(data, None, needed, unproven, bound, time.monotonic() - started)
 
 
 def _trees(

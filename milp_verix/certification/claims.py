@@ -4,6 +4,7 @@ Numbers are integers or texts such as "3/8", so that a reader gets them exactly.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,9 @@ def ball_of(explanation: Explanation) -> Ball:
     return make_described_ball(x, explanation.radii, norm, explanation.inputs)
 
 
-def exact(number: float) -> int | str:
+def exact(number: float | Fraction) -> int | str:
     """Return a number as an integer, or as the text of a ratio of integers."""
-    above, below = float(number).as_integer_ratio()
+    above, below = number.as_integer_ratio()
     return above if below == 1 else f"{above}/{below}"
 
 

@@ -45,6 +45,7 @@ def test_the_checker_is_short_and_stands_alone() -> None:
     assert own == {
         "verix_check",
         "verix_ball",
+        "verix_minimum",
         "onnx_neurons",
         "onnx_operators",
         "onnx_shapes",
