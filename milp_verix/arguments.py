@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,6 +60,14 @@ def integer_of(value: int, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def path_of(value: str | PathLike[str], name: str) -> Path:
+    """Return the path of a file; ``InputError`` for a value that names none."""
+    try:
+        return Path(value)
+    except TypeError as error:
+        raise InputError(f"{name} must be the path of a file or folder, got {value!r}") from error
+
+
 def number_in(text: str | float) -> float:
     """Return the number in a text: ``0.05``, ``inf``, or a ratio such as ``8/255``.
 
@@ -89,7 +99,9 @@ def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]
         raise InputError(f"{name} lists features by their integer indices") from error
     if given.size == 0:
         return []
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+    # NumPy makes 1 of True where other entries are numbers
+    flags = isinstance(free, Sequence) and any(isinstance(i, bool | np.bool_) for i in free)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or flags:
         raise InputError(f"{name} lists features by their integer indices")
     outside = given[(given < 0) | (given >= count)]
     if outside.size:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.stored_numbers import array_in
 
@@ -68,7 +69,7 @@ def mnist(path: str | Path, *, train: bool = False) -> Dataset:
     (``train-…`` for ``train``), or one such file of images, whose labels are beside it. Images have
     shape (N, height, width). Raises ``InputError`` for a file that is missing or damaged.
     """
-    given = Path(path)
+    given = path_of(path, "path")
     images = given if given.is_file() else _idx_file(given, "train" if train else "t10k")
     labels = images.with_name(images.name.replace("images", "labels").replace("idx3", "idx1"))
     if labels == images or not labels.is_file():
@@ -98,7 +99,7 @@ def gtsrb(
 
     kept = None if classes is None else {int(number): i for i, number in enumerate(classes)}
     images, labels = [], []
-    for path, number, region in _signs(Path(folder), crop=crop):
+    for path, number, region in _signs(path_of(folder, "folder"), crop=crop):
         if kept is not None and number not in kept:
             continue
         try:
@@ -128,7 +129,7 @@ def npz(
     ``name`` is the file's by default. Raises ``InputError`` for an array that is missing, and for
     images beyond 0 and 1.
     """
-    path = Path(path)
+    path = path_of(path, "path")
     pixels, targets = (array_in(path, key, most=_MOST) for key in (images, labels))
     if pixels.ndim not in (3, 4) or targets.ndim != 1:
         raise InputError(

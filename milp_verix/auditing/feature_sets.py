@@ -37,14 +37,16 @@ def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
     if isinstance(given, Explanation):
         _require_same_groups(given, problem.features)
         return given.explanation
+    listed = sorted(given) if isinstance(given, Set) else given
     try:
-        array = np.asarray(sorted(given) if isinstance(given, Set) else given)
+        array = np.asarray(listed)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"explanation: {error}; list indices of features, or mask them") from error
     if array.dtype == np.bool_:
         return _features_in(array, problem)
     if array.ndim < 2:
-        return tuple(sorted(indices_of(array.tolist(), problem.features.count, "explanation")))
+        indices = listed if isinstance(listed, Sequence) else array.tolist()
+        return tuple(sorted(indices_of(indices, problem.features.count, "explanation")))
     if np.issubdtype(array.dtype, np.integer) and np.isin(array, (0, 1)).all():
         return _features_in(array == 1, problem)
     raise InputError(

@@ -106,11 +106,11 @@ def robustness_radius(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    tolerance, described = _share(tolerance), inputs_of(inputs)
+    tolerance, most, described = _share(tolerance), _most(largest), inputs_of(inputs)
     request = make_request(
         network,
         x,
-        epsilon=0.0 if largest is None or described is not None else largest,
+        epsilon=0.0 if largest is None or described is not None else most,
         norm=norm,
         delta=delta,
         domain=domain,
@@ -129,7 +129,7 @@ def robustness_radius(
     )
     balls = Balls(request.problem, scale_of(described, scale))
     sets = _sets(request.problem, free, each=each)
-    reaches = [_reach(balls, chosen, _most(largest)) for chosen in sets]
+    reaches = [_reach(balls, chosen, most) for chosen in sets]
     problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from milp_verix.arguments import integer_of
+from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 from milp_verix.records.base import Result
@@ -60,7 +60,7 @@ def write_report(
     elif isinstance(source, Comparison):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
-    elif _is_study(Path(source)):
+    elif _is_study(path_of(source, "source")):
         text = study_page(
             Path(source),
             results=None if results is None else Path(results),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
@@ -129,7 +130,7 @@ def explain_many(
     )
     return run_parts(
         [part],
-        Path(journal),
+        path_of(journal, "journal"),
         workers=workers,
         scheduler=scheduler,
         client=client,

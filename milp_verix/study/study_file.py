@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from milp_verix.arguments import radius_in
+from milp_verix.arguments import path_of, radius_in
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import read_numbers
@@ -80,7 +80,7 @@ def run_study(
         ModelError: a network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
-    parts, course = study_in(Path(path), given)
+    parts, course = study_in(path_of(path, "path"), given)
     return run_parts(parts, **course, client=client, progress=progress, warn=warn)
 
 

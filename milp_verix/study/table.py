@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.study.journal import Record, best_records
 
@@ -35,7 +36,7 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
         import pandas as pd
     except ImportError as error:
         raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
-    rows = [_row(record) for record in best_records(Path(path), warn)]
+    rows = [_row(record) for record in best_records(path_of(path, "path"), warn)]
     names = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
     table = pd.DataFrame(rows, columns=names)
     return table.sort_values("index", kind="stable", ignore_index=True)

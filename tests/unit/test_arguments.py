@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import InputError, MilpVerixError, ModelError, OnnxNetwork, check, explain
+import milp_verix
+from milp_verix import InputError, MilpVerixError, ModelError, OnnxNetwork, check, datasets, explain
 from tests.support.random_networks import as_layers, dense_network
 
 X = [0.25, 0.5, 0.75]
@@ -87,6 +88,7 @@ CHECK: list[tuple[dict[str, Any], str]] = [
     ({"free": [0, 1, 0]}, "free lists a feature twice"),
     ({"free": [0.5]}, "free lists features by their integer indices"),
     ({"free": [True, False, True]}, "free lists features by their integer indices"),
+    ({"free": [True, 2]}, "free lists features by their integer indices"),
     ({"free": [[0], [1, 2]]}, "free lists features by their integer indices"),
     ({"free": 1}, "free lists features by their integer indices"),
     ({"free": [1], "features": [[0, 1, 2]]}, "feature 1 is out of range: the features are 0..0"),
@@ -105,6 +107,16 @@ def assert_refused(function: Any, message: str, *arguments: Any, **options: Any)
     assert isinstance(caught.value, InputError)
     assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, 3, ["a.jsonl"]])
+def test_a_path_is_no_other_value(network: OnnxNetwork, value: Any) -> None:
+    def journal(path: Any) -> object:
+        return milp_verix.explain_many(network, [X], epsilon=0.1, journal=path)
+
+    takers = [journal, milp_verix.run_study, milp_verix.read_study, milp_verix.write_report]
+    for taker in (*takers, datasets.mnist, datasets.gtsrb, datasets.npz):
+        assert_refused(taker, f"must be the path of a file or folder, got {value!r}", value)
 
 
 @pytest.mark.parametrize(("changed", "message"), SHARED + EXPLAIN)

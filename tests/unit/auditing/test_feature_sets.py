@@ -108,6 +108,8 @@ def test_an_explanation_brings_its_groups() -> None:
         ([-1], "feature -1 is out of range"),
         ([3, 3], "lists a feature twice"),
         ([0.5], "integer indices"),
+        ([True, 2], "integer indices"),
+        ({True, 2}, "integer indices"),
         ("pixels", "integer indices"),
         (None, "integer indices"),
         ([[1], [2, 3]], "list indices of features, or mask them"),

@@ -118,7 +118,8 @@ def test_snapshots_are_sound_results_so_far() -> None:
         ({"free": []}, "no feature"),
         ({"free": [1], "each": True}, "leave it or free out"),
         ({"domain": (-np.inf, np.inf)}, "give the largest radius"),
-        ({"largest": -1}, "not negative"),
+        ({"largest": -1}, "largest must be finite and not negative"),
+        ({"largest": np.inf}, "largest must be finite and not negative"),
         ({"time_limit": 0}, "positive"),
     ],
 )
