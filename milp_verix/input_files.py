@@ -77,6 +77,12 @@ def read_numbers(path: Path, most: int) -> Any:
     raise InputError(f"expected a .npy or .json file, got {path}")
 
 
+def file_of(specification: str) -> Path:
+    """Return the file of an input, which may be of another kind than arrays and pictures."""
+    matched = _SPECIFICATION.fullmatch(specification)
+    return Path(specification if matched is None else matched["path"])
+
+
 def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:
     """Return the path, the key and the index of a specification."""
     matched = _SPECIFICATION.fullmatch(specification)

@@ -1,7 +1,7 @@
 """The question that a command poses: its options in groups, and the network and input they name."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
 from milp_verix.input_files import (
     decoded_note,
+    file_of,
     read_input,
     read_numbers,
     read_texts,
@@ -161,6 +162,14 @@ def _described(
     if not isinstance(values, dict):
         raise InputError(f"{source} must hold an object of values by name")
     return Question(network, inputs.row(values), arguments, ())
+
+
+def files_of(*given: Any) -> list[Path]:
+    """Return the files that options name, groups of options among them: no output replaces one."""
+    groups = [one if is_dataclass(one) else None for one in given]
+    values = [getattr(group, field.name) for group in groups if group for field in fields(group)]
+    named = [file_of(str(one)) for one in (*given, *values) if isinstance(one, str | Path)]
+    return [path for path in named if path.is_file()]
 
 
 def network_of(model: Path, reading: Reading) -> OnnxNetwork:

@@ -30,6 +30,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -104,7 +105,7 @@ def audit(
     """Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(Path(explanation))
+        delivery.check_paths(*files_of(subject, ball, described, explanation, order))
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         audited = _explanation(explanation, network)

@@ -24,6 +24,7 @@ from milp_verix.cli.question import (
     Question,
     Reading,
     Subject,
+    files_of,
     numbers_in,
     question_of,
 )
@@ -102,7 +103,7 @@ def compare(
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
         for path in (json_path, csv_path, plot_path, save_checks):
-            check_folder(path)
+            check_folder(path, *files_of(subject, ball, described, order, checks))
         if plot_path is not None:
             plot_format(plot_path)
         if not disagreements.is_dir():

@@ -25,6 +25,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -75,7 +76,7 @@ def contrastive(
     """
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
+        delivery.check_paths(*files_of(subject, ball, described, costs))
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first contrast …", _told)

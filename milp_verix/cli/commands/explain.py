@@ -33,6 +33,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -98,8 +99,9 @@ def explain(
     """Find features that, when fixed, keep the prediction while all other features may change."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
-        check_folder(certificate_path, json_path, plot_path)
+        read = files_of(subject, ball, described, order)
+        delivery.check_paths(*read)
+        check_folder(certificate_path, json_path, plot_path, *read)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         with progress_bar(errors) as show, autosaving(json_path, errors, asked.noted) as save:

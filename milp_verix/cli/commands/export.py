@@ -18,6 +18,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     numbers_in,
     question_of,
 )
@@ -51,7 +52,7 @@ def export(
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals(), _overflow_refused():
-        check_folder(out)
+        check_folder(out, *files_of(subject, ball, described, free))
         asked = question_of(subject, ball, explained, reading, described)
         network, x = asked.network, asked.x
         shape_seen(x.shape, network.input_shape, asked.image_shape)

@@ -34,6 +34,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -94,8 +95,9 @@ def minimum(
     """
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
-        check_folder(certificate_path, json_path, plot_path)
+        read = files_of(subject, ball, described, costs)
+        delivery.check_paths(*read)
+        check_folder(certificate_path, json_path, plot_path, *read)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)

@@ -27,6 +27,7 @@ from milp_verix.cli.question import (
     Described,
     Explained,
     Reading,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -100,7 +101,7 @@ def radius(
     """Bracket the largest radius up to which features may change, and the prediction stays."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
+        delivery.check_paths(*files_of(case, ball, described, free))
         asked = question_of(case, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first bracket …", _told)

@@ -22,6 +22,7 @@ from milp_verix.cli.question import (
     Explained,
     Reading,
     Subject,
+    files_of,
     names_of,
     question_of,
 )
@@ -61,7 +62,7 @@ def relevance(
     """Tell if protected features are in every explanation of a decision, in some, or in none."""
     delivery = Delivery(json_path, None, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
+        delivery.check_paths(*files_of(subject, ball, described))
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         status = status_line(errors, "a first check …", _told)

@@ -28,6 +28,7 @@ from milp_verix.cli.question import (
     Explained,
     Question,
     Reading,
+    files_of,
     names_of,
     numbers_in,
     question_of,
@@ -90,7 +91,7 @@ def sweep(
     """Explain at several radii: features irrelevant at one are irrelevant at all smaller ones."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths()
+        delivery.check_paths(*files_of(case, ball, described, order))
         asked = question_of(case, ball, explained, reading, described)
         network = asked.network
 
