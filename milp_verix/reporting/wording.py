@@ -190,7 +190,7 @@ def contrast_outcome(found: ContrastiveExplanation) -> str:
         none = f"no counterfactual{held_text(found)} is nearer"
         if found.proven:
             return f"proven: {none} by more than {100 * NEAREST_GAP:g} %"
-        return f"not proven: {none} than {number(found.lower_bound or 0.0)}"
+        return f"not proven to be the nearest; {none} than {number(found.lower_bound or 0.0)}"
     least = "cheaper" if found.costs else "smaller"
     if found.proven:
         return f"proven: no {least} set{held_text(found)} {change_text(found)}"

@@ -176,6 +176,20 @@ def test_whole_numbers_count_by_steps_and_categories_by_one(tmp_path: Path) -> N
     assert few.sentence().endswith("No change of fewer features does that as long as u is 0.")
 
 
+def test_a_tie_is_nothing_to_show_and_keeps_the_bound_down(tmp_path: Path) -> None:
+    # class 1 is level at n = 3 and ahead at n = 4
+    net = dense_network(as_layers(([[0.0], [1.0]], [0.0, -3.0])), tmp_path)
+    options: dict[str, Any] = {"epsilon": math.inf, "inputs": [integer("n", 0, 5)]}
+    found = contrastive(net, [0.0], minimise="distance", **options)
+    assert (found.distance, found.proven) == (0.8, False)
+    assert found.lower_bound == pytest.approx(0.6)
+    assert found.gap == pytest.approx(0.2)
+    assert found.unknown_reason is not None
+    assert outcome(found).endswith(
+        "not proven to be the nearest; no counterfactual is nearer than 0.6"
+    )
+
+
 def test_results_survive_json_and_tell_what_was_asked() -> None:
     held = [27, 28]
     for given in ({}, {"minimise": "distance"}):
