@@ -18,7 +18,8 @@ class Certificate:
     are the features that a point shows to be needed in exact arithmetic, ``unproven`` the other
     features of the explanation. ``bound`` is a cost that no explanation is below, an integer or the
     text of a ratio; None if nobody asked for the minimum, or it has no proof. ``seconds`` is the
-    time it took.
+    time it took. One that ``refutes`` a set has a point where the prediction changes, while the
+    features of the set stay.
     """
 
     data: Mapping[str, Any] | None
@@ -27,6 +28,7 @@ class Certificate:
     unproven: tuple[int, ...] = ()
     bound: int | str | None = None
     seconds: float = 0.0
+    refutes: bool = False
 
     @property
     def proven(self) -> bool:
@@ -36,6 +38,8 @@ class Certificate:
     def __str__(self) -> str:
         if self.data is None:
             return f"no certificate: {self.reason}"
+        if self.refutes:
+            return "certificate: the set does not keep the prediction"
         shown = f"{len(self.needed)} of {len(self.needed) + len(self.unproven)} features"
         text = f"certificate: the prediction is kept, and {shown} are shown to be needed"
         if self.bound is not None:

@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import onnx
 
 from milp_verix.arguments import seconds_of
+from milp_verix.certification.audited import refuting_explanation, sound_explanation
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.claims import bits_of, claim_data
 from milp_verix.certification.lower_bounds import asked_bound, bound_proof
@@ -22,6 +24,7 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.records.audit import Audit
 from milp_verix.records.explanation import Explanation
 from onnx_neurons import UnreadableError
 from verix_check import Claim
@@ -32,9 +35,11 @@ _MOST_WEIGHTS = 5_000_000
 
 
 def certify(
-    explanation: Explanation, network: NetworkLike, *, time_limit: float | None = None
+    explanation: Explanation | Audit, network: NetworkLike, *, time_limit: float | None = None
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
+
+    That of an audit is about its sound set, or about the counterexample of a set that is not sound.
 
     The proof is searched for with bounds and with branching on phases, whatever solver found the
     explanation, for ``time_limit`` seconds at most (no limit by default). It is found in float64,
@@ -42,10 +47,23 @@ def certify(
     activations and operators that the checker does not read have no certificate; ``reason`` says
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
-    started = time.monotonic()
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
     if not isinstance(network, OnnxNetwork):
         network = load_network(network, input_shape=explanation.model.input_shape)
+    if isinstance(explanation, Explanation):
+        return _certified(explanation, network, deadline)
+    if explanation.unknown_reason is not None:
+        return Certificate(None, f"the audit is open: {explanation.unknown_reason}")
+    if explanation.sound:
+        return _certified(sound_explanation(explanation), network, deadline)
+    found = _certified(refuting_explanation(explanation), network, deadline)
+    if found.proven and not found.needed:
+        return Certificate(None, "exact arithmetic does not confirm the counterexample")
+    return replace(found, refutes=True)
+
+
+def _certified(explanation: Explanation, network: OnnxNetwork, deadline: Deadline) -> Certificate:
+    started = time.monotonic()
     model = _bytes_of(network, explanation)
     refused = _refusal(network)
     if refused is not None:

@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.results.public import Explanation
+from milp_verix.results.public import Audit, Explanation
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
 
 
-def certified(result: Explanation, network: OnnxNetwork, path: Path | None) -> Explanation:
+Certified = TypeVar("Certified", Explanation, Audit)
+
+
+def certified(result: Certified, network: OnnxNetwork, path: Path | None) -> Certified:
     """Write a certificate of ``result`` to ``path``; return the result with a note about it.
 
     Nothing is done if ``path`` is None. If there is no proof, no file is written, and the note

@@ -252,6 +252,12 @@ class Audit(audit.Audit, Stored):
             return failing_points(self, points, network)
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
+    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+        """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
+        from milp_verix.certification.certify import certify
+
+        return certify(self, network, time_limit=time_limit)
+
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
     ) -> "Drawing":

@@ -8,10 +8,18 @@ import typer
 
 from milp_verix.auditing.audit import audit as find_audit
 from milp_verix.auditing.search import AuditProgress
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.certificates import certified
+from milp_verix.cli.delivery import (
+    Delivery,
+    check_folder,
+    exit_code,
+    refusals,
+    termination_as_interrupt,
+)
 from milp_verix.cli.exit_codes import NOT_SOUND
 from milp_verix.cli.options import (
     BoundsName,
+    CertificatePath,
     CheckTimeLimit,
     FeatureNames,
     FormulationName,
@@ -99,13 +107,16 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
+    certificate_path: CertificatePath = None,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."""
     delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(subject, ball, described, explanation, order))
+        read = files_of(subject, ball, described, explanation, order)
+        delivery.check_paths(*read)
+        check_folder(certificate_path, json_path, plot_path, *read)
         asked = question_of(subject, ball, explained, reading, described)
         network = asked.network
         audited = _explanation(explanation, network)
@@ -135,6 +146,7 @@ def audit(
                 snapshots=save,
             )
         result = asked.noted(result)
+        result = certified(result, network, certificate_path)
         delivery.deliver(result, audit_facts, result.plot)
     code = exit_code(result.sound is not None, result.statistics.stopped)
     raise typer.Exit(NOT_SOUND if code == 0 and not result.sound else code)

@@ -10,7 +10,8 @@ from milp_verix.cli.delivery import check_folder, refusals, termination_as_inter
 from milp_verix.cli.exit_codes import UNDECIDED
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
-from milp_verix.results.public import Explanation
+from milp_verix.records.json_format import from_data, read_data
+from milp_verix.results.public import Audit, Explanation
 
 EXIT_CODES = """\
 Exit codes: 0 the certificate is written; 3 no proof was found, and no file is written; 130 it was
@@ -20,7 +21,7 @@ interrupted; 2 an argument, the result or the model cannot be used."""
 def certify(
     *,
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="An explanation, as --json wrote it.")
+        Path, typer.Argument(metavar="RESULT", help="An explanation or audit, as --json wrote it.")
     ],
     model: ModelPath,
     output: Annotated[
@@ -36,10 +37,10 @@ def certify(
     """
     with refusals(), termination_as_interrupt():
         check_folder(output, result, model)
-        explanation = Explanation.from_json(result)
-        certificate = find_certificate(
-            explanation, network_of(model, reading), time_limit=time_limit
-        )
+        data, where = read_data(result)
+        of_audit = data.get("kind") == "audit"
+        stored = from_data(data, where, Audit) if of_audit else from_data(data, where, Explanation)
+        certificate = find_certificate(stored, network_of(model, reading), time_limit=time_limit)
         if certificate.proven:
             certificate.to_json(output)
         if not quiet:
