@@ -2,8 +2,9 @@
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one,
-then numbers approach the input by halving. onnxruntime runs each point that is kept, and each lies
-in the ball, so what is returned is a counterfactual as the first one was. No proof depends on it.
+then numbers approach the input by halving, and real ones lose digits. onnxruntime runs each point
+that is kept, and each lies in the ball, so the result is a counterfactual as the first one was. No
+proof depends on it.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from milp_verix.problem.problem import Problem
 from milp_verix.records.base import Counterfactual
 from milp_verix.results.public import Explanation
 
+_DIGITS = (2, 3, 4)
 _HALVINGS = 10
 """Of real numbers; whole ones are halved until they are neighbours."""
 
@@ -84,7 +86,8 @@ def _put_back(
 
 def _nearer(point: Point, at: int, x: float, whole: bool, counts: Callable[[Point], bool]) -> Point:
     """Return ``point`` with coordinate ``at`` as near to ``x`` as halving finds."""
-    near, far = x, float(point[at])
+    most = float(point[at])
+    near, far = x, most
     for _ in range(64 if whole else _HALVINGS):
         middle = (near + far) / 2
         if whole:
@@ -97,4 +100,17 @@ def _nearer(point: Point, at: int, x: float, whole: bool, counts: Callable[[Poin
             point, far = candidate, float(candidate[at])
         else:
             near = middle
+    return point if whole else _rounded(point, at, x, most, counts)
+
+
+def _rounded(
+    point: Point, at: int, x: float, most: float, counts: Callable[[Point], bool]
+) -> Point:
+    """Return ``point`` with few digits in coordinate ``at``, between ``x`` and ``most``."""
+    for digits in _DIGITS:
+        value = float(f"{point[at]:.{digits}g}")
+        candidate = point.copy()
+        candidate[at] = value
+        if min(x, most) <= value <= max(x, most) and counts(candidate):
+            return candidate
     return point

@@ -53,3 +53,14 @@ def test_a_change_that_is_not_needed_is_taken_back(tmp_path: Path) -> None:
     a, b, c = found.counterfactuals[0].input.reshape(-1).tolist()
     assert (a, b, c) == (5.0, 1.0, 3.0)
     assert found.sentence("a") == "With a: 0 → 5, the prediction becomes class 1."
+
+
+def test_real_numbers_have_few_digits(tmp_path: Path) -> None:
+    # the class is 1 where a > 3.14159
+    layers = as_layers(([[0.0], [1.0]], [0.0, -3.14159]))
+    network, inputs = dense_network(layers, tmp_path), [continuous("a", 0, 90)]
+    found = milp_verix.explain(network, [0.0], epsilon=np.inf, inputs=inputs)
+    (value,) = found.counterfactuals[0].input.reshape(-1).tolist()
+    assert 3.14159 < value < 3.3
+    assert value == pytest.approx(float(f"{value:.2g}"))
+    assert found.replay(network) == ()
