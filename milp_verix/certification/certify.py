@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -26,6 +27,7 @@ from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.records.audit import Audit
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.statistics import TIME_LIMIT
 from onnx_neurons import UnreadableError
 from verix_check import Claim
 from verix_encodings.arrays import count_of_entries
@@ -108,16 +110,17 @@ def _trees(
     exact: Callable[[], Claim],
     deadline: Deadline,
 ) -> list[Tree]:
-    """Return trees in float64, or in exact arithmetic where inputs are described, or split."""
+    """Return trees found in float64, else in exact arithmetic.
+
+    Exact arithmetic takes described inputs, splits inputs, and needs less room.
+    """
     if explanation.inputs is None:
         free = sum(len(explanation.groups[feature]) for feature in explanation.irrelevant)
-        few = free <= MOST_FREE
-        turn = deadline.within(FIRST_TURN) if few else deadline
-        try:
+        turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
+        with suppress(NoProofError, OverflowError):
             return quick_trees(RoundedClaim.of(reading, asked), exact, turn)
-        except (NoProofError, OverflowError) as error:
-            if not few or deadline.passed():
-                raise NoProofError(str(error)) from error
+    if deadline.passed():
+        raise NoProofError(TIME_LIMIT)
     return trees_of(exact(), deadline)
 
 

@@ -18,13 +18,13 @@ import verix_ball
 import verix_check
 from milp_verix.cli.certificates import certified as with_certificate
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.traversal.explain import explain
 from tests.support import digits_example
 from tests.support.certificates import certified, changed, checked
 from tests.support.command_line import run
 from tests.support.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
-from tests.support.random_networks import convolutional, residual
+from tests.support.random_networks import convolutional, pooled, residual
 from tests.support.repository import ROOT
 
 FILES = sorted((ROOT / "checker").glob("*.py"))
@@ -166,36 +166,6 @@ def _folder() -> str:
         _, _, proof = certified(1, Path(_FOLDERS[0]))
         (Path(_FOLDERS[0]) / "proof.json").write_text(json.dumps(proof), encoding="utf-8")
     return _FOLDERS[0]
-
-
-def pooled(folder: Path) -> OnnxNetwork:
-    """Return a network with padding, dilation, groups, a pool, a transposition and a Softmax."""
-    nodes = [
-        node("Conv", ["x", "K", "k"], ["c"], kernel_shape=[2, 2], pads=[1, 0, 0, 1], group=2),
-        node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[1, 2], pads=[0, 1, 1, 0]),
-        node("Relu", ["p"], ["r"]),
-        node("Conv", ["r", "L"], ["d"], dilations=[2, 1], strides=[2, 1]),
-        node("Transpose", ["d"], ["t"], perm=[0, 2, 3, 1]),
-        node("Shape", ["t"], ["s"]),
-        node("Gather", ["s", "zero"], ["n"], axis=0),
-        node("Unsqueeze", ["n", "axes"], ["m"]),
-        node("Concat", ["m", "rest"], ["to"], axis=0),
-        node("Reshape", ["t", "to"], ["f"]),
-        node("MatMul", ["f", "B"], ["g"]),
-        node("Sub", ["g", "b"], ["h"]),
-        node("Softmax", ["h"], ["y"]),
-    ]
-    constants = {
-        "K": weights(4, 1, 2, 2),
-        "k": weights(4, seed=3),
-        "L": weights(3, 4, 2, 2, seed=1),
-        "B": weights(12, 3, seed=2),
-        "b": weights(3, seed=4),
-        "zero": np.array(0),
-        "axes": np.array([0]),
-        "rest": np.array([-1]),
-    }
-    return loaded(build(nodes, inputs={"x": (1, 2, 5, 5)}, constants=constants, elem=FLOAT), folder)
 
 
 @pytest.mark.parametrize("make", [convolutional, residual, pooled])

@@ -94,6 +94,36 @@ def convolutional(folder: Path, seed: int = 0) -> OnnxNetwork:
     return loaded(build(nodes, inputs={"x": (1, 1, 4, 4)}, constants=constants, elem=FLOAT), folder)
 
 
+def pooled(folder: Path, seed: int = 0) -> OnnxNetwork:
+    """Return a network with padding, dilation, groups, a pool, a transposition and a Softmax."""
+    nodes = [
+        node("Conv", ["x", "K", "k"], ["c"], kernel_shape=[2, 2], pads=[1, 0, 0, 1], group=2),
+        node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[1, 2], pads=[0, 1, 1, 0]),
+        node("Relu", ["p"], ["r"]),
+        node("Conv", ["r", "L"], ["d"], dilations=[2, 1], strides=[2, 1]),
+        node("Transpose", ["d"], ["t"], perm=[0, 2, 3, 1]),
+        node("Shape", ["t"], ["s"]),
+        node("Gather", ["s", "zero"], ["n"], axis=0),
+        node("Unsqueeze", ["n", "axes"], ["m"]),
+        node("Concat", ["m", "rest"], ["to"], axis=0),
+        node("Reshape", ["t", "to"], ["f"]),
+        node("MatMul", ["f", "B"], ["g"]),
+        node("Sub", ["g", "b"], ["h"]),
+        node("Softmax", ["h"], ["y"]),
+    ]
+    constants = {
+        "K": weights(4, 1, 2, 2, seed=seed),
+        "k": weights(4, seed=seed + 3),
+        "L": weights(3, 4, 2, 2, seed=seed + 1),
+        "B": weights(12, 3, seed=seed + 2),
+        "b": weights(3, seed=seed + 4),
+        "zero": np.array(0),
+        "axes": np.array([0]),
+        "rest": np.array([-1]),
+    }
+    return loaded(build(nodes, inputs={"x": (1, 2, 5, 5)}, constants=constants, elem=FLOAT), folder)
+
+
 def residual(folder: Path, seed: int = 0, elem: int = DOUBLE) -> OnnxNetwork:
     """Return a network of five inputs and three scores with a connection that skips two layers."""
     nodes = [
