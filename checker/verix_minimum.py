@@ -10,8 +10,6 @@ negative (of outputs: at most zero).
 Network of A. With A_f = 1 for features of the set and 0 for others, input i of p(A) is
 p_i - A_f (p_i - x_i). So the neurons of the file become neurons of A, once for each scenario. Their
 unit is ``one`` squared, so that products of weights and inputs are whole.
-Contrasts. If p has another prediction than x, an explanation holds a feature in which they differ:
-1 minus the sum of their A_f is at most zero. That is one more margin.
 Proof. Costs are multiples of their greatest common divisor. So sets that cost less than the bound
 cost at most ``budget``. A tree of cases shows that each of them has a margin above zero, and is no
 explanation: a feature is in or out, a neuron is above or below zero. A leaf weighs margins by
@@ -134,14 +132,6 @@ class Selections(Claim):
             margin[0] -= (1 + claim.limit) * claim.one  # those of outputs are rounded up
             self.margins.append(margin)
 
-    def add_contrast(self, point: list[int]) -> None:
-        """Add a point with another prediction as a margin."""
-        claim = self.claim
-        worst = max(claim.net.values(point, claim.margins)) * claim.one
-        require(worst > 1 + claim.limit, "a contrast has the same prediction")
-        moved = {f for v, f in self.feature.items() if point[v] != claim.ball.x[v]}
-        self.margins.append({0: self.one, **dict.fromkeys(moved, -self.one)})
-
     def cases(self, tree: Any, low: list[Any], high: list[Any], signs: Any) -> int:
         """Check that a tree leaves no set of features; return the number of its cases."""
         if "neuron" in tree or "input" in tree:
@@ -164,8 +154,6 @@ def bounded(claim: Claim, asked: Any, proof: Any) -> str:
     sets = Selections(claim, asked)
     for moves in proof["scenarios"]:
         sets.add_scenario(sets.point(proof["step"], moves))
-    for moves in proof["contrasts"]:
-        sets.add_contrast(sets.point(proof["step"], moves))
     count = 0
     for low, high in filter(None, [sets.ball.cut(sets.low, sets.high)]):
         count = sets.cases(proof["tree"], low, high, {})

@@ -115,7 +115,6 @@ class _BoundSearch:
         return {
             "step": exact(self.refuter.step),
             "scenarios": self.scenarios,
-            "contrasts": [],
             "tree": tree,
         }
 

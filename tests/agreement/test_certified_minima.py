@@ -204,36 +204,3 @@ def hostile(
         "slopes": {str(i): round(rng.uniform(0, 1), 3) for i in range(sizes[0])},
         "multipliers": {str(i): round(rng.uniform(0, 1000), 3) for i in signs},
     }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", WIDE)
-def test_contrasts_prove_what_their_hitting_sets_cost(seed: int, tmp_path: Path) -> None:
-    problem, (explanations, _) = wide_case(seed), wide_truth(seed)
-    _, model, data = certified(problem, tmp_path)
-    claim = verix_check.Claim(model, data["claim"])
-    step, reach = Fraction(1, 4096), int(Fraction(problem.epsilon) * 4096)
-    rng, moves = np.random.default_rng(seed), []
-    left = set(range(8))
-    for size in (1, 2, 3):
-        for chosen in [sorted(one) for one in subsets(left) if len(one) == size]:
-            for _ in range(8):
-                point = np.zeros(8, dtype=int)
-                point[chosen] = rng.choice([-reach, reach], size)
-                ends = problem.x + point / 4096.0
-                open_ = set(chosen) <= left and np.all((ends > 0.001) & (ends < 0.999))
-                one = contrast_proof(step, [point.tolist()])
-                if open_ and accepts(claim, {"bound": 1}, one):
-                    moves.append(point.tolist())
-                    left -= set(chosen)
-    best = min(map(len, explanations))
-    assert len(moves) <= best
-    for bound in range(1, best + 2):
-        true = accepts(claim, {"bound": bound}, contrast_proof(step, moves))
-        assert true == (bound <= len(moves))
-
-
-def contrast_proof(step: Fraction, moves: list[list[int]]) -> Any:
-    """Return a proof by disjoint contrasts, one weight each."""
-    leaf = {"weights": {str(i): 1 for i in range(len(moves))}, "slopes": {}, "multipliers": {}}
-    return {"step": str(step), "scenarios": [], "contrasts": moves, "tree": leaf}
