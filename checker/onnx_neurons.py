@@ -55,7 +55,8 @@ class Network:
         except NoOutputError:
             raise
         except Exception as error:
-            raise UnreadableError(f"{type(error).__name__}: {error}") from error
+            kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+            raise UnreadableError(f"{kind}{error}") from error
         depths = sorted({*self.depth.values()})
         self.layers = [[v for v in self.rows if self.depth[v] == depth] for depth in depths]
 
@@ -114,7 +115,7 @@ class Network:
         if not before:
             return None
         behind = "Sigmoid" in before and kind in ("Sub", "Concat")
-        require(behind or kind in (*RESHAPES, "Identity"), f"{min(before)} before {kind}")
+        require(behind or kind in (*RESHAPES, "Identity"), f"a {min(before)} before a {kind}")
         self.names |= dict.fromkeys(node.output, before.pop())
         scores = [name for name in node.input if isinstance(found[name], dict)]
         if kind == "Sub":  # 1 - Sigmoid(z) is Sigmoid(-z)

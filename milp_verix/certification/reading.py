@@ -62,7 +62,8 @@ def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) 
             raise UnreadableError(str(error)) from error
         except UnreadableError as error:
             if not isinstance(error.__cause__, UnitError):
-                raise
+                told = f"the checker does not read the network: {error}"
+                raise UnreadableError(told) from error
             times = error.__cause__.times
         even = times & -times
         bits += fewest * -(-(even.bit_length() - 1) // fewest)

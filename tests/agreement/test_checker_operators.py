@@ -183,8 +183,8 @@ def test_files_of_exporters_are_read_as_onnxruntime_runs_them(file: Path) -> Non
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([node("Sigmoid", ["x"], ["s"]), node("Mul", ["s", "c"], ["y"])], "Sigmoid before Mul"),
-        ([node("Softmax", ["x"], ["s"]), node("Sub", ["c", "s"], ["y"])], "Softmax before Sub"),
+        ([node("Sigmoid", ["x"], ["s"]), node("Mul", ["s", "c"], ["y"])], "a Sigmoid before a Mul"),
+        ([node("Softmax", ["x"], ["s"]), node("Sub", ["c", "s"], ["y"])], "a Softmax before a Sub"),
         ([node("Sigmoid", ["x"], ["s"]), node("Sub", ["s", "c"], ["y"])], "Sigmoid"),
         ([node("Sigmoid", ["x"], ["s"]), node("Sub", ["half", "s"], ["y"])], "a difference"),
         (
@@ -193,9 +193,12 @@ def test_files_of_exporters_are_read_as_onnxruntime_runs_them(file: Path) -> Non
         ),
         (
             [node("Softmax", ["x"], ["s"]), node("Concat", ["s", "s"], ["y"], axis=1)],
-            "Softmax before Concat",
+            "a Softmax before a Concat",
         ),
-        ([node("Sigmoid", ["x"], ["s"]), node("Softmax", ["s"], ["y"])], "Sigmoid before Softmax"),
+        (
+            [node("Sigmoid", ["x"], ["s"]), node("Softmax", ["s"], ["y"])],
+            "a Sigmoid before a Softmax",
+        ),
         ([node("Div", ["c", "x"], ["y"])], "Rational"),
         ([node("Mul", ["x", "x"], ["y"])], "operand"),
         ([node("LeakyRelu", ["x"], ["y"], beta=0.5)], "LeakyRelu has"),
