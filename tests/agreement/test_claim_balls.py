@@ -94,6 +94,8 @@ def test_inputs_are_those_of_the_definition_and_none_is_cut_off(seed: int) -> No
     assert not ball.holds([ONE, *(n * ONE + 1 for n in claim["input"])], variables)
     ends = ball.cut(*ball.ends(variables))
     assert ends is not None
+    for point in map(scaled, inside):
+        assert all(a <= n <= b for a, n, b in zip(ends[0], point, ends[1], strict=True))
     for _ in range(40):
         low, high = ([*end] for end in ends)
         v, at = int(rng.integers(1, 4)), int(rng.integers(0, 5)) * ONE + ONE // 2

@@ -202,3 +202,43 @@ def test_radii_of_features_are_those_of_the_claim(inputs: str, tmp_path: Path) -
     assert data["claim"]["epsilon"] == [2, 1, 0, 0 if whole else "1/2", None]
     assert data["claim"].get("whole", []) == ([0, 1, 2, 3, 4] if whole else [])
     assert checked(network.path.read_bytes(), certificate.to_json())  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [10, 18])
+def test_no_changed_split_makes_a_false_claim_accepted(seed: int, tmp_path: Path) -> None:
+    layers, model, data = certified(seed, tmp_path)
+    leaf = {"slopes": {}, "multipliers": {}}
+    mutants, splits = [], [path for path, _ in numbers_in(data) if path[-1] == "at"]
+    assert splits
+    for *path, _ in splits:
+        for side in ("below", "above"):
+            mutants += [changed(data, (*path, side), value) for value in ({}, leaf)]
+        for other in range(5):
+            mutants.append(changed(data, (*path, "input"), other))
+    verdicts = [checked(model, json.dumps(mutant)) for mutant in mutants]
+    assert False in verdicts
+    for mutant, accepted in zip(mutants, verdicts, strict=True):
+        assert not accepted or true_by_definition(layers, model, mutant)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_splits_prove_no_false_claim(seed: int, tmp_path: Path) -> None:
+    layers, model, data = certified(seed, tmp_path)
+    rng = np.random.default_rng(seed)
+    for feature in map(int, data["points"]):
+        irrelevant = [*data["claim"]["irrelevant"], feature]
+        claim = {**data["claim"], "irrelevant": irrelevant, "minimal": False}
+        assert not keeps_class(layers, claim)
+        for _ in range(150):
+            trees = [split_at_random(rng, 4) for _ in data["trees"]]
+            assert not checked(model, json.dumps({"claim": claim, "trees": trees, "points": {}}))
+
+
+def split_at_random(rng: np.random.Generator, depth: int) -> dict[str, Any]:
+    """Return a tree of inputs split at halves, some outside of their ends."""
+    if not depth or rng.random() < 0.1:
+        return {"slopes": {}, "multipliers": {}}
+    halves = {side: split_at_random(rng, depth - 1) for side in ("below", "above")}
+    return {"input": int(rng.integers(5)), "at": int(rng.integers(-3, 9)) / 2, **halves}
