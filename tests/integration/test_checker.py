@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import verix_ball
 import verix_check
 from milp_verix.cli.certificates import certified as with_certificate
 from milp_verix.errors import InputError
+from milp_verix.global_search.minimum import minimum
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.traversal.explain import explain
 from tests.support import digits_example
@@ -284,7 +286,35 @@ def test_the_command_line_writes_certificates(tmp_path: Path) -> None:
     assert one.read_bytes() == other.read_bytes()
     assert run_checker(model, one).returncode == 0
     done = run("minimum", *asked, "--certificate", one, "--time-limit", 20)
-    assert run_checker(model, one).returncode == 0
+    assert "no explanation costs less than 6" in " ".join(done.stdout.split())
+    checked_again = run_checker(model, one)
+    assert checked_again.returncode == 0
+    assert "no explanation costs less than 6: verified" in checked_again.stdout
+
+
+def test_a_bound_without_a_proof_is_named_in_the_file(tmp_path: Path) -> None:
+    network = residual(tmp_path)
+    least = minimum(network, [0.5] * 5, epsilon=0.3)
+    larger = sorted({*range(5)} - {*least.explanation})[:1]
+    assert larger
+    claimed = replace(
+        least,
+        explanation=(*least.explanation, *larger),
+        irrelevant=tuple(i for i in least.irrelevant if i not in larger),
+        unknown_reasons=dict.fromkeys([*least.explanation, *larger], "not asked"),
+        counterfactuals={},
+        lower_bound=least.size + 1,
+    )
+    certificate = claimed.certify(network)
+    assert certificate.proven
+    assert certificate.bound is None
+    assert certificate.data is not None
+    assert "minimum" not in certificate.data["claim"]
+    note = f"the lower bound {least.size + 1} is not proven here: no perturbation is found"
+    assert note in certificate.data["notes"][0]
+    assert note in str(certificate)
+    model = network.path.read_bytes()  # type: ignore[union-attr]
+    assert checked(model, certificate.to_json())
 
 
 def test_a_network_without_a_certificate_says_so(tmp_path: Path) -> None:
