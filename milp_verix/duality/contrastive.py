@@ -73,9 +73,9 @@ def contrastive(
     ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
     an age; ``robust`` is then about changes of the other features.
 
-    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's,
+    ``minimise="distance"`` asks for the nearest counterfactual instead. Its distance is Gower's::
 
-        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i),
+        Σ_f c_f Σ_{i ∈ f} |x'_i − x_i| / s_i,   s_i = min(ε_i, u_i − l_i)
 
     over the features ``f`` with their coordinates ``i``: each change counts as a share of the
     radius, or of the length of the domain where that is smaller. Whole numbers change by whole
