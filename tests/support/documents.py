@@ -60,9 +60,7 @@ def written_documents(folder: Path) -> Iterator[Document]:
         read = _through(folder / "compared.json", milp_verix.write_report)
         yield Document("comparison.json", json.loads(compared.to_json()), read)
     yield from _journal(network, folder)
-    for seed in (1, 2):
-        _, model, certificate = certified(seed, folder)
-        yield Document("certificate.json", certificate, _checker(model))
+    yield from _certificates(network, folder)
     written = folder / "solvers.json"
     run_here("solvers", "--json", written)
     yield Document("solvers.json", json.loads(written.read_text(encoding="utf-8")), lambda _: None)
@@ -108,6 +106,23 @@ def _journal(network: OnnxNetwork, folder: Path) -> Iterator[Document]:
     milp_verix.explain_many(network, rows, journal=journal, epsilon=0.4, task=tasks)
     for line in journal.read_text(encoding="utf-8").splitlines():
         yield Document("journal.json", json.loads(line), _through(folder / "read.jsonl", lines))
+
+
+def _certificates(network: OnnxNetwork, folder: Path) -> Iterator[Document]:
+    """Yield certificates of classes, of a minimum with costs, of a regression and of a table."""
+    assert network.path is not None
+    model = network.path.read_bytes()
+    cheapest = {"epsilon": 0.4, "costs": [1, 2, 1, 1.5], "must": [0]}
+    for found in (
+        milp_verix.minimum(network, X, **cheapest),
+        milp_verix.explain(network, X, epsilon=0.2, delta=0.1, output=1),
+        milp_verix.explain(network, ROW, **TABLE),
+    ):
+        certificate = json.loads(found.certify(network).to_json())
+        yield Document("certificate.json", certificate, _checker(model))
+    for seed in (1, 2):
+        _, other, certificate = certified(seed, folder)
+        yield Document("certificate.json", certificate, _checker(other))
 
 
 def _checks(explanation: milp_verix.Explanation, folder: Path) -> Document:

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.slow
 
 NAMED_BY_DATA = {
     *("unknown_reasons", "versions", "settings", "words"),
-    *("slopes", "multipliers", "points", "factors"),
+    *("slopes", "multipliers", "weights", "points", "factors"),
 }
 """Objects whose keys are features, packages or arguments, and no fields."""
 
-CONTENT = {"costs", "against", "blocks", "rules", "strict", "starts"}
+CONTENT = {"whole", "must", "costs", "against", "blocks", "rules", "strict", "starts"}
 """Fields without which a file is about another question, and its other fields may be wrong."""
 
 
