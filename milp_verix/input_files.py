@@ -105,7 +105,10 @@ def scale_bytes(
     if array.dtype != np.uint8 or not (np.isfinite(low) and np.isfinite(high)):
         return array
     scaled = low + (high - low) * (array.astype(dtype) / dtype.type(_BYTE))
-    return np.asarray(np.clip(scaled, low, high))
+    # an end such as 2.8215 may be rounded out of the domain
+    least = low if float(low) >= domain[0] else np.nextafter(low, high)
+    most = high if float(high) <= domain[1] else np.nextafter(high, low)
+    return np.asarray(np.clip(scaled, least, most))
 
 
 def scaled_note(domain: tuple[float, float]) -> str:

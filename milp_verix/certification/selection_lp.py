@@ -141,7 +141,7 @@ class SelectionLp:
     def leaf(self, multipliers: FloatArray, case: Case, digits: int) -> dict[str, Any]:
         """Return the leaf that ``multipliers`` give, with so many digits."""
         weights, kappa = self.duals(multipliers)
-        scale = 10.0**digits / max(weights.max(), np.abs(kappa).max(), 1e-300)
+        scale = 10.0**digits / max(weights.max(), np.abs(kappa).max(initial=0.0), 1e-300)
         weights, kappa = np.round(weights * scale), kappa * scale
         first = 1 + self.count
         signs = np.zeros(kappa.size)

@@ -26,6 +26,7 @@ from tests.support.exhaustive_explanations import (
     wide_case,
     wide_truth,
 )
+from tests.support.random_networks import as_layers, dense_network
 from verix_minimum import bounded
 
 # wide cases whose proofs take several scenarios, and split neurons and features
@@ -49,6 +50,17 @@ def test_the_minimum_of_all_subsets_is_certified(norm: str, seed: int, tmp_path:
     _, model, data = certified(problem, tmp_path, **posed(problem, norm))
     assert data["claim"]["minimum"] == {"bound": min(map(len, explanations))}
     assert checked(model, json.dumps(data))
+
+
+def test_a_network_without_neurons_has_a_certified_minimum(tmp_path: Path) -> None:
+    # 2 x0 + x1 + x2 - 2.4 stays above zero from 0.6 = 4 - 2.4 - 1 on, so x0 is needed, and x1 or x2
+    weights = np.array([[0.0, 0.0, 0.0], [2.0, 1.0, 1.0]])
+    network = dense_network(as_layers((weights, [0.0, -2.4])), tmp_path)
+    found = minimum(network, np.ones(3), epsilon=1.0)
+    certificate = found.certify(network)
+    assert (found.size, certificate.bound) == (2, 2)
+    assert network.path is not None
+    assert checked(network.path.read_bytes(), certificate.to_json())
 
 
 @pytest.mark.slow

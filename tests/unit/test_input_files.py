@@ -188,9 +188,12 @@ def test_bytes_are_scaled_as_a_user_would_scale_them() -> None:
     assert scaled.dtype == np.float32
 
 
-def test_bytes_fill_the_domain() -> None:
-    scaled = scale_bytes(np.array([0, 255], dtype=np.uint8), (-0.1, 0.7), np.dtype(np.float32))
-    np.testing.assert_array_equal(scaled, np.array([-0.1, 0.7], dtype=np.float32))
+@pytest.mark.parametrize("domain", [(-0.1, 0.7), (-0.4242, 2.8215), (-2.1179, 2.6401)])
+def test_bytes_fill_the_domain_and_stay_in_it(domain: tuple[float, float]) -> None:
+    scaled = scale_bytes(np.arange(256, dtype=np.uint8), domain, np.dtype(np.float32))
+    lower, upper = domain
+    assert all(lower <= value <= upper for value in scaled.astype(np.float64).tolist())
+    np.testing.assert_allclose(scaled[[0, -1]], domain, rtol=2e-7)
 
 
 def test_what_is_not_bytes_or_has_no_domain_is_left_alone() -> None:

@@ -19,7 +19,9 @@ from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
 from milp_verix.onnx_reader.outputs import cut, scores_of
+from milp_verix.onnx_reader.signature import read_signature
 from milp_verix.onnx_reader.sources.model_file import serialised
+from milp_verix.onnx_reader.trace import trace
 
 _INPUT, _ENCODED = "table_row", "table_encoded"
 _MATRIX, _OFFSETS = "table_encoding", "table_offsets"
@@ -34,7 +36,8 @@ def table_model(pipeline: Any, frame: Any = None) -> onnx.ModelProto:
     """Return the network of ``pipeline``.
 
     With a DataFrame ``frame`` the scores for its rows are compared. Raises ``InputError`` for a
-    transformer that is not known; ``ModelError`` where scores differ.
+    transformer that is not known; ``ModelError`` where scores differ;
+    ``UnsupportedOperatorError`` for an estimator such as a forest.
     """
     encoding = encoding_of(pipeline)
     rest = pipeline[encoding.steps :]
@@ -47,6 +50,7 @@ def table_model(pipeline: Any, frame: Any = None) -> onnx.ModelProto:
     model = _linear_model(estimator) if linear else _exported(rest, width)
     model = behind(encoding, model, "encoded")
     if hasattr(frame, "columns"):
+        trace(model, read_signature(model.graph))  # trees are refused as such, not by their scores
         _require_same_scores(model, pipeline, frame)
     return model
 

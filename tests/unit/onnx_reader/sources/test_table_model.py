@@ -132,6 +132,7 @@ def test_several_labels_at_once_are_refused() -> None:
             load_network(pipeline)
 
 
-def test_an_estimator_that_is_no_network_is_refused_by_name() -> None:
+@pytest.mark.parametrize("example", [None, table()], ids=["alone", "with rows"])
+def test_an_estimator_that_is_no_network_is_refused_by_name(example: Any) -> None:
     with pytest.raises(ModelError, match="TreeEnsemble"):
-        load_network(fitted(DecisionTreeClassifier(max_depth=2)))
+        load_network(fitted(DecisionTreeClassifier(max_depth=2)), example=example)
