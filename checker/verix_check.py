@@ -157,7 +157,7 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Any:
     told |= {"epsilon": asked["epsilon"]} if not isinstance(asked["epsilon"], list) else {}
     yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons; claim: {told}"
     for margin, tree in zip(claim.margins, trees, strict=True):
-        yield f"a margin holds in {claim.leaves(margin, tree, claim.low, claim.high, {})} cases"
+        yield f"a margin holds; cases: {claim.leaves(margin, tree, claim.low, claim.high, {})}"
     places = range(1, 1 + claim.net.size)
     signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
     starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]

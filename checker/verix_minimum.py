@@ -157,4 +157,4 @@ def bounded(claim: Claim, asked: Any, proof: Any) -> str:
     count = 0
     for low, high in filter(None, [sets.ball.cut(sets.low, sets.high)]):
         count = sets.cases(proof["tree"], low, high, {})
-    return f"no explanation costs less than {asked['bound']}: verified in {count} cases"
+    return f"no explanation costs less than {asked['bound']}: verified; cases: {count}"
