@@ -14,7 +14,7 @@ _RULES = pytest.mark.parametrize("rules", [False, True], ids=["free", "rules"])
 
 
 def _with(case: MixedCase, epsilon: dict[str, float]) -> MixedCase:
-    return replace(case, epsilon=epsilon, _worst={})
+    return replace(case, epsilon=epsilon)
 
 
 def _nearest(case: MixedCase, free: tuple[int, ...], scale: dict[str, float]) -> float:
