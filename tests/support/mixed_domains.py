@@ -101,7 +101,7 @@ class MixedCase:
 
     @cached_property
     def _listed(self) -> tuple[Array, Array]:
-        """All points of the ball, shape (N, features), and the worst margin at each, (N,)."""
+        """Points of the ball, shape (N, features), and the worst margin at each, (N,)."""
         points = self.points(range(len(self.features)))
         return np.array(points), self.margins(points)
 
