@@ -87,7 +87,8 @@ def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:
     """Return the path, the key and the index of a specification."""
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None:
-        raise InputError(f"cannot tell what the input {specification!r} is: {_FORMS}")
+        by_name = "; values by name, .json, need --inputs" if ".json" in specification else ""
+        raise InputError(f"cannot tell what the input {specification!r} is: {_FORMS}{by_name}")
     index = matched["index"]
     entry = tuple(int(part) for part in index.split(",")) if index else ()
     return Path(matched["path"]), matched["key"] or "", entry

@@ -220,7 +220,7 @@ def make_ball(
         raise InputError(
             f"the input is {flat[where]} at coordinate {where}, outside its domain "
             f"[{lower[where]:g}, {upper[where]:g}] ({outside.size} of {flat.size} coordinates are "
-            "outside): rescale the input, or give the domain it lives in"
+            "outside): rescale the input, or give the domain it lives in; a table's is in `inputs`"
         )
     wide = flat.astype(np.float64)
     with np.errstate(over="ignore"):

@@ -148,6 +148,7 @@ def test_an_array_was_not_decoded() -> None:
     [
         ("x.txt", "cannot tell"),
         ("data.npz:a[b]", "cannot tell"),
+        ("row.json", "need --inputs"),
         ("absent.npy", "absent.npy: No such file"),
         ("absent.npz:a", "absent.npz: No such file"),
         ("absent.png", "absent.png: No such file"),
