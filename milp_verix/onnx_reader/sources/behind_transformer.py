@@ -6,13 +6,12 @@ import numpy as np
 import onnx
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
 from milp_verix.onnx_reader.signature import read_signature
 from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import path_of, read_model
-from milp_verix.onnx_reader.sources.table_model import behind
+from milp_verix.onnx_reader.sources.table_model import behind, rows_of
 
 _ROUNDING = 1e-9
 
@@ -42,8 +41,7 @@ def behind_transformer(
 
 
 def _require_same_numbers(encoding: TableEncoding, transformer: Any, frame: Any) -> None:
-    inputs = Inputs.from_pipeline(transformer, frame)
-    rows = np.array([inputs.row(row) for row in frame.to_dict("records")])
+    rows = rows_of(transformer, frame)
     found, seen = rows @ encoding.matrix + encoding.offsets, transformer.transform(frame)
     expected = np.asarray(seen.toarray() if hasattr(seen, "toarray") else seen, dtype=np.float64)
     allowed = _ROUNDING * np.maximum(np.abs(expected), 1.0)

@@ -22,6 +22,7 @@ from milp_verix.onnx_reader.outputs import cut, scores_of
 from milp_verix.onnx_reader.signature import read_signature
 from milp_verix.onnx_reader.sources.model_file import serialised
 from milp_verix.onnx_reader.trace import trace
+from verix_encodings.arrays import FloatArray
 
 _INPUT, _ENCODED = "table_row", "table_encoded"
 _MATRIX, _OFFSETS = "table_encoding", "table_offsets"
@@ -72,6 +73,15 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
     return model
 
 
+def rows_of(pipeline: Any, frame: Any) -> FloatArray:
+    """Return the rows of a DataFrame as inputs of the network, shape (rows, size).
+
+    ``InputError`` for a word that the fitted ``pipeline`` does not know.
+    """
+    inputs = Inputs.from_pipeline(pipeline, frame)
+    return np.array([inputs.row(row) for row in frame.to_dict("records")])
+
+
 def _exported(rest: Any, width: int) -> onnx.ModelProto:
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
@@ -114,8 +124,7 @@ def _require_same_scores(model: onnx.ModelProto, pipeline: Any, frame: Any) -> N
 
     Raises ``InputError`` for a row that is not in the table.
     """
-    inputs = Inputs.from_pipeline(pipeline, frame)
-    rows = np.array([inputs.row(row) for row in frame.to_dict("records")])
+    rows = rows_of(pipeline, frame)
     name = scores_of(model.graph, None)[1]
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 4
