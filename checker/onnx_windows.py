@@ -1,99 +1,132 @@
-"""Convolutions and pools of ONNX on tensors of forms, in exact arithmetic (onnx_operators.py)."""
+"""Convolutions and pools of ONNX on tensors of forms, in exact arithmetic (onnx_operators.py).
+
+Automatic pads differ: those of ``Conv`` and of pools depend on the input's size, those of
+``ConvTranspose`` on what its windows overlap. Where onnxruntime and the specification disagree, the
+node is refused.
+"""
 
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any
 
-from onnx_shapes import require, sizes
+from onnx_shapes import grid, numbers, require, sizes
 
 Axis = tuple[int, int, int, int, int, int]  # size, pads at both ends, dilation, kernel, stride
 
 
-def windows(net: Any, kind: str, given: Any, x: Any, *more: Any) -> Any:
-    """Return a convolution of ``x``, or the maxima or means of its windows."""
-    batch, channels, *size = sizes(x)
-    kernel = given.pop("kernel_shape", None) or sizes(more[0])[2:]
-    by, gap = (given.pop(name, [1] * len(size)) for name in ("strides", "dilations"))
-    groups = given.pop("group", 1)
-    pads = padding(given, size, kernel, by, gap)
-    other = given.pop("ceil_mode", 0) or given.pop("storage_order", 0)
-    require(batch == 1 and not other, f"{kind} of this kind")
-    ends = pads[: len(size)], pads[len(size) :]
-    axes: list[Axis] = [*zip(size, *ends, gap, kernel, by, strict=True)]
-    if kind == "ConvTranspose":
-        return spread(net, given, axes, groups, x, *more)
+def lists(node: Any, x: Any, kernel: Any) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return sizes, strides, dilations, and pads if none are automatic."""
+    batch, _, *size = sizes(x)
+    require(batch == 1 and size and len(kernel) == len(size), f"{node.kind} of this kind")
+    by, gap = (node.at.get(name) or [1] * len(size) for name in ("strides", "dilations"))
+    pads = node.at["pads"] or [0] * 2 * len(size)
+    require(len(pads) == 2 * len(size) and min(pads) >= 0, f"pads {pads}")
+    require(node.at["auto_pad"] == "NOTSET" or not any(pads), "pads beside auto_pad")
+    require(len(by) == len(gap) == len(size), f"strides {by} and dilations {gap}")
+    require(min(*by, *gap, *kernel) > 0, f"strides {by} and dilations {gap}")
+    return size, by, gap, pads
+
+
+def halved(node: Any, both: list[int]) -> list[int]:
+    """Return pads before and after each axis; an odd one is where auto_pad says."""
+    less, more = [n // 2 for n in both], [n - n // 2 for n in both]
+    return less + more if node.at["auto_pad"] == "SAME_UPPER" else more + less
+
+
+def framed(node: Any, x: Any, kernel: Any) -> tuple[list[Axis], list[int]]:
+    """Return the axes of a convolution or pool, and the shape of its result."""
+    size, by, gap, pads = lists(node, x, kernel)
+    if node.at["auto_pad"].startswith("SAME"):
+        plain = all(g == 1 and k >= b for g, k, b in zip(gap, kernel, by, strict=True))
+        require(plain or node.kind == "Conv", "automatic pads of windows that leave gaps")
+        spans = zip(size, kernel, by, gap, strict=True)
+        ends = [max(0, (-(-n // b) - 1) * b + g * (k - 1) + 1 - n) for n, k, b, g in spans]
+        pads = halved(node, ends)
+    half = len(size)
+    axes: list[Axis] = [*zip(size, pads[:half], pads[half:], gap, kernel, by, strict=True)]
     shape = [(n + p + q - g * (k - 1) - 1) // b + 1 for n, p, q, g, k, b in axes]
+    require(min(shape) > 0, "a window that is larger than its input")
+    return axes, shape
 
-    def place(at: Any, offset: Any) -> Any:  # entries in the padding are not in ``x``
-        return (i * a[5] + j * a[3] - a[1] for i, j, a in zip(at, offset, axes, strict=True))
 
-    result: Any = {}
-    if kind != "Conv":
-        padded = given.pop("count_include_pad", 0)
-        for c, *at in product(range(channels), *map(range, shape)):
-            spots = [(0, c, *place(at, k)) for k in product(*map(range, kernel))]
-            inside = [x[i] for i in spots if i in x]
-            inside += [0] * (prod(kernel) - len(inside)) if padded else []
-            result[0, c, *at] = (net.greatest if kind == "MaxPool" else net.mean)(*inside)
-        return result
-    filters, depth, *window = sizes(more[0])
-    require(depth * groups == channels and window == kernel, "shapes")
-    for m, *at in product(range(filters), *map(range, shape)):
-        first = m * groups // filters * depth
-        weights = product([m], range(depth), *map(range, kernel))
-        reads = ((w, (0, first + w[1], *place(at, w[2:]))) for w in weights)
-        terms = [(more[0][w], x[i]) for w, i in reads if i in x]
-        result[0, m, *at] = net.total(*terms, *((net.one, bias[m,]) for bias in more[1:]))
+def place(axes: list[Axis], at: Any, offset: Any) -> Any:
+    """Yield where a window at one place reads; what is in the padding is not in the tensor."""
+    return (i * a[5] + j * a[3] - a[1] for i, j, a in zip(at, offset, axes, strict=True))
+
+
+def pooled(net: Any, node: Any, x: Any) -> Any:
+    """Return the maxima or means of windows; a maximum leaves the padding out."""
+    kernel = node.at["kernel_shape"]
+    axes, shape = framed(node, x, kernel)
+    padded, result = node.at.get("count_include_pad", 0), dict[Any, Any]()
+    for c, *at in grid([sizes(x)[1], *shape]):
+        spots = [(0, c, *place(axes, at, k)) for k in product(*map(range, kernel))]
+        inside = [x[i] for i in spots if i in x]
+        require(inside, "a window that sees nothing but padding")
+        inside += [0] * (prod(kernel) - len(inside)) if padded else []
+        result[0, c, *at] = (net.greatest if node.kind == "MaxPool" else net.mean)(*inside)
     return result
 
 
-def padding(given: Any, size: Any, kernel: Any, by: Any, gap: Any) -> list[int]:
-    """Return the pads before and after each axis."""
-    way = given.pop("auto_pad", b"NOTSET")
-    pads = given.pop("pads", [0] * 2 * len(size))
-    if way not in (b"SAME_UPPER", b"SAME_LOWER"):
-        require(way in (b"NOTSET", b"VALID"), "padding of this kind")
-        return list(pads)
-    axes = zip(size, kernel, by, gap, strict=True)
-    both = [max(0, (-(-n // b) - 1) * b + g * (k - 1) + 1 - n) for n, k, b, g in axes]
-    less, more = [n // 2 for n in both], [n - n // 2 for n in both]
-    return less + more if way == b"SAME_UPPER" else more + less
+def convolved(net: Any, node: Any, x: Any, w: Any, bias: Any = None) -> Any:
+    """Return a convolution of ``x``."""
+    filters, depth, *kernel = sizes(w)
+    groups = node.at["group"]
+    axes, shape = framed(node, x, kernel)
+    fits = groups > 0 and filters % groups == 0 and depth * groups == sizes(x)[1]
+    require(fits and node.at["kernel_shape"] in (None, kernel), "shapes")
+    require(bias is None or sizes(bias) == [filters], "shapes")
+    result: Any = {}
+    for m, *at in grid([filters, *shape]):
+        first = m // (filters // groups) * depth
+        weights = product([m], range(depth), *map(range, kernel))
+        reads = ((v, (0, first + v[1], *place(axes, at, v[2:]))) for v in weights)
+        terms = [(w[v], x[i]) for v, i in reads if i in x]
+        terms += [] if bias is None else [(net.one, bias[m,])]
+        result[0, m, *at] = net.total(*terms)
+    return result
 
 
-def spread(net: Any, given: Any, axes: list[Axis], groups: int, x: Any, *more: Any) -> Any:
+def spread(net: Any, node: Any, x: Any, w: Any, bias: Any = None) -> Any:
     """Return a transposed convolution: each entry is added to the window that it makes."""
-    extra = given.pop("output_padding", [0] * len(axes))
-    depth, filters, *kernel = sizes(more[0])
-    require(sizes(x)[1] == depth, "shapes")
-    shape = [
-        (n - 1) * b + g * (k - 1) + 1 + e - p - q
-        for (n, p, q, g, k, b), e in zip(axes, extra, strict=True)
-    ]
-    spots = product([0], range(filters * groups), *map(range, shape))
-    terms: Any = {i: [(net.one, bias[i[1],]) for bias in more[1:]] for i in spots}
+    depth, each, *kernel = sizes(w)
+    size, by, gap, pads = lists(node, x, kernel)
+    groups, extra = node.at["group"], numbers(node.at["output_padding"] or [0] * len(size))
+    filters, half = each * groups, len(size)
+    fits = groups > 0 and depth % groups == 0 and depth == sizes(x)[1]
+    require(fits and node.at["kernel_shape"] in (None, kernel), "shapes")
+    require(bias is None or sizes(bias) == [filters], "shapes")
+    spans = [*zip(size, by, gap, kernel, extra, strict=True)]
+    require(all(0 <= e < max(b, g) for _, b, g, _, e in spans), f"output_padding {extra}")
+    full = [(n - 1) * b + g * (k - 1) + 1 + e for n, b, g, k, e in spans]
+    if node.at["auto_pad"].startswith("SAME"):  # the result is its stride times as large
+        ends = [m - n * b for m, n, b in zip(full, size, by, strict=True)]
+        require(min(ends) >= 0, "automatic pads of windows that leave gaps")
+        pads = halved(node, ends)
+    shape = [m - p - q for m, p, q in zip(full, pads[:half], pads[half:], strict=True)]
+    require(min(shape) > 0, "pads that leave nothing")
+    axes: list[Axis] = [*zip(size, pads[:half], pads[half:], gap, kernel, by, strict=True)]
+    spots = grid([1, filters, *shape])
+    terms: Any = {i: [] if bias is None else [(net.one, bias[i[1],])] for i in spots}
     for (_, c, *at), z in x.items():
-        first = c * groups // depth * filters
-        for w in product([c], range(filters), *map(range, kernel)):
-            to = (i * a[5] + j * a[3] - a[1] for i, j, a in zip(at, w[2:], axes, strict=True))
-            spot = (0, first + w[1], *to)
+        first = c // (depth // groups) * each
+        for v in product([c], range(each), *map(range, kernel)):
+            spot = (0, first + v[1], *place(axes, at, v[2:]))
             if spot in terms:
-                terms[spot].append((more[0][w], z))
+                terms[spot].append((w[v], z))
     return {i: net.total(*pairs) for i, pairs in terms.items()}
 
 
-def resized(net: Any, given: Any, x: Any, _: Any = None, scales: Any = None, to: Any = None) -> Any:
+def resized(net: Any, node: Any, x: Any, _: Any = None, scales: Any = None, to: Any = None) -> Any:
     """Return a tensor whose entries are repeated: the nearest ones, by whole factors."""
-    way = given.pop("coordinate_transformation_mode", b"half_pixel")
-    nearest = given.pop("nearest_mode", b"round_prefer_floor")
-    known = ((b"half_pixel", b"round_prefer_floor"), (b"asymmetric", b"floor"))
-    plain = given.pop("mode", b"nearest") == b"nearest" and (way, nearest) in known
-    plain &= given.pop("keep_aspect_ratio_policy", b"stretch") == b"stretch"
-    for unused in ("antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value"):
-        given.pop(unused, None)  # they are for other modes
-    own = sizes(x)
-    factors = [Fraction(k, net.one) for k in scales.values()] if scales else []
-    factors = factors or [Fraction(n, m) for n, m in zip(to, own, strict=True)]
+    own, at = sizes(x), node.at
+    ways = at["coordinate_transformation_mode"], at["nearest_mode"]
+    known = ("half_pixel", "round_prefer_floor"), ("asymmetric", "floor")
+    factors = [Fraction(k, net.one) for k in (scales or {}).values()]
+    require(not (factors and to), "Resize by scales and sizes")
+    factors = factors or [Fraction(n, m) for n, m in zip(numbers(to), own, strict=True)]
+    plain = ways in known and len(factors) == len(own)
     require(plain and all(k.denominator == 1 and k >= 1 for k in factors), "Resize of this kind")
-    spots = product(*(range(int(k) * n) for k, n in zip(factors, own, strict=True)))
+    spots = grid([int(k) * n for k, n in zip(factors, own, strict=True)])
     return {i: x[tuple(j // int(k) for j, k in zip(i, factors, strict=True))] for i in spots}

@@ -17,8 +17,10 @@ in the L1 ball, moves are spent on the largest factors first. In the L2 ball, k 
 from math import inf, isqrt
 from typing import Any
 
-from onnx_neurons import Form, Network
+from onnx_forms import Form
+from onnx_neurons import Network
 from onnx_shapes import require
+from verix_numbers import place
 
 Ends = tuple[list[Any], list[Any]]
 FINE = 2**24
@@ -53,12 +55,13 @@ class Ball:
         require(len(self.hot) == sum(map(len, self.blocks)), "one-hot blocks overlap")
         named = {*self.whole, *(v for rule in self.rules for row in rule for v in row[0])}
         require(named <= {*range(1, 1 + size)}, "a rule or a whole number is about no input")
+        require(self.hot <= {*self.whole}, "a one-hot block of other than whole numbers")
         require(len(self.x) == len(self.radii) == len(least) == len(most) == 1 + size, "sizes")
 
     @staticmethod
     def row(row: Any, number: Any) -> tuple[Form, int, bool]:
         """Return the factors of a row, its limit in products of two numbers, and if strict."""
-        factors = {1 + int(i): number(k) for i, k in row["factors"].items()}
+        factors = {1 + place(i): number(k) for i, k in row["factors"].items()}
         return factors, number(row["limit"]) * number(1), bool(row.get("strict"))
 
     def holds(self, point: list[int], free: set[int]) -> bool:

@@ -7,7 +7,8 @@ domain and the rules that differ from x in irrelevant features alone (verix_ball
 kept if f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta.
 So margins, affine in f, must be negative (of outputs: at most zero) everywhere in X.
 Network. Run on forms, sums of numbers times variables, the file becomes a list of neurons
-a = max(z, 0), with z a form in inputs and earlier neurons (onnx_neurons.py).
+a = max(z, 0), with z a form in inputs and earlier neurons (onnx_neurons.py). Both are run and must
+agree (verix_guard.py), before a word is said.
 Bound. Let l <= z <= u. If l >= 0, a = z; if u <= 0, a = 0. Otherwise, for every s in [0, 1],
 s z <= a <= s z + t with t = max(-s l, (1 - s) u): a is convex, this line above both ends. Replacing
 neurons of a form by lines, last ones first, leaves a form in the inputs that is above it. Its
@@ -22,17 +23,19 @@ feature i alone, with another prediction, shows that i is needed. Lower bounds: 
 """
 
 import hashlib
-import json
 import sys
-from fractions import Fraction
 from itertools import chain, product
 from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any
 
-from onnx_neurons import Form, Network, UnreadableError
+from onnx_forms import Form
+from onnx_neurons import Network, UnreadableError
 from onnx_shapes import require
 from verix_ball import Ball
+from verix_guard import compare, points
+from verix_numbers import exact, place, stored
+from verix_words import words
 
 GRID = 2**24  # slopes are multiples of 1 / GRID
 
@@ -45,6 +48,7 @@ class Claim:
         require(type(odd) is int and odd > 0, "the unit is no positive number")
         one = self.one = odd << min(claim["bits"], 2000)
         net = self.net = Network(model, one, claim["output"], beside)
+        require(net.vector, "the output is no vector of scores")
         self.ball, self.groups = Ball(net, claim), claim["features"]
         self.irrelevant, self.kept = {*claim["irrelevant"]}, {*range(len(self.groups))}
         require(sorted(chain(*self.groups)) == [*range(net.size)], "the features are no partition")
@@ -113,7 +117,7 @@ class Claim:
         first, last = 1 + self.net.size, len(low)
         v = first + tree["neuron"] if "neuron" in tree else 1 + tree["input"]
         require(first <= v < last if "neuron" in tree else 1 <= v < first, "no such variable")
-        at = 0 if "neuron" in tree else floor(Fraction(tree["at"]) * self.one)
+        at = 0 if "neuron" in tree else floor(exact(tree["at"]) * self.one)
         under, over = high[:], low[:]
         under[v], over[v] = min(high[v], at), max(low[v], at)
         for side, sign, ends in (("below", -1, (low, under)), ("above", 1, (over, high))):
@@ -148,34 +152,33 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Any:
 
     ``beside`` holds the content of files with weights of the network.
     """
-    asked, trees, points = proof["claim"], proof["trees"], proof["points"]
+    asked, trees, shown = proof["claim"], proof["trees"], proof["points"]
     require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
     require(hashes == asked.get("beside", {}), "weights beside the network are others")
     claim = Claim(model, asked, beside)
-    told = {name: asked[name] for name in ("output", "class", "delta", "norm") if name in asked}
-    told |= {"epsilon": asked["epsilon"]} if not isinstance(asked["epsilon"], list) else {}
-    yield f"network: {claim.net.size} inputs, {len(claim.net.rows)} neurons; claim: {told}"
+    count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
+    yield from words(asked, claim.net, count)
     for margin, tree in zip(claim.margins, trees, strict=True):
         yield f"a margin holds; cases: {claim.leaves(margin, tree, claim.low, claim.high, {})}"
     places = range(1, 1 + claim.net.size)
     signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
     starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]
-    for feature, moved in points.items():
+    for feature, moved in shown.items():
         point = [*(starts[moved["start"]] if "start" in moved else claim.ball.x)]
-        for v in (1 + int(place) for place in moved if place != "start"):
+        for v in (1 + place(name) for name in moved if name != "start"):
             point[v] = claim.ball.value(v, moved[str(v - 1)])
-        inside = claim.ball.holds(point, claim.variables({*claim.irrelevant, int(feature)}))
-        require(int(feature) in claim.kept and inside, f"point {feature} is outside")
+        inside = claim.ball.holds(point, claim.variables({*claim.irrelevant, place(feature)}))
+        require(place(feature) in claim.kept and inside, f"point {feature} is outside")
         worst = max(claim.net.values(point, claim.margins)) * claim.one
         require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
         yield f"feature {feature}: needed"
-    require({*map(int, points)} == claim.kept or not asked["minimal"], "a feature has no point")
+    require({*map(int, shown)} == claim.kept or not asked["minimal"], "a feature has no point")
     if "minimum" in asked:
         from verix_minimum import bounded  # it builds on Claim
 
         yield bounded(claim, asked["minimum"], proof["minimum"])
-    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(points)} are needed"
+    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"
 
 
 def main(*files: str) -> int:
@@ -183,16 +186,13 @@ def main(*files: str) -> int:
     if len(files) != 2:
         print("usage: python verix_check.py MODEL.onnx proof.json", file=sys.stderr)
         return 2
-    model, proof = files
     try:
-        given = json.loads(Path(proof).read_bytes(), parse_float=Fraction)
-        near = {name: Path(model).parent / name for name in given["claim"].get("beside", {})}
-        beside = {name: path.read_bytes() for name, path in near.items()}
-        for line in verify(Path(model).read_bytes(), given, beside):
+        for line in verify(*stored(*map(Path, files))):
             print(line)
         return 0
     except Exception as error:
-        print(f"REFUSED: {type(error).__name__}: {error}")
+        told = str(error).encode("unicode_escape").decode()  # no name of a file ends the line
+        print(f"REFUSED: {type(error).__name__}: {told[:500]}")
         return 2 if isinstance(error, OSError | UnreadableError) else 1
 
 

@@ -21,20 +21,24 @@ m >= 0, the sum of k_f A_f is at most m budget + the sum of (k_f - m c_f) A_f, t
 
 from fractions import Fraction
 from math import gcd, inf, lcm
+from operator import le
 from typing import Any
 
-from onnx_neurons import Form
+from onnx_forms import Form
 from onnx_shapes import require
 from verix_check import Claim
+from verix_numbers import exact
+from verix_words import bound_words
 
 
 class Budget:
     """The sets of features whose costs are at most ``budget``, in the place of a ball."""
 
     def __init__(self, count: int, one: int, asked: Any) -> None:
-        costs = [Fraction(cost) for cost in asked.get("costs") or [1] * count]
+        named = asked.get("costs")
+        costs = [Fraction(exact(cost)) for cost in ([1] * count if named is None else named)]
         require(len(costs) == count and min(costs) >= 0, "each feature has a cost of at least zero")
-        bound = Fraction(asked["bound"])
+        bound = Fraction(exact(asked["bound"]))
         unit = lcm(bound.denominator, *(cost.denominator for cost in costs))
         self.one, self.costs = one, [0, *(int(cost * unit) for cost in costs)]
         self.step = gcd(*self.costs) or 1
@@ -96,8 +100,9 @@ class Selections(Claim):
         self.low, self.high = [self.one, *[0] * count], [self.one, *[self.one] * count]
         for ends, name, end in ((self.low, "must", self.one), (self.high, "must_not", 0)):
             for f in asked.get(name, ()):
-                require(0 <= f < count, f"{name} names no feature")
+                require(type(f) is int and 0 <= f < count, f"{name} names no feature")
                 ends[1 + f] = end
+        require(all(map(le, self.low, self.high)), "a feature must be in, and must not")
 
     def point(self, step: Any, moves: Any) -> list[int]:
         """Return the input that is so many steps from x in each coordinate."""
@@ -151,10 +156,11 @@ class Selections(Claim):
 
 def bounded(claim: Claim, asked: Any, proof: Any) -> str:
     """Check a lower bound on the cost of all explanations; return a line that says so."""
+    require({*asked} <= {"bound", "costs", "must", "must_not"}, "a bound of another kind")
     sets = Selections(claim, asked)
     for moves in proof["scenarios"]:
         sets.add_scenario(sets.point(proof["step"], moves))
-    count = 0
+    way = "the features that must be in cost as much"
     for low, high in filter(None, [sets.ball.cut(sets.low, sets.high)]):
-        count = sets.cases(proof["tree"], low, high, {})
-    return f"no explanation costs less than {asked['bound']}: verified; cases: {count}"
+        way = f"verified; cases: {sets.cases(proof['tree'], low, high, {})}"
+    return f"no explanation costs less than {exact(asked['bound'])}: {way}; {bound_words(asked)}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.arguments import seconds_of
 from milp_verix.certification.audited import refuting_explanation, sound_explanation
 from milp_verix.certification.certificate import Certificate
@@ -36,6 +37,7 @@ from verix_encodings.network.nodes import Affine
 _MOST_WEIGHTS = 5_000_000
 
 
+@checked(explanation=instance_of(Explanation, Audit))
 def certify(
     explanation: Explanation | Audit, network: NetworkLike, *, time_limit: float | None = None
 ) -> Certificate:

@@ -158,7 +158,7 @@ class _BoundSearch:
     def _solved(self, case: Case, node: dict[str, Any]) -> LpResult | None:
         """Solve the relaxation of a case; None if a leaf, written to ``node``, closes it."""
         for cutoff in (self.cutoff, np.inf):
-            result = self.lp.solve(case, cutoff, self.deadline.at)
+            result = self.lp.solve(case, cutoff, self.deadline)
             above = result.status in (SolveStatus.TARGET, SolveStatus.INFEASIBLE)
             if result.status is SolveStatus.OPTIMAL and result.point is not None:
                 above = float(self.costs @ result.point[: self.costs.size]) > self.budget

@@ -16,11 +16,13 @@ import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
 from milp_verix.certification.claims import bits_of, numbers_of
-from onnx_neurons import Form, NoOutputError, UnitError, UnreadableError
+from onnx_forms import Form, UnitError
 from onnx_neurons import Network as ExactNetwork
+from onnx_neurons import NoOutputError, UnreadableError
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.nodes import Affine, Node, Relu
+from verix_guard import compare, mixtures
 
 _MOST_BITS = 1000
 _ACTIVATIONS, _MAPS = ("Relu", "MaxPool"), ("MatMul", "Gemm", "Conv")
@@ -57,6 +59,7 @@ def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) 
     while max(bits, odd.bit_length()) <= max(fewest, _MOST_BITS):
         try:
             exact = ExactNetwork(model, odd << bits, output, dict(beside))
+            compare(exact, mixtures(exact, [0] * exact.size, [exact.one] * exact.size))
             return _rounded(exact, bits, odd)
         except NoOutputError as error:
             raise UnreadableError(str(error)) from error

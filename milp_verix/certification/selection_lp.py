@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.clock import Deadline
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from milp_verix.tolerances import Tolerances
@@ -106,7 +107,7 @@ class SelectionLp:
         self._lp.set_cost(np.pad(self._costs, (0, program.columns - self.count)))
         self._lower, self._upper = program.column_lower, program.column_upper
 
-    def solve(self, case: Case, cutoff: float, deadline: float) -> LpResult:
+    def solve(self, case: Case, cutoff: float, deadline: Deadline) -> LpResult:
         """Minimise the cost of the sets of a case, until it is proven to be above ``cutoff``."""
         lower, upper = self._lower.copy(), self._upper.copy()
         for v, inside in case.features.items():

@@ -45,6 +45,12 @@ def run_checker(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_checker_is_short_and_stands_alone() -> None:
     own = {file.stem for file in FILES}
     assert own == {
+        "onnx_forms",
+        "onnx_integers",
+        "onnx_signatures",
+        "verix_guard",
+        "verix_numbers",
+        "verix_words",
         "verix_check",
         "verix_ball",
         "verix_minimum",
@@ -331,6 +337,20 @@ def test_a_network_without_a_certificate_says_so(tmp_path: Path) -> None:
     assert not path.exists()
     with pytest.raises(InputError, match="no certificate to write"):
         explanation.certify(network).to_json()
+
+
+def test_a_network_that_the_guard_cannot_run_has_no_certificate(tmp_path: Path) -> None:
+    # the reference evaluator of onnx takes no groups with several filters each
+    nodes = [
+        node("ConvTranspose", ["x", "K"], ["h"], group=2),
+        node("ReduceSum", ["h", "at"], ["y"], keepdims=0),
+    ]
+    constants = {"K": weights(2, 2, 2), "at": np.array([2])}
+    model = build(nodes, inputs={"x": (1, 2, 3)}, constants=constants, elem=FLOAT)
+    network = loaded(model, tmp_path)
+    certificate = explain(network, [0.5] * 6, epsilon=0.1).certify(network)
+    assert not certificate.proven
+    assert "the reference evaluator of onnx does not run it" in str(certificate.reason)
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:

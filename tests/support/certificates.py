@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import verix_check
+import verix_numbers
 from milp_verix.certification.quick_trees import quick_trees
 from milp_verix.certification.reading import RoundedClaim, read
 from milp_verix.certification.trees import NoProofError, trees_of
@@ -21,7 +21,7 @@ from tests.support.random_networks import Layer, dense_network, random_layers
 def checked(model: bytes, content: str) -> bool:
     """Return whether the checker accepts a certificate."""
     try:
-        list(verix_check.verify(model, json.loads(content, parse_float=Fraction)))
+        list(verix_check.verify(model, verix_numbers.parsed(content)))
     except Exception:
         return False
     return True
