@@ -1,9 +1,20 @@
-"""Deadlines: one frozen value, handed down to all work that takes long."""
+"""Deadlines: one frozen value, handed down to all work that takes long.
+
+Two clocks run side by side. Seconds of the wall clock end the work, and do nothing else. All
+choices, such as how long one engine is asked before the next, go by the clock of work
+(:mod:`verix_encodings.work`), so a result does not depend on the speed or the load of a machine.
+"""
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
+from typing import Self
+
+from verix_encodings.work import UNITS_PER_SECOND, spend, worked
+
+_LEAST_SHARE = 0.1
+"""The share of a time limit that counts as left, however much work was done within it."""
 
 
 class OutOfTimeError(Exception):
@@ -11,23 +22,79 @@ class OutOfTimeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that a part of a search may take.
+
+    ``seconds`` are those of the wall clock, ``work`` is in seconds of the clock of work.
+    """
+
+    seconds: float = math.inf
+    work: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment, ``at``, in terms of ``time.monotonic()``; infinite where there is no limit."""
+    """A moment, ``at``, in terms of ``time.monotonic()``; infinite where there is no limit.
+
+    ``work_at`` is the reading of the clock of work that ends a slice of the work. ``planned_at`` is
+    the reading after all the work that a time limit of ``planned`` seconds is expected to allow.
+    """
 
     at: float = math.inf
+    work_at: float = math.inf
+    planned_at: float = math.inf
+    planned: float = math.inf
 
     @property
     def seconds(self) -> float:
-        """Seconds that are left; negative once it has passed."""
+        """Seconds that are left; negative once it has passed. They end work, and choose nothing."""
         return self.at - time.monotonic()
+
+    @property
+    def units(self) -> float:
+        """Units of work that are left in this slice; infinite where it is no slice."""
+        return self.work_at - worked()
+
+    @property
+    def left(self) -> float:
+        """Seconds of work that are left in this slice, or expected to be left until the limit."""
+        if self.planned < math.inf:
+            expected = (self.planned_at - worked()) / UNITS_PER_SECOND
+            expected = max(expected, _LEAST_SHARE * self.planned)
+            return min(self.units / UNITS_PER_SECOND, expected)
+        return self.units / UNITS_PER_SECOND
 
     def passed(self) -> bool:
         """Return whether the deadline has passed."""
-        return time.monotonic() >= self.at
+        return worked() >= self.work_at or (self.at < math.inf and time.monotonic() >= self.at)
 
-    def within(self, seconds: float) -> "Deadline":
-        """Return the sooner of this deadline and the one that is ``seconds`` from now."""
-        return Deadline(min(self.at, time.monotonic() + seconds))
+    def within(self, work: float) -> Self:
+        """Return the sooner of this deadline and the end of a slice of ``work`` seconds of work."""
+        return replace(self, work_at=min(self.work_at, _reading_in(work)))
+
+    def limited(self, limit: Limit) -> Self:
+        """Return the sooner of this deadline and the end of ``limit`` from now."""
+        at = min(self.at, time.monotonic() + limit.seconds)
+        return replace(self.within(limit.work), at=at)
+
+    def share(self, part: float) -> Self:
+        """Return the sooner of this deadline and the end of a ``part`` of the work left."""
+        return self.within(part * self.left)
+
+    def sooner(self, seconds: float) -> Self:
+        """Return the deadline that is ``seconds`` of the wall clock sooner."""
+        return replace(self, at=self.at - seconds)
+
+    def leaving(self, part: float) -> Self:
+        """Return the deadline that leaves a ``part`` of the seconds, and of the slice, left."""
+        sooner = self.sooner(part * self.seconds) if self.at < math.inf else self
+        left = self.units
+        return replace(sooner, work_at=self.work_at - (int(part * left) if left < math.inf else 0))
+
+    def use_up(self) -> None:
+        """Count the rest of this slice as work: a solver ended before it, with no more to give."""
+        if 0 < self.units < math.inf:
+            spend(int(self.units))
 
     def check(self) -> None:
         """Raise ``OutOfTimeError`` once it has passed."""
@@ -48,7 +115,7 @@ class StoppableDeadline(Deadline):
 
     def passed(self) -> bool:
         """Return whether the deadline has passed, or was stopped."""
-        return self.seconds <= 0
+        return self.stopped.is_set() or Deadline.passed(self)
 
     def stop(self) -> None:
         """Let the deadline pass now."""
@@ -56,8 +123,21 @@ class StoppableDeadline(Deadline):
 
 
 NO_LIMIT = Deadline()
+NO_CHECK_LIMIT = Limit()
 
 
 def deadline_in(seconds: float) -> Deadline:
-    """Return the deadline that is ``seconds`` from now."""
-    return Deadline(time.monotonic() + seconds)
+    """Return the deadline of a time limit of ``seconds`` from now."""
+    return Deadline(
+        time.monotonic() + seconds, planned_at=_reading_in(seconds), planned=max(seconds, 0.0)
+    )
+
+
+def elapsed_work(since: int) -> float:
+    """Return the seconds of work since the reading ``since``."""
+    return (worked() - since) / UNITS_PER_SECOND
+
+
+def _reading_in(work: float) -> float:
+    units = work * UNITS_PER_SECOND
+    return worked() + int(units) if units < math.inf else math.inf

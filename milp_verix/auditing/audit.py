@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import FLAG, checked
 from milp_verix.auditing.feature_sets import FeatureSetLike, feature_set, groups_for
 from milp_verix.auditing.search import AuditProgress, AuditSearch
 from milp_verix.auditing.smallest import smallest_sets
@@ -25,6 +26,7 @@ from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
+@checked(minimum=FLAG)
 def audit(
     network: NetworkLike,
     x: ArrayLike,

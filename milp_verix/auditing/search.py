@@ -25,7 +25,7 @@ NOT_ASKED = "not asked for"
 ROUNDED = "rounding in onnxruntime exceeds the margin"
 _PROVEN = Verdict(Answer.HOLDS)
 _FIRST_SHARE = 0.5
-"""Share of a limited time that the check of soundness may take."""
+"""Share of the work of a limited time that the check of soundness may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class AuditSearch:
         """Ask one check about all other features."""
         self._on_step(self.state)
         deadline = self._request.deadline
-        seconds = min(self._request.check_seconds, _FIRST_SHARE * deadline.seconds)
+        until = deadline.share(_FIRST_SHARE).limited(self._request.check_limit)
         free = self._request.problem.features.coordinates(self.others)
-        self.verdict = self._oracle.check(free, seconds)
+        self.verdict = self._oracle.check(free, until)
         self._effort, self._checks = self.verdict.effort, 1
         self._on_step(self.state)
 
@@ -117,8 +117,8 @@ class AuditSearch:
         within = {*features}
         in_order = tuple(f for f in self._order.permutation if f in within)
         self.state = Traversal(in_order, irrelevant=[*irrelevant])
-        seconds, tell = self._request.check_seconds, self._on_activity
-        walk = Walk(self._oracle, self.state, deadline, seconds, self._on_step, on_activity=tell)
+        limit, tell = self._request.check_limit, self._on_activity
+        walk = Walk(self._oracle, self.state, deadline, limit, self._on_step, on_activity=tell)
         traverse(walk, self._strategy)
         self.stopped = self.state.stopped
 

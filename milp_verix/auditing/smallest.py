@@ -35,8 +35,8 @@ def smallest_sets(
             found.append(None)
             stopped = stopped or TIME_LIMIT
             continue
-        limit = deadline.seconds if isfinite(deadline.at) else None
-        best = find_minimum(network, x, **arguments, must=must, time_limit=limit)
+        rest = {**arguments, "time_limit": deadline if isfinite(deadline.at) else None}
+        best = find_minimum(network, x, **rest, must=must)
         stopped = best.statistics.stopped
         smaller = min(best.explanation, known.sound_set, key=len)
         found.append(Minimum(smaller, ceil((best.lower_bound or 0) - _ROUNDING)))

@@ -10,12 +10,12 @@ activations and for L2 by tangents), the robust set found excludes it; where tha
 the lower bound stays where it is.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.duality.change_measure import EQUAL, ChangeMeasure
 from milp_verix.duality.greedy_contrasts import greedy_contrasts
 from milp_verix.duality.knapsack_ball import budgeted
@@ -73,7 +73,6 @@ class ContrastSearch:
         self._costs = costs
         self._whole = measure.whole
         self._bounds: dict[int, float] = {}
-        self._earlier_bound = 0.0
         self._bounded: tuple[float, Bounds] | None = None
         self._needed: list[float] = []
         # without amounts, the units of the measure are the features
@@ -84,31 +83,18 @@ class ContrastSearch:
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
 
-    def go_on(self, best: Verdict | None, bound: float) -> None:
-        """Begin with the contrast and the lower ``bound`` of an earlier search."""
-        self._earlier_bound = bound
-        if best is not None:
-            self._offer(best)
-
-    @property
-    def rests_on_earlier(self) -> bool:
-        """True if the lower bound is that of the earlier search."""
-        return self.lower_bound * (1 - EQUAL) > self._bound_above(0.0)
+    def go_on(self, best: Verdict) -> None:
+        """Begin with the contrast of an earlier search."""
+        self._offer(best)
 
     @property
     def lower_bound(self) -> float:
         """A proven lower bound: no contrast costs less."""
-        known, cost = self._earlier_bound, np.inf if self.best is None else self._cost(self.best)
-        # a contrast that costs less refutes it
-        return self._bound_above(known if known <= cost * (1 + EQUAL) else 0.0)
-
-    def _bound_above(self, known: float) -> float:
-        """Return the lower bound of this search, or the one that is ``known``."""
         # the input itself is no counterfactual, so that something must change
         least = self._measure.least
         proven = min(self._bounds.values(), default=least)
         most = self._measure.total if self.best is None else self._cost(self.best)
-        return min(max(least, proven, known), most)
+        return min(max(least, proven), most)
 
     @property
     def proven(self) -> bool:
@@ -132,22 +118,21 @@ class ContrastSearch:
         elif not self._exists():
             return
         self._bisect()
-        seconds = subsets.seconds / 2 / max(len(rivals), 1)
+        share = subsets.deadline.left / 2 / max(len(rivals), 1)
         # all rivals for a while, then the time that is left for those that are not settled
-        for share in (seconds, subsets.seconds):
+        for most in (share, np.inf):
             for rival in sorted(rivals, key=self._bounds.__getitem__):
-                self._settle(rival, share)
+                self._settle(rival, subsets.deadline.within(most))
         if self.best is None:
             # each program has proven that it must give up
             self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
-        if not self.proven and subsets.seconds <= 0:
+        if not self.proven and subsets.late():
             self.stopped = TIME_LIMIT
 
-    def _settle(self, rival: int, share: float) -> None:
-        """Solve programs for a rival until its bound meets the best, or for ``share`` seconds."""
-        deadline = time.monotonic() + min(share, self._subsets.seconds)
+    def _settle(self, rival: int, deadline: Deadline) -> None:
+        """Solve programs for a rival until its bound meets the best, or until ``deadline``."""
         more = True
-        while more and self._open(rival) and time.monotonic() < deadline:
+        while more and self._open(rival) and not deadline.passed():
             more = self._round(rival, deadline)
             self._report()
 
@@ -191,8 +176,7 @@ class ContrastSearch:
             middle = (low + high) / 2
             middle = float(np.floor(middle)) if self._whole else middle
             # what bisection does not decide is left to the programs
-            seconds = min(subsets.seconds_of_a_check, subsets.seconds / 4)
-            verdict = self._within(middle, seconds)
+            verdict = self._within(middle, subsets.deadline_of_a_check.share(1 / 4))
             if verdict.violated:
                 self._offer(subsets.learn(verdict))
             if verdict.holds:
@@ -223,12 +207,12 @@ class ContrastSearch:
         return not verdict.holds
 
     def _open(self, rival: int) -> bool:
-        if self._subsets.seconds <= 0 or self.proven:
+        if self._subsets.late() or self.proven:
             return False
         enough = 1 - self._measure.gap
         return self.best is None or self._bounds[rival] < self._cost(self.best) * enough
 
-    def _round(self, rival: int, deadline: float) -> bool:
+    def _round(self, rival: int, deadline: Deadline) -> bool:
         """Solve the program of a rival and judge its set; return whether to solve it again."""
         # a little more than everything costs, so that a proof says that there is no contrast
         limit, target = self._measure.total * (1.0 if self._whole else 1 + EQUAL), np.inf
@@ -243,10 +227,9 @@ class ContrastSearch:
             return False
         asked = self._program(contrast)
         session = self._session
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
+        if deadline.passed():
             return False
-        targets = Targets(seconds=seconds, holds_above=target, whole=self._whole)
+        targets = Targets(holds_above=target, whole=self._whole).by(deadline)
         try:
             session.load(asked.program)
             result = session.minimise(asked.cost, targets)
@@ -293,7 +276,7 @@ class ContrastSearch:
             needed,
         )
 
-    def _within(self, cost: float, seconds: float) -> Verdict:
+    def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
         with Oracle(
             budgeted(self._subsets.problem, self._measure, cost),
@@ -302,7 +285,7 @@ class ContrastSearch:
             tolerances=self._request.tolerances,
             reuse=False,
         ) as oracle:
-            verdict = oracle.check(self._everything, seconds)
+            verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict
 

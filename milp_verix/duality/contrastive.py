@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import costs_of, indices_of
 from milp_verix.duality.change_measure import distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
@@ -19,12 +21,16 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.objective import whole_numbers
+from milp_verix.problem.objective import unit_of
+from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request, make_request
+from milp_verix.records.base import Counterfactual
 from milp_verix.records.contrast import NEAREST_GAP
 from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
-from milp_verix.results.earlier import EarlierContrast, earlier_contrast
+from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
+from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
@@ -33,10 +39,8 @@ from verix_encodings.arrays import FloatArray
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
 
-_EXACT = 2.0**53
-"""Whole numbers below are all there in float64."""
 
-
+@checked()
 def contrastive(
     network: NetworkLike,
     x: ArrayLike,
@@ -67,7 +71,8 @@ def contrastive(
     """Find the fewest features whose change inside the ball changes the prediction.
 
     The result has a counterfactual that differs from ``x`` in these features alone, and a proven
-    lower bound: Ctrl-C and the time limit return the best contrast so far with it. ``robust`` says
+    lower bound: Ctrl-C and the time limit return the best contrast so far with it. Of a described
+    input its values are near those of ``x``. ``robust`` says
     that no change of any features does it, which is a proof as well.
 
     ``must_not`` lists features, by names or indices, that a counterfactual must not change, such as
@@ -89,10 +94,9 @@ def contrastive(
     positive number ``c_f`` for each feature, ask for the cheapest set instead of the smallest, or
     weigh the distance. ``progress`` is called after each program, ``snapshots`` as by
     :func:`milp_verix.explain`. ``resume`` is an earlier result of the same question, or the path of
-    its JSON: its counterfactual is run again if it leaves ``must_not`` alone, and its lower bound
-    counts if the same version found it for the same ``costs``, the same ``minimise``, and no other
-    features in ``must_not``, with a note. Raises ``InputError``, too, for a name or an index in
-    ``must_not`` that no feature has.
+    its JSON: its counterfactual is run again if it leaves ``must_not`` alone. Its lower bound is no
+    proof: a note tells it where it is above that of this run. Raises ``InputError``, too, for a
+    name or an index in ``must_not`` that no feature has.
     """
     if minimise not in MEASURES:
         known = ", ".join(MEASURES)
@@ -125,18 +129,16 @@ def contrastive(
     scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds, held)
+        subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
         session = request.open_session(oracle.solver)
         search = _search(subsets, session, request, priced / unit, minimise)
-        if earlier is not None:
-            bound = earlier.bound_for(priced, held, distance=scales is not None)
-            # a rounded quotient must not be above the bound
-            exact = bound / unit * unit == bound
-            search.go_on(earlier.verdict, bound / unit * (1.0 if exact else 1.0 - 1e-12))
+        if earlier is not None and earlier.verdict is not None:
+            search.go_on(earlier.verdict)
 
         def result() -> ContrastiveExplanation:
             best = search.best
-            contrast = None if best is None else tuple(sorted(subsets.changed(best)))
+            changed = None if best is None else _shown(problem, best, minimise)
+            contrast = None if changed is None else _changed(problem, changed)
             lower_bound = None if search.robust else search.lower_bound * unit
             # sums of the same costs differ in their last digit by the order of the terms
             if lower_bound is not None and scales is not None:
@@ -144,13 +146,10 @@ def contrastive(
             elif lower_bound is not None and contrast is not None:
                 cost = math.fsum(priced[list(contrast)])
                 lower_bound = cost if search.proven else min(lower_bound, cost)
-            notes: tuple[str, ...] = ()
-            if earlier is not None and search.rests_on_earlier:
-                notes = (f"the lower bound rests on an earlier run of {earlier.author}",)
-            return ContrastiveExplanation(
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes + notes),
+            found = ContrastiveExplanation(
+                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
                 contrast=contrast,
-                counterfactual=None if best is None else counterfactual_of(best),
+                counterfactual=changed,
                 robust=search.robust,
                 costs=None if costs is None else tuple(priced.tolist()),
                 must_not=tuple(sorted(held)),
@@ -165,6 +164,11 @@ def contrastive(
                     oracle.solvers,
                 ),
             )
+            if earlier is None:
+                return found
+            told = earlier.bound_for(priced, held, distance=scales is not None)
+            note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
+            return found if note is None else replace(found, notes=(*found.notes, note))
 
         def tell() -> None:
             if snapshots is not None:
@@ -193,17 +197,16 @@ def _search(
     return NearestSearch(subsets, session, request, measure, costs)
 
 
-def unit_of(costs: FloatArray) -> float:
-    """Return a unit of costs that gives solvers numbers near 1, and whole numbers if possible.
+def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:
+    """Return the counterfactual of ``best``, with values near the input where these are free."""
+    found = counterfactual_of(best)
+    return plain_counterfactual(problem, found) if minimise == "features" else found
 
-    Equal costs become 1 each. Different costs are divided by a power of two or by their common
-    divisor, neither of which rounds.
-    """
-    if np.all(costs == costs[0]):
-        return float(costs[0])
-    if whole_numbers(costs) and np.max(costs) < _EXACT:
-        return float(np.gcd.reduce(costs.astype(np.int64)))
-    return math.ldexp(1.0, math.frexp(float(np.max(costs)))[1] - 1)
+
+def _changed(problem: Problem, found: Counterfactual) -> tuple[int, ...]:
+    """Return the features that a counterfactual changes, ascending."""
+    moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
+    return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
 
 
 def _counted_in(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
 from milp_verix.problem.objective import attainable
 from milp_verix.solvers import Session, SolveStatus, Targets
@@ -31,18 +32,18 @@ def propose(
     session: Session,
     costs: FloatArray,
     clauses: list[Clause],
-    seconds: float,
+    deadline: Deadline,
     *,
     whole: bool = True,
 ) -> Proposal:
-    """Return a set of features that satisfies ``clauses`` at the least cost.
+    """Return a set of features that satisfies ``clauses`` at the least cost, by the ``deadline``.
 
     ``whole`` says that all costs are whole numbers.
     """
     cover = cover_program(costs, clauses)
     try:
         session.load(cover.program)
-        result = session.minimise(cover.cost, Targets(seconds=seconds, whole=whole))
+        result = session.minimise(cover.cost, Targets(whole=whole).by(deadline))
     except SolverError:
         return Proposal(None, 0.0, exhausted=False)
     broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)

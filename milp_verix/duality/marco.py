@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.duality.hitting_set import propose
 from milp_verix.inputs.features import Feature
@@ -50,6 +51,7 @@ class EnumerationProgress:
     contrastive: int
 
 
+@checked()
 def enumerate_explanations(
     network: NetworkLike,
     x: ArrayLike,
@@ -108,7 +110,7 @@ def enumerate_explanations(
     )
     problem = request.problem
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         session = request.open_session(oracle.solver)
         search = _Search(subsets, session)
 
@@ -185,14 +187,14 @@ class _Search:
     def run(self, most: float, progress: Callable[[EnumerationProgress], None] | None) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
         while self.count < most:
-            seconds = max(self._subsets.seconds, 0.0)
-            proposal = propose(self._session, self._costs, self._clauses, seconds)
+            deadline = self._subsets.deadline
+            proposal = propose(self._session, self._costs, self._clauses, deadline)
             if not self._gave_up:
                 self.lower_bound = max(self.lower_bound, int(proposal.bound))
             if proposal.exhausted:
                 self.complete = self.unknown_reason is None
                 return
-            if proposal.late or self._subsets.seconds <= 0:
+            if proposal.late or self._subsets.late():
                 self.stopped = TIME_LIMIT
                 return
             if proposal.chosen is None:

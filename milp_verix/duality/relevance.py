@@ -30,6 +30,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked
 from milp_verix.duality.hitting_set import propose
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
@@ -62,6 +63,7 @@ class RelevanceProgress:
     checks: int
 
 
+@checked()
 def relevance(
     network: NetworkLike,
     x: ArrayLike,
@@ -125,7 +127,7 @@ def relevance(
     problem = request.problem
     protected = _chosen(feature, problem.features)
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
-        subsets = SubsetOracle(oracle, request.deadline.at, request.check_seconds)
+        subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         session = request.open_session(oracle.solver)
         search = _Search(subsets, session, protected)
 
@@ -222,8 +224,8 @@ class _Search:
             self._open = alone.reason or "unknown"
         while self.relevant is None:
             self.on_round()
-            seconds = max(self._subsets.seconds, 0.0)
-            proposal = propose(self._session, self._costs, self._clauses, seconds)
+            deadline = self._subsets.deadline
+            proposal = propose(self._session, self._costs, self._clauses, deadline)
             if proposal.exhausted:
                 if self._doubted is None:
                     self.necessary = self.relevant = False

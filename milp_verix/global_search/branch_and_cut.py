@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.global_search.enumeration.refutation import NodeEnumeration, NodeRemainder
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.lp import NO_FIXINGS, Fixings, NodeSolution
@@ -137,7 +138,7 @@ class BranchAndCut:
             count.iterations,
         )
 
-    def step(self, deadline: float) -> None:
+    def step(self, deadline: Deadline) -> None:
         """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
         # set before the pop, so that Ctrl-C between the two cannot lose the node
         self._active = node = self._open[0]
@@ -146,7 +147,7 @@ class BranchAndCut:
             heapq.heappush(self._open, replacement)
         self._active = None
 
-    def _replacements(self, node: Node, deadline: float) -> list[Node]:
+    def _replacements(self, node: Node, deadline: Deadline) -> list[Node]:
         """Return nodes that together hold every cheaper explanation of ``node``."""
         for subtree in node.subtree.lineage():
             subtree.nodes += 1
@@ -162,7 +163,7 @@ class BranchAndCut:
             return self._branch(node, relaxation.any_free(node.fixings), solution)
         return self._examined(node, solution, deadline)
 
-    def _examined(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
+    def _examined(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
         """Cut, close, restrict, branch or price; return the nodes that replace ``node``."""
         assert solution.selection is not None
         relaxation = node.subtree.relaxation
@@ -181,7 +182,7 @@ class BranchAndCut:
             return self._branch(node, phase, solution)
         return self._priced(node, solution, deadline)
 
-    def _priced(self, node: Node, solution: NodeSolution, deadline: float) -> list[Node]:
+    def _priced(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
         """Add a scenario that cuts off the optimum, or branch on a feature.
 
         The optimum survives every known scenario. Returns the nodes that replace ``node``.
@@ -255,7 +256,7 @@ class BranchAndCut:
         inside = Subtree(smaller, subtree, -node.height, first, period)
         return [replace(node, subtree=inside, fixings=NO_FIXINGS, pricings=0)]
 
-    def _tightened(self, node: Node, deadline: float) -> list[Node]:
+    def _tightened(self, node: Node, deadline: Deadline) -> list[Node]:
         """Tighten a relaxation that is due; return the node that its subtree starts again from.
 
         No node is returned if none is due. Unless the cutoff has fallen, a subtree that is mostly

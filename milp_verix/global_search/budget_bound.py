@@ -24,7 +24,7 @@ from milp_verix.problem.objective import Objective
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
-from verix_encodings.bounds.interval import Late
+from verix_encodings.bounds.interval import Late, never
 from verix_encodings.models.scenario import network_of_selection
 from verix_encodings.proofs.safe_bound import evaluation_error
 
@@ -49,8 +49,10 @@ def budget_bound(
     ``OverflowError`` where bounds leave the range of float64.
     """
     base = objective.cost(objective.must)
-    step = 1.0 if objective.whole else _STEP * max(most - base, 0.0)
-    highest = int(np.ceil((most - base) / step)) - 1 if most > base else -1
+    if most <= base:
+        return least
+    step = 1.0 if objective.whole else _STEP * (most - base)
+    highest = int(np.ceil((most - base) / step)) - 1
     least_step = max(int(np.floor((least - base) / step)), 0)
     proven = least_step - 1
     reached = perturbations.margins_at(perturbations.weight(objective.least), deltas)
@@ -62,7 +64,7 @@ def budget_bound(
         def value(steps: int, budget: _Budget = budget) -> float:
             return budget.least_margin(steps * step, late)
 
-        proven = _largest(value, proven, highest, float(reached[margin, margin]))
+        proven = _largest(value, proven, highest, float(reached[margin, margin]), late)
     if proven < least_step:
         return least
     return max(least, base + (proven + 1 if objective.whole else proven * step))
@@ -113,17 +115,20 @@ class _Budget:
         return network_of_selection(one, start, taken, place_of, bought.size), costs
 
 
-def _largest(value: Callable[[int], float], low: int, high: int, top: float) -> int:
+def _largest(
+    value: Callable[[int], float], low: int, high: int, top: float, late: Late = never
+) -> int:
     """Return the largest number in ``[low, high]`` found with a positive ``value``, which falls.
 
-    It is ``low`` unless the next number has one. ``top`` is near ``value(-1)``. Secants find the
-    number by the Illinois rule (Dowell and Jarratt, *BIT* 11, 1971).
+    It is ``low`` unless the next number has one, and the largest so far once ``late()``. ``top`` is
+    near ``value(-1)``. Secants find the number by the Illinois rule (Dowell and Jarratt, *BIT* 11,
+    1971).
     """
     if low >= high or (now := value(low + 1)) <= 0:
         return low
     low, end, failed = low + 1, high + 1, 0.0
     slope = (top - now) / (low + 1)
-    while end - low > 1:
+    while end - low > 1 and not late():
         ahead = now / (now - failed) * (end - low) if failed < 0 else now / max(slope, 1e-12)
         tried = low + int(min(max(ahead, 1), end - 1 - low))
         found = value(tried)

@@ -11,12 +11,11 @@ size of the network matters little. The bound is strong where few features chang
 as in tables, and weak where hundreds of pixels must change together.
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.duality.hitting_set import propose
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.smaller_contrast import smaller_contrast
@@ -26,6 +25,7 @@ from verix_encodings import interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.models.cover import Clause
 from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.work import worked
 
 _RIVALS = 3
 _CLEAR = 1e-6
@@ -37,7 +37,7 @@ class ContrastCover:
 
     Each of ``sets``, of shape (features,), has a counterfactual that was replayed. ``candidate`` is
     a cheapest set that intersects all. ``exhausted`` says that gradients find no set that it
-    misses, ``ended`` that no step can raise the bound. ``seconds`` were spent so far.
+    misses, ``ended`` that no step can raise the bound. ``work`` is in seconds of the clock of work.
     ``open_session`` opens a solver for the covering programs. Raises ``OverflowError`` where values
     leave the range of float64.
     """
@@ -50,7 +50,7 @@ class ContrastCover:
         self.bound = objective.cost(objective.must)
         self.sets: list[BoolArray] = []
         self.exhausted = self.ended = False
-        self.seconds = 0.0
+        self.work = 0.0
         everywhere = interval_bounds(p.margins, p.box)
         self._clear = np.maximum(_CLEAR, evaluation_error(p.margins, everywhere))
 
@@ -64,7 +64,7 @@ class ContrastCover:
 
         No further set is added at the ``deadline``, or once there are ``enough``.
         """
-        started, before, free = time.monotonic(), len(self.sets), ~self.candidate
+        started, before, free = worked(), len(self.sets), ~self.candidate
         while (found := self._contrast(free, deadline)) is not None:
             free &= ~found
             if deadline.passed() or enough():
@@ -73,7 +73,7 @@ class ContrastCover:
             self._cover(deadline)
         else:
             self.exhausted = not deadline.passed()
-        self.seconds += time.monotonic() - started
+        self.work += elapsed_work(started)
 
     def refute(self, delta: FloatArray, deadline: Deadline) -> None:
         """Learn from a perturbation, shape (d,), that the candidate does not survive."""
@@ -98,8 +98,7 @@ class ContrastCover:
         clauses = [Clause(any_of=frozenset(np.flatnonzero(one).tolist())) for one in sets]
         never = np.flatnonzero(objective.must_not).tolist()
         clauses += [Clause(not_all_of=frozenset([feature])) for feature in never]
-        seconds = max(deadline.seconds, 0.0)
-        found = propose(self._session, objective.costs, clauses, seconds, whole=objective.whole)
+        found = propose(self._session, objective.costs, clauses, deadline, whole=objective.whole)
         if not found.exhausted:
             self.bound = max(self.bound, found.bound)
         if found.chosen is None:

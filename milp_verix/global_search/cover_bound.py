@@ -1,29 +1,29 @@
 """Turns of the contrastive sets within a search: they raise the bound as long as they lead it."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.search_limits import SearchLimits
+from verix_encodings.work import worked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoverBound:
-    """The lower bound by a ``cover``, for its shares of the time of a search.
+    """The lower bound by a ``cover``, for its shares of the work of a search.
 
     Each method takes the bound proven so far, ``least``, and returns the one proven after its turn.
-    The search ends at the time ``until``; ``elapsed()`` are its seconds so far.
+    The search ends at the deadline ``until``; ``elapsed()`` are its seconds of work so far.
     """
 
     cover: ContrastCover
     incumbent: Incumbent
     limits: SearchLimits
-    until: float
+    until: Deadline
     elapsed: Callable[[], float]
 
     def first(self, least: float, deadline: Deadline) -> float:
@@ -35,22 +35,22 @@ class CoverBound:
         return least
 
     def between_checks(self, least: float) -> float:
-        """Add contrastive sets for a share of the time so far."""
+        """Add contrastive sets for a share of the work so far."""
         most = self.limits.cover_share * self.elapsed()
         while self._leads(least, most) and not self.cover.exhausted:
-            least = self._step(least, Deadline(self.until).within(most))
+            least = self._step(least, self.until.within(most))
         return least
 
     def turn(self, least: float) -> float | None:
         """Take a turn beside a master; None if it is the master's.
 
-        Contrastive sets have a share of the time, and checks of candidates take longer the longer
+        Contrastive sets have a share of the work, and checks of candidates take longer the longer
         the search runs.
         """
         elapsed = self.elapsed()
         if not self._leads(least, self.limits.master_cover_share * elapsed):
             return None
-        deadline = Deadline(self.until).within(elapsed)
+        deadline = self.until.within(elapsed)
         if self.cover.exhausted:
             return self._check_candidate(least, deadline)
         return self._step(least, deadline)
@@ -59,11 +59,11 @@ class CoverBound:
         """Release the solver of the covering programs."""
         self.cover.close()
 
-    def _leads(self, least: float, seconds: float = np.inf) -> bool:
-        """Return whether contrastive sets lead the bound, and have spent less than ``seconds``."""
+    def _leads(self, least: float, most: float = np.inf) -> bool:
+        """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
         cover = self.cover
-        open_ = least < self.incumbent.cutoff and time.monotonic() < self.until
-        if cover.ended or cover.seconds >= seconds or not open_:
+        open_ = least < self.incumbent.cutoff and not self.until.passed()
+        if cover.ended or cover.work >= most or not open_:
             return False
         return cover.bound >= least or not (cover.sets or cover.exhausted)
 
@@ -77,11 +77,11 @@ class CoverBound:
 
         It is a minimum explanation, or has a further contrastive set.
         """
-        cover, started = self.cover, time.monotonic()
-        decision = self.incumbent.decide(cover.candidate, deadline.at)
-        cover.seconds += time.monotonic() - started
+        cover, started = self.cover, worked()
+        decision = self.incumbent.decide(cover.candidate, deadline)
+        cover.work += elapsed_work(started)
         if decision.delta is not None:
             cover.refute(decision.delta, deadline)
         elif not decision.holds:
-            cover.ended = deadline.at >= self.until
+            cover.ended = deadline.work_at >= self.until.work_at
         return max(least, cover.bound)

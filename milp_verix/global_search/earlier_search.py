@@ -1,9 +1,9 @@
 """The part of an earlier result that a search for a minimum goes on from.
 
-The earlier explanation is the first incumbent, once its claim is proven again or may be taken over
+The earlier explanation is the first incumbent, once its claim is proven again
 (:mod:`milp_verix.traversal.resume`). Its scenarios are points of the ball, so that they hold for
-all costs and need no trust. A lower bound has no short proof: the earlier one counts if the same
-version proved it for the same objective, by the same kind of method.
+all costs and need no trust. A lower bound has no short proof: the search proves its own, and a note
+tells the earlier one.
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from milp_verix.clock import Deadline
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import SearchEffort
-from milp_verix.results.earlier import Earlier
+from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.traversal import Traversal
 from verix_encodings.arrays import FloatArray
@@ -27,13 +25,15 @@ _REMEMBERED = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierSearch:
-    """A ``traversal`` to go on with or None, a lower ``bound``, and ``notes`` for the result.
+    """A ``traversal`` to go on with or None, and ``notes`` for the result.
 
-    ``scenarios`` are perturbations, shape (d, N).
+    ``told`` is the lower bound that ``author`` tells, and no proof. ``scenarios`` are
+    perturbations, shape (d, N).
     """
 
     traversal: Traversal | None
-    bound: float
+    told: float
+    author: str
     scenarios: FloatArray
     notes: tuple[str, ...]
 
@@ -42,27 +42,22 @@ class EarlierSearch:
         """True if the earlier search had a first explanation, and had come to its scenarios."""
         return self.traversal is not None and self.scenarios.size > 0
 
-    def notes_on(self, bound: float, *, own: bool) -> tuple[str, ...]:
-        """Return the notes for a result with this lower ``bound``, proven by its ``own`` run."""
-        return self.notes if own else (*self.notes, f"the lower bound {bound} rests on that run")
+    def notes_on(self, bound: float, cost: float) -> tuple[str, ...]:
+        """Return the notes for a result with this ``cost`` and this proven lower ``bound``."""
+        note = note_on_bound(self.told, bound, cost, self.author)
+        return self.notes if note is None else (*self.notes, note)
 
 
-def take_over(
-    earlier: Earlier, incumbent: Incumbent, deadline: Deadline, *, hitting_sets: bool
-) -> EarlierSearch:
+def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> EarlierSearch:
     """Make the ``earlier`` explanation the incumbent, if it stands, and return the rest.
 
-    The adversary remembers the scenarios and the last counterfactuals. ``hitting_sets`` names the
-    method that goes on: no bound goes from one method to another. After Ctrl-C the traversal is
-    there, and stopped.
+    The adversary remembers the scenarios and the last counterfactuals. Ctrl-C is raised.
     """
     objective, result = incumbent.objective, earlier.result
-    must = np.flatnonzero(objective.must).tolist()
+    must, must_not = _features(objective.must), _features(objective.must_not)
     begun = None
-    if result.must == tuple(must) and result.must_not == _features(objective.must_not):
-        begun = resumption(
-            earlier, incumbent.oracle, deadline, incumbent.check_seconds, result.must
-        )
+    if (result.must, result.must_not) == (must, must_not):
+        begun = resumption(earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must)
     traversal = None if begun is None else begun.traversal
     if traversal is not None:
         chosen = np.ones(objective.costs.size, dtype=bool)
@@ -75,12 +70,9 @@ def take_over(
     for point in points[-_REMEMBERED:]:
         incumbent.adversary.remember(point.reshape(-1) - centre)
     incumbent.adversary.remember(scenarios)
-    refuted = begun is not None and begun.traversal is None and bool(result.irrelevant)
-    bound = 0.0
-    if begun is not None and not refuted and _bound_counts(earlier, objective, hitting_sets):
-        bound = float(result.lower_bound or 0.0)
+    told = earlier.bound_for(objective.prices, must, must_not)
     notes = () if begun is None else begun.order.notes
-    return EarlierSearch(traversal, bound, scenarios, notes)
+    return EarlierSearch(traversal, told, earlier.author, scenarios, notes)
 
 
 def points_of(problem: Problem, deltas: Iterable[FloatArray]) -> tuple[NDArray[np.floating], ...]:
@@ -90,14 +82,6 @@ def points_of(problem: Problem, deltas: Iterable[FloatArray]) -> tuple[NDArray[n
     return tuple(
         problem.ball.nearest_witness(centre + delta, everything).reshape(shape) for delta in deltas
     )
-
-
-def _bound_counts(earlier: Earlier, objective: Objective, hitting_sets: bool) -> bool:
-    costs = earlier.result.costs
-    before = np.ones(objective.costs.size) if costs is None else np.array(costs)
-    effort = earlier.result.statistics.search or SearchEffort()
-    same_method = (effort.master == "hitting sets") == hitting_sets
-    return earlier.trusted and same_method and np.array_equal(before, objective.costs)
 
 
 def _features(mask: NDArray[np.bool_]) -> tuple[int, ...]:

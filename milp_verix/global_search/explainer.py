@@ -6,7 +6,6 @@ traversal frees further features of that set, if possible, and finds a counterfa
 feature that stays.
 """
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -43,12 +42,12 @@ class Explainer:
         self._known = [*traversal.violated.values()]
         self._walked = traversal if first else None
 
-    def first(self, deadline: float, on_check: Callable[[], None] = lambda: None) -> None:
+    def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
         """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
 
         ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
         """
-        incumbent, until = self._incumbent, Deadline(deadline)
+        incumbent, until = self._incumbent, deadline
         oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
         self._walked = traversal = self._walked or self._ranked(until)
         changed = incumbent.on_change
@@ -56,7 +55,7 @@ class Explainer:
             oracle,
             traversal,
             until,
-            incumbent.check_seconds,
+            incumbent.check_limit,
             lambda _: changed(),
             lambda _: on_check(),
         )
@@ -90,7 +89,7 @@ class Explainer:
         oracle.forget(until)
         return Traversal(tuple(order[~objective.must[order]].tolist()))
 
-    def final(self, deadline: float) -> tuple[Order, Traversal]:
+    def final(self, deadline: Deadline) -> tuple[Order, Traversal]:
         """Free further features of the incumbent; find a counterfactual for each feature left."""
         traversal = self._incumbent.traversal or self._freed(deadline)
         self._require(traversal, deadline)
@@ -136,15 +135,15 @@ class Explainer:
         irrelevant = np.flatnonzero(~chosen).tolist()
         return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
 
-    def _freed(self, deadline: float) -> Traversal:
+    def _freed(self, deadline: Deadline) -> Traversal:
         """Return a traversal that tries to free the incumbent's features, the dearest first."""
-        incumbent, until = self._incumbent, Deadline(deadline)
+        incumbent, until = self._incumbent, deadline
         traversal = self._begun(np.argsort(-incumbent.objective.costs, kind="stable"))
         if until.passed():
             traversal.stopped = TIME_LIMIT
             return traversal
         oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
-        walk = Walk(oracle, traversal, until, incumbent.check_seconds, lambda _: None)
+        walk = Walk(oracle, traversal, until, incumbent.check_limit, lambda _: None)
         # for most features, a known worst point is a counterfactual once that feature moves too
         weight = p.weight(incumbent.chosen)
         attacks = adversary.attack(incumbent.selection)[0]
@@ -154,16 +153,15 @@ class Explainer:
         traverse(walk, _points_first)
         return traversal
 
-    def _require(self, traversal: Traversal, deadline: float) -> None:
+    def _require(self, traversal: Traversal, deadline: Deadline) -> None:
         """Add the features in ``must`` to the explanation, with counterfactuals if these exist."""
         oracle = self._incumbent.oracle
         for feature in self._must:
             traversal.undecided[feature] = _REQUIRED
-            left = min(deadline - time.monotonic(), self._incumbent.check_seconds)
-            if left <= 0 or traversal.stopped is not None:
+            if deadline.passed() or traversal.stopped is not None:
                 continue
             free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
-            verdict = oracle.check(free, left)
+            verdict = oracle.check(free, deadline.limited(self._incumbent.check_limit))
             traversal.effort += verdict.effort
             if verdict.violated:
                 del traversal.undecided[feature]

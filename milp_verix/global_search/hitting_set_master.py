@@ -11,10 +11,9 @@ in A and in these sets are then an explanation, so that there is an incumbent at
 in ``must`` and ``must_not`` are clauses of the hitting-set program from the start.
 """
 
-import time
-
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.duality.hitting_set import propose
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -31,8 +30,8 @@ class HittingSets:
     def __init__(self, search: MinimumSearch, session: Session) -> None:
         self._session, self._incumbent = session, search.incumbent
         self._objective = objective = search.incumbent.objective
-        check_seconds = search.incumbent.check_seconds
-        self._subsets = SubsetOracle(search.incumbent.oracle, search.until, check_seconds)
+        limit = search.incumbent.check_limit
+        self._subsets = SubsetOracle(search.incumbent.oracle, search.until, limit)
         self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
         always = np.flatnonzero(objective.must).tolist()
         self._clauses = [Clause(any_of=frozenset([f])) for f in always]
@@ -52,13 +51,12 @@ class HittingSets:
         known = len(self._clauses) - self._given
         return SearchEffort("hitting sets", self._rounds, known, programs=self._rounds)
 
-    def step(self, deadline: float) -> None:
+    def step(self, deadline: Deadline) -> None:
         """Find a cheapest hitting set, and add contrastive sets until an explanation is left."""
         self._rounds += 1
-        seconds = max(deadline - time.monotonic(), 0.0)
         objective, subsets = self._objective, self._subsets
         proposal = propose(
-            self._session, objective.costs, self._clauses, seconds, whole=objective.whole
+            self._session, objective.costs, self._clauses, deadline, whole=objective.whole
         )
         if not proposal.exhausted:
             self.bound = max(self.bound, proposal.bound)

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from milp_verix.clock import Deadline
 from milp_verix.records.statistics import SearchEffort
 
 
@@ -27,7 +28,7 @@ class Master(Protocol):
     def effort(self) -> SearchEffort:
         """The programs, nodes and iterations spent on the bound so far."""
 
-    def step(self, deadline: float) -> None:
+    def step(self, deadline: Deadline) -> None:
         """Do one step, which ends at ``deadline`` at the latest."""
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.errors import InputError
 from milp_verix.global_search.branch_and_cut import branch_and_cut
 from milp_verix.global_search.hitting_set_master import HittingSets
@@ -49,6 +50,7 @@ _FEW_INPUTS = 64
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
+@checked(limits=instance_of(SearchLimits).or_none())
 def minimum(
     network: NetworkLike,
     x: ArrayLike,
@@ -90,7 +92,9 @@ def minimum(
 
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
-            with the least sum is found. Proofs are faster where all costs are whole.
+            with the least sum is found. Proofs are faster where all costs are whole multiples of a
+            unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
+            a million times the smallest above zero, or whole costs a billion units together.
         must: features that the explanation must contain, by names or indices. A feature among them
             that is not needed is listed in ``unknown``.
         must_not: features that it must not contain; ``InputError`` if these alone can change the
@@ -113,9 +117,8 @@ def minimum(
             and may switch some off.
         resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation
             is the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios
-            of an unproven minimum are kept. Its lower bound counts if the same version found it
-            for the same ``costs``, and with the same ``method``; a note says if the result's
-            bound rests on it.
+            of an unproven minimum are kept. Its lower bound is no proof: the search proves its
+            own, and a note tells that of the earlier run where it is higher.
     """
     request = make_request(
         network,
@@ -140,6 +143,7 @@ def minimum(
     earlier = None if resume is None else earlier_explanation(resume, request.problem)
     asked = request.problem.features
     objective = make_objective(asked.count, costs, asked.unnamed(must), asked.unnamed(must_not))
+    objective = objective.counted()
     gap = _gap(gap)
     way = _way(method, master, solver)
     limits = limits or SearchLimits()
@@ -177,9 +181,9 @@ def minimum(
 
         masters = {"tree": tree, "program": program, "hitting_sets": hitting_sets}
         search.allow_must_not()
+        if earlier is not None:
+            search.go_on(earlier)
         try:
-            if earlier is not None:
-                search.go_on(earlier, hitting_sets=way == "hitting_sets")
             search.start()
             search.run(masters[way])
         except KeyboardInterrupt:

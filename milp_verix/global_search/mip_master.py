@@ -8,10 +8,9 @@ The program only grows, so solvers that can extend a program keep it. Solvers th
 branch on phases before features: see ``global_search.branch_and_cut`` for why.
 """
 
-import time
-
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.records.statistics import SearchEffort
@@ -69,7 +68,7 @@ class MipMaster:
             self._iterations,
         )
 
-    def step(self, deadline: float) -> None:
+    def step(self, deadline: Deadline) -> None:
         """Solve the program, and add a scenario that its set does not survive.
 
         If the solver fails, this is the last step: proven bounds stay, and ``notes`` say why.
@@ -93,25 +92,24 @@ class MipMaster:
             # had the check proven the set, it would be the incumbent now
             self._give_up("nothing was found against its last set, and no proof for it", deadline)
 
-    def _give_up(self, reason: str, deadline: float) -> None:
+    def _give_up(self, reason: str, deadline: Deadline) -> None:
         self._ended = True
-        if not self._trouble and time.monotonic() < deadline:
+        if not (self._trouble or deadline.passed()):
             self._trouble = (f"the search for a higher lower bound was given up: {reason}",)
 
-    def _solved(self, deadline: float) -> SolveResult:
+    def _solved(self, deadline: Deadline) -> SolveResult:
         """Solve the program with all scenarios so far, and raise the bound."""
         program, columns = self._growing.build(), self._growing.columns
         extend(self._session, program)
         cost = np.zeros(program.columns)
         cost[columns] = self._objective.costs
         targets = Targets(
-            seconds=deadline - time.monotonic(),
             violated_below=self.bound + _NEAR,
             holds_above=self._incumbent.cutoff + _NEAR,
             whole=self._objective.whole,
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
         )
-        result = self._session.minimise(cost, targets)
+        result = self._session.minimise(cost, targets.by(deadline))
         self._programs += 1
         self._nodes += result.nodes
         self._iterations += result.iterations

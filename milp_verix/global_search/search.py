@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Limit, elapsed_work
 from milp_verix.errors import InputError, SolverError
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.global_search.contrast_cover import ContrastCover
@@ -31,11 +31,11 @@ from milp_verix.solvers import Session
 from milp_verix.traversal.explain import explanation_of
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint
+from verix_encodings.work import worked
 
 _QUICK = "first lower bound"
 _FIRST, _NEAR, _BOUND = "first explanation", "local search", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
-_ROUNDED = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class MinimumProgress:
 class MinimumSearch:
     """The state of a search: the incumbent, the lower bound, and the time that is left.
 
-    Masters work with ``incumbent``, ``separator`` and ``proposals``. They end at the time
+    Masters work with ``incumbent``, ``separator`` and ``proposals``. They end at the deadline
     ``until``; the last seconds before the request's deadline are for counterfactuals.
     """
 
@@ -71,25 +71,27 @@ class MinimumSearch:
         self._oracle, self._objective, self.limits = oracle, objective, limits
         self._request = request
         self._progress, self._snapshots = progress, snapshots
-        left = request.deadline.seconds
+        self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
-        self.until = request.deadline.at - min(kept, limits.most_final_share * left)
+        self.until = request.deadline
+        if left < np.inf:
+            self.until = self.until.sooner(min(kept, limits.most_final_share * left))
         self.perturbations = perturbation_set(oracle.problem)
-        adversary = Adversary(self.perturbations, limits, Deadline(self.until))
+        adversary = Adversary(self.perturbations, limits, self.until)
         self.incumbent = Incumbent(
             oracle,
             self.perturbations,
             objective,
             adversary,
             gap=gap,
-            check_seconds=request.check_seconds,
+            check_limit=request.check_limit,
         )
         self.incumbent.on_change = self._save
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
-        self._own_bound = 0.0
+        self._bound = 0.0
         self.earlier: EarlierSearch | None = None
         self._cover: CoverBound | None = None
         self._shown: tuple[float, float] | None = None
@@ -101,14 +103,13 @@ class MinimumSearch:
 
     @property
     def lower_bound(self) -> float:
-        """The lower bound of this search, or of an earlier one that no explanation refutes."""
-        earlier, cost = 0.0 if self.earlier is None else self.earlier.bound, self.incumbent.cost
-        return max(self._own_bound, min(earlier, cost) if earlier <= cost * _ROUNDED else 0.0)
+        """The lower bound that this search has proven."""
+        return self._bound
 
     @property
     def open(self) -> bool:
         """True while the bound is below the cutoff and there is time to raise it."""
-        return self.lower_bound < self.incumbent.cutoff and time.monotonic() < self.until
+        return self.lower_bound < self.incumbent.cutoff and not self.until.passed()
 
     def allow_must_not(self) -> None:
         """Prove that the features in ``must_not`` cannot change the prediction by themselves.
@@ -119,8 +120,8 @@ class MinimumSearch:
         must_not = self._objective.must_not
         if not must_not.any():
             return
-        seconds = min(self.until - time.monotonic(), self.incumbent.check_seconds)
-        alone = self._oracle.check(self.perturbations.free(~must_not), seconds)
+        until = self.until.limited(self.incumbent.check_limit)
+        alone = self._oracle.check(self.perturbations.free(~must_not), until)
         if alone.violated:
             raise InputError(
                 "no explanation leaves out all of must_not: the prediction can change by "
@@ -132,15 +133,12 @@ class MinimumSearch:
                 f"could not be decided: {alone.reason}"
             )
 
-    def go_on(self, earlier: Earlier, *, hitting_sets: bool) -> None:
+    def go_on(self, earlier: Earlier) -> None:
         """Begin with what ``earlier`` found; see :func:`.earlier_search.take_over`."""
-        until = Deadline(self.until)
         with self._stage(_FIRST):
-            self.earlier = take_over(earlier, self.incumbent, until, hitting_sets=hitting_sets)
+            self.earlier = take_over(earlier, self.incumbent, self.until)
         if (traversal := self.earlier.traversal) is not None:
             self._explainer.go_on(traversal, first=not self.earlier.advanced)
-            if traversal.stopped is not None:
-                raise KeyboardInterrupt
 
     def start(self) -> None:
         """Find a first lower bound, a first explanation, and a cheaper one near it."""
@@ -152,21 +150,19 @@ class MinimumSearch:
         limits, beginning = self.limits, self.earlier is None or not self.earlier.advanced
         if self.open and beginning:
             with self._stage(_FIRST):
-                seconds = limits.most_explanation_share * (self.until - time.monotonic())
-                until = min(self.until, time.monotonic() + seconds)
+                until = self.until.share(limits.most_explanation_share)
                 self._explainer.first(until, self._between_checks)
             self._show(0)
         if limits.uses("descent") and self.open and beginning:
             with self._stage(_NEAR):
-                now = time.monotonic()
-                seconds = min(limits.descent_seconds, limits.descent_share * (self.until - now))
-                self.proposals.descend(now + seconds)
+                most = min(limits.descent_seconds, limits.descent_share * self.until.left)
+                self.proposals.descend(self.until.within(most))
         self._show(0)
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""
         limits, incumbent = self.limits, self.incumbent
-        until = Deadline(self.until).within(limits.quick_share * (self.until - time.monotonic()))
+        until = self.until.share(limits.quick_share)
         deltas = incumbent.adversary.attack(self._objective.least)[0]
         if limits.uses("budget bound"):
             self._raise(
@@ -174,7 +170,7 @@ class MinimumSearch:
                     self.perturbations,
                     self._objective,
                     deltas,
-                    least=self._own_bound,
+                    least=self._bound,
                     most=incumbent.cost,
                     tolerances=self._request.tolerances,
                     late=until.passed,
@@ -183,21 +179,21 @@ class MinimumSearch:
         if limits.uses("contrast cover") and self.open:
             sets = ContrastCover(incumbent, self._session_for_covers)
             self._cover = CoverBound(
-                sets, incumbent, limits, self.until, lambda: self._request.elapsed
+                sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
             )
-            self._raise(self._cover.first(self._own_bound, until))
+            self._raise(self._cover.first(self._bound, until))
 
     def _session_for_covers(self) -> Session:
         return self._request.open_session(self._oracle.solver)
 
     def _between_checks(self) -> None:
         if self._cover is not None:
-            self._raise(self._cover.between_checks(self._own_bound))
+            self._raise(self._cover.between_checks(self._bound))
         self._show(0)
 
     def _covered(self) -> bool:
         """Raise the bound by contrastive sets while these lead; return whether they had a turn."""
-        bound = None if self._cover is None else self._cover.turn(self._own_bound)
+        bound = None if self._cover is None else self._cover.turn(self._bound)
         if bound is not None:
             self._raise(bound)
         return bound is not None
@@ -235,7 +231,7 @@ class MinimumSearch:
                     self._raise(raising.bound)
                     self._notes, self._effort = raising.notes, raising.effort
                     raising.close()
-        if self.lower_bound < self.incumbent.cutoff and time.monotonic() >= self.until:
+        if self.lower_bound < self.incumbent.cutoff and self.until.passed():
             self.stopped = TIME_LIMIT
 
     def close(self) -> None:
@@ -244,7 +240,7 @@ class MinimumSearch:
             self._cover.close()
 
     def _raise(self, bound: float) -> None:
-        self._own_bound = max(self._own_bound, min(bound, self.incumbent.cost))
+        self._bound = max(self._bound, min(bound, self.incumbent.cost))
 
     def _save(self) -> None:
         """Give ``snapshots`` a function that builds an explanation from the current state."""
@@ -261,9 +257,9 @@ class MinimumSearch:
 
     def result(self) -> Explanation:
         """Return the best explanation with its counterfactuals and the lower bound."""
-        deadline, started = self._request.deadline.at, time.monotonic()
+        deadline, started = self._request.deadline, time.monotonic()
         if self.stopped == INTERRUPTED:
-            deadline = min(deadline, started + self.limits.interrupt_seconds)
+            deadline = deadline.limited(Limit(seconds=self.limits.interrupt_seconds))
         with self._stage(_POINTS):
             order, traversal = self._explainer.final(deadline)
         spent = time.monotonic() - started
@@ -277,17 +273,18 @@ class MinimumSearch:
     ) -> Explanation:
         """Return an explanation with costs, notes, lower bound and, if unproven, scenarios."""
         objective = self._objective
-        own = bound <= self._own_bound
-        notes = () if self.earlier is None else self.earlier.notes_on(_plain(bound), own=own)
+        bound *= objective.unit
         best = replace(
             best,
-            costs=None if objective.equal else tuple(map(_plain, objective.costs.tolist())),
-            # the checks may have left the same note
-            notes=tuple(dict.fromkeys(best.notes + self._notes + notes)),
+            costs=None if objective.equal else tuple(map(_plain, objective.prices.tolist())),
             must=tuple(np.flatnonzero(objective.must).tolist()),
             must_not=tuple(np.flatnonzero(objective.must_not).tolist()),
         )
         best = replace(best, lower_bound=_plain(min(bound, best.cost)))
+        notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
+        # the checks may have left the same note
+        notes = tuple(dict.fromkeys(best.notes + self._notes + notes))
+        best = replace(best, notes=notes)
         if best.proven:
             return best
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
@@ -338,7 +335,7 @@ class MinimumSearch:
         if (state, scenarios) != (self._shown, self._saved):
             self._save()
         if state != self._shown and self._progress is not None:
-            size, bound = map(_plain, state)
+            size, bound = (_plain(cost * self._objective.unit) for cost in state)
             self._progress(MinimumProgress(size, bound, rounds))
         self._shown, self._saved = state, scenarios
 

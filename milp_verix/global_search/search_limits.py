@@ -24,19 +24,22 @@ TECHNIQUES = {
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """Limits on the time and work of each technique of a search; seconds are wall-clock time.
+    """Limits on the work of each technique of a search; seconds are those of work.
+
+    What is kept for counterfactuals, ``final_`` and ``interrupt_seconds``, is wall-clock time: it
+    only ends the search.
 
     The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks; the ablation table in
     ``benchmarks/RESULTS.md`` says how much each technique gains. ``without`` names techniques of
     :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
 
     Args:
-        quick_share: share of the time limit for the first lower bound.
+        quick_share: share of the work planned for the first lower bound.
         first_cover_seconds: seconds for contrastive sets before the first explanation.
-        cover_share: share of the time for contrastive sets while it is looked for.
-        master_cover_share: share of the time for contrastive sets beside a master.
-        most_explanation_share: the largest share of the time limit for the first explanation.
-        descent_share: share of the time limit for descents before the tree begins.
+        cover_share: share of the work for contrastive sets while it is looked for.
+        master_cover_share: share of the work for contrastive sets beside a master.
+        most_explanation_share: the largest share of the work planned for the first explanation.
+        descent_share: share of the work planned for descents before the tree begins.
         descent_seconds: the most seconds for descents.
         final_share: share of the time limit kept for counterfactuals at the end.
         final_seconds: the least and the most seconds kept for them.
@@ -55,7 +58,7 @@ class SearchLimits:
         estimate_per_set: sets are listed if their estimated number is at most this times the limit.
         pricings: pricing steps at a node before ``pricing_period`` applies.
         pricing_period: later visits to a node from one pricing step to the next.
-        pricing_share: share of the time for exact pricing.
+        pricing_share: share of the work for exact pricing.
         first_pricing_seconds: seconds for exact pricing in addition to that share.
         least_harm: a new scenario needs a margin of this share of the largest one so far.
         most_first: a search begins with the scenarios of a local minimum if at most so many.
@@ -63,7 +66,7 @@ class SearchLimits:
         climbs: gradient climbs for each margin.
         climbs_before_check: gradient climbs before a set is checked.
         just_survived: a margin above minus this, in logits, counts as just survived.
-        proposal_share: share of the time for proposals.
+        proposal_share: share of the work for proposals.
         many_failures: after so many failed proposals their share is halved.
         proposals: the most proposals at one cost.
         swaps: the most swaps of a proposal.

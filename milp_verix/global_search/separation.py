@@ -24,7 +24,7 @@ _LEAST_HARM = 1e-6
 class Separator:
     """Finds constraints that a selection violates; ``rounds`` counts the calls of ``separate``."""
 
-    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
         self._incumbent, self._limits = incumbent, limits
         self._deadline = deadline
         self._most_harm = 0.0
@@ -96,5 +96,5 @@ class Separator:
             delta,
             p.feature_of,
             features=self._incumbent.objective.costs.size,
-            method=partial(crown_bounds, late=Deadline(self._deadline).passed),
+            method=partial(crown_bounds, late=self._deadline.passed),
         )

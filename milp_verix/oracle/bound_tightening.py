@@ -17,13 +17,12 @@ Bounds rest on these proofs:
 If a solver fails or runs out of time, the bounds proven by then are kept.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import Deadline, deadline_in
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.solvers import Session, Targets, open_session, resolve_solver
 from milp_verix.tolerances import Tolerances
@@ -49,7 +48,10 @@ from verix_encodings.proofs.safe_bound import SafeBound, encoding_error, evaluat
 
 @dataclass(frozen=True, slots=True)
 class ProgramBounds:
-    """A bound method that tightens CROWN's bounds by programs, within ``seconds`` for each call."""
+    """A bound method that tightens CROWN's bounds by programs.
+
+    Each call may take ``seconds`` of work.
+    """
 
     solver: str
     integer: bool
@@ -59,17 +61,20 @@ class ProgramBounds:
     tolerances: Tolerances
 
     def __call__(
-        self, network: Network, region: Region, seconds: float = np.inf, within: Bounds = ()
+        self,
+        network: Network,
+        region: Region,
+        deadline: Deadline = NO_LIMIT,
+        within: Bounds = (),
     ) -> Bounds:
-        """Bound every value of ``network`` over ``region``, within ``seconds`` at most.
+        """Bound every value of ``network`` over ``region``, by the ``deadline`` at most.
 
         ``within`` are bounds known to hold there.
         """
-        deadline = time.monotonic() + min(self.seconds, seconds)
         session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
         try:
-            late = deadline_in(seconds).passed
-            return _tighten(network, region, _Programs(self, session, deadline, late), within)
+            programs = _Programs(self, session, deadline.within(self.seconds), deadline.passed)
+            return _tighten(network, region, programs, within)
         finally:
             session.close()
 
@@ -84,7 +89,7 @@ def lp_bounds(
 ) -> ProgramBounds:
     """Return the bound method that tightens CROWN's bounds by linear relaxations.
 
-    ``seconds`` is the time for one network and ball, ``neurons`` the number of each layer that are
+    ``seconds`` is the work for one network and ball, ``neurons`` the number of each layer that are
     tightened, the widest first (all by default). The outputs are tightened as well. Raises as
     :func:`~milp_verix.solvers.resolve_solver` does.
     """
@@ -145,30 +150,32 @@ def bounds_within(
     a larger region already need not be optimised again.
     """
     if isinstance(method, ProgramBounds):
-        return method(network, region, deadline.seconds, within)
+        return method(network, region, deadline, within)
     if method is crown_bounds or (method is alpha_bounds and within):
         return crown_bounds(network, region, late=deadline.passed, within=within)
     if method is alpha_bounds:
         return alpha_bounds(network, region, late=deadline.passed)
-    return method(network, region)
+    found = method(network, region)
+    listed = isinstance(found, tuple) and all(isinstance(one, Interval) for one in found)
+    if not listed or [one.lower.size for one in found] != list(network.sizes):
+        raise InputError(
+            f"the function {method!r} for bounds must return a tuple of one Interval for each of "
+            f"the {len(network.sizes)} values of the network, in their order"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
     """An open session with its deadline.
 
-    The time is for programs alone: CROWN's bounds, which come first, end by ``late``.
+    It is for programs alone: CROWN's bounds, which come first, end by ``late``.
     """
 
     method: ProgramBounds
     session: Session
-    deadline: float
+    deadline: Deadline
     late: Late
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return self.deadline - time.monotonic()
 
     def load(self, encoding: Encoding, *, integer: bool) -> bool:
         """Load the program or its relaxation; return whether its big-Ms can be trusted."""
@@ -202,7 +209,7 @@ def _layer_by_layer(
 ) -> Iterator[Bounds]:
     last, settled, readers = len(network.nodes), 0, readers_of(network)
     for value in sorted({*readers, last} - {0}):
-        if programs.left <= 0:
+        if programs.deadline.passed():
             return
         part = network.up_to(value)
         if settled:
@@ -214,7 +221,7 @@ def _layer_by_layer(
         rows = _all(known) if value == last else undecided(readers[value], known)
         # over the input alone the bounds known are exact
         beyond_input = any(source != 0 for source in network.nodes[value - 1].sources)
-        if rows.size and beyond_input and programs.left > 0:
+        if rows.size and beyond_input and not programs.deadline.passed():
             whole = integer and value != last
             encoding = encode(part, bounds[: value + 1], ball=ball_encoding(region))
             widest_first = np.argsort(known.lower[rows] - known.upper[rows], kind="stable")
@@ -250,7 +257,7 @@ def _over_program(
     def least(row: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
         nonlocal failed
         try:
-            result = programs.session.minimise(cost, Targets(seconds=max(programs.left, 0.0)))
+            result = programs.session.minimise(cost, Targets().by(programs.deadline))
         except SolverError:
             failed = True
             return -np.inf, None
@@ -270,5 +277,5 @@ def _over_program(
         rows.tolist(),
         least,
         encoding.program.columns,
-        late=lambda: failed or programs.left <= 0,
+        late=lambda: failed or programs.deadline.passed(),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import indices_of
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
@@ -19,6 +20,7 @@ from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
+@checked()
 def check(
     network: NetworkLike,
     x: ArrayLike,
@@ -52,7 +54,8 @@ def check(
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``.
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping.
         free: indices of the features that may change; see ``features``.
         epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
             share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
@@ -81,8 +84,8 @@ def check(
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
             ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
             slower than the one before, or a function.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid: more
-            pieces decide more checks, and take longer.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
         tolerances: the distances that separate a proof from noise.
@@ -121,4 +124,4 @@ def check(
         threads=threads,
         tolerances=request.tolerances,
     ) as oracle:
-        return oracle.check(problem.features.coordinates(chosen), request.deadline.seconds)
+        return oracle.check(problem.features.coordinates(chosen), request.deadline)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import indices_of, integer_of, resolve_formulation
+from milp_verix.argument_kinds import checked
+from milp_verix.arguments import indices_of, resolve_formulation, segments_of
 from milp_verix.clock import NO_LIMIT
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
@@ -18,6 +19,7 @@ from verix_encodings import BoundMethod, Encoding, Formulation, encode
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 
+@checked()
 def encode_check(
     network: NetworkLike,
     x: ArrayLike,
@@ -80,4 +82,4 @@ def encode_check(
     found = bounds_within(resolve_bounds(bounds)[1], problem.margins, region, NO_LIMIT)
     ball = problem.ball.encoding(region, quadratic=quadratic)
     relu = resolve_formulation(formulation).relu
-    return encode(problem.margins, found, relu, ball, integer_of(segments, "segments"))
+    return encode(problem.margins, found, relu, ball, segments_of(segments))

@@ -10,7 +10,6 @@ is exact until a phase changes: it picks the features worth a forward pass, and 
 features in a row may be freed together. No proof rests on it.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -31,15 +30,15 @@ def flipped(
     memory: Memory,
     irrelevant: Sequence[int],
     features: Sequence[int],
-    deadline: float = np.inf,
+    late: Late = never,
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield the ``features`` whose change, added to a worst point, changes the prediction.
 
-    ``memory`` belongs to the set ``irrelevant``; ``deadline`` is a time of ``time.monotonic()``.
+    ``memory`` belongs to the set ``irrelevant``; once ``late()``, no more features are tried.
     """
     expected = _expected(problem, memory)
     for feature in features:
-        if time.monotonic() >= deadline:
+        if late():
             return
         if np.all(expected[:, feature] <= 0):
             continue

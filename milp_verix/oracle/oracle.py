@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from milp_verix.arguments import integer_of, resolve_formulation
-from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
+from milp_verix.arguments import integer_of, resolve_formulation, segments_of
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import resolve_bounds
@@ -28,7 +28,7 @@ from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
 from milp_verix.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
-from milp_verix.tolerances import Tolerances
+from milp_verix.tolerances import Tolerances, tolerances_of
 from verix_encodings import (
     BoundMethod,
     Bounds,
@@ -67,7 +67,7 @@ class Oracle:
         exactness: str = "exact",
     ) -> None:
         self.problem = problem
-        self.tolerances = tolerances or Tolerances()
+        self.tolerances = tolerances_of(tolerances)
         if exactness not in EXACTNESS:
             known = ", ".join(EXACTNESS)
             raise InputError(f"unknown exactness {exactness!r}; choose one of {known}")
@@ -75,7 +75,7 @@ class Oracle:
         threads = integer_of(threads, "threads")
         self.bounds, method = resolve_bounds(bounds)
         self._balls = SmallerBalls(method, persistent=exactness == "bounds")
-        self._segments = integer_of(segments, "segments")
+        self._segments = segments_of(segments)
         self.formulation = resolve_formulation(formulation)
         self._reuse = reuse
         self.checks = 0
@@ -165,42 +165,46 @@ class Oracle:
             centre = self.problem.x.astype(np.float64)
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
-    def check(self, free: IntArray, seconds: float = np.inf) -> Verdict:
-        """Decide the claim for the flat coordinates ``free`` within ``seconds``."""
-        return self._timed(free, seconds, bounds_only=False)
+    def check(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
+        """Decide the claim for the flat coordinates ``free`` by the ``deadline``."""
+        return self._timed(free, deadline, bounds_only=False)
 
-    def check_by_bounds(self, free: IntArray, seconds: float = np.inf) -> Verdict:
+    def check_by_bounds(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> Verdict:
         """Decide the claim for ``free`` if bounds prove it; else the answer is UNKNOWN."""
-        return self._timed(free, seconds, bounds_only=True)
+        return self._timed(free, deadline, bounds_only=True)
 
     def flipped(
-        self, irrelevant: Sequence[int], features: Sequence[int], seconds: float = np.inf
+        self,
+        irrelevant: Sequence[int],
+        features: Sequence[int],
+        deadline: Deadline = NO_LIMIT,
     ) -> tuple[dict[int, Verdict], Effort]:
         """Return the ``features`` that known points keep in the explanation, and the effort.
 
         ``irrelevant`` is the set of features proven to be free; see ``oracle.lookahead``.
-        After ``seconds`` no more features are tried.
+        Past the ``deadline`` no more features are tried.
         """
         watch = StageClock(Stage.POINTS)
-        deadline = deadline_in(seconds)
         memory = self._memory_of(irrelevant, deadline)
         found: dict[int, Verdict] = {}
         if memory is not None:
-            found = dict(flipped(self.problem, memory, irrelevant, features, deadline.at))
+            found = dict(flipped(self.problem, memory, irrelevant, features, deadline.passed))
         effort = watch.read() + Effort(flips=len(found))
         self.effort += effort
         return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
 
     def attacked(
-        self, irrelevant: Sequence[int], features: Sequence[int], seconds: float = np.inf
+        self,
+        irrelevant: Sequence[int],
+        features: Sequence[int],
+        deadline: Deadline = NO_LIMIT,
     ) -> tuple[dict[int, Verdict], Effort]:
         """Return those of ``features`` that gradient attacks show to be needed, and the effort.
 
-        ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. After
-        ``seconds`` no more features are looked at.
+        ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. Past the
+        ``deadline`` no more features are looked at.
         """
         watch = StageClock(Stage.POINTS)
-        deadline = deadline_in(seconds)
         self.prepare(deadline)
         margins, memory = self._known.margins, self._memory_of(irrelevant, deadline)
         centre = self.problem.x.astype(np.float64)
@@ -272,9 +276,8 @@ class Oracle:
         self.memory = self.memory.proven(free, self.memory.upper, points)
         return self.memory
 
-    def _timed(self, free: IntArray, seconds: float, *, bounds_only: bool) -> Verdict:
+    def _timed(self, free: IntArray, deadline: Deadline, *, bounds_only: bool) -> Verdict:
         watch = StageClock(Stage.BOUNDS)
-        deadline = deadline_in(seconds)
         try:
             self.prepare(deadline)
             watch.turn_to(Stage.POINTS)

@@ -7,12 +7,11 @@ it are a minimal abductive explanation (Liffiton, Previti, Malik, Marques-Silva,
 enumeration*, Constraints 2016). A set whose check is UNKNOWN is neither.
 """
 
-import time
 from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, Limit
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
@@ -26,18 +25,19 @@ _ROUNDS = 3
 
 
 class SubsetOracle:
-    """Answers checks on sets of features; ``deadline`` is in terms of ``time.monotonic()``.
+    """Answers checks on sets of features by the ``deadline``, each within ``check_limit``.
 
     ``everything`` are all features but those ``held``, which the ball of the problem must not move.
-    ``robust`` are the largest sets proven to hold; ``contrasts`` maps sets of features to the
-    counterfactuals that change them; ``effort`` and ``checks`` count the work so far.
+    ``robust`` maps the largest sets proven to hold to their verdicts, ``contrasts`` sets of
+    features to the counterfactuals that change them. These sets are bit masks: inclusion takes a
+    word operation for 64 features. ``effort`` and ``checks`` count the work so far.
     """
 
     def __init__(
         self,
         oracle: Oracle,
-        deadline: float,
-        check_seconds: float,
+        deadline: Deadline,
+        check_limit: Limit,
         held: Collection[int] = (),
     ) -> None:
         self.problem = oracle.problem
@@ -46,54 +46,48 @@ class SubsetOracle:
         self.centre = self.problem.x.astype(np.float64)
         self.everything = frozenset(range(self.problem.features.count)) - {*held}
         self.feature_of = self.problem.features.of_coordinate
-        self.robust: dict[frozenset[int], Verdict] = {}
-        self.contrasts: dict[frozenset[int], Verdict] = {}
+        self.robust: dict[int, Verdict] = {}
+        self.contrasts: dict[int, Verdict] = {}
         self.effort = Effort()
         self.checks = 0
         self._oracle = oracle
-        self._check_seconds = check_seconds
+        self._check_limit = check_limit
 
     @property
-    def seconds(self) -> float:
-        """Seconds until the deadline."""
-        return self.deadline - time.monotonic()
-
-    @property
-    def seconds_of_a_check(self) -> float:
-        """Seconds that the next check may take."""
-        return min(self.seconds, self._check_seconds)
+    def deadline_of_a_check(self) -> Deadline:
+        """The deadline of a check that begins now."""
+        return self.deadline.limited(self._check_limit)
 
     def late(self) -> bool:
         """Return whether the deadline has passed."""
-        return self.seconds <= 0
+        return self.deadline.passed()
 
     def whole_ball(self) -> WholeBall:
         """Return bounds on the margins with every feature free, as tight as there is time for.
 
         Raises ``OverflowError`` where a bound leaves the range of float64.
         """
-        until = Deadline(self.deadline)
-        whole = self._oracle.prepare(until)
-        return whole_ball(self.problem, until) if whole is None else whole
+        whole = self._oracle.prepare(self.deadline)
+        return whole_ball(self.problem, self.deadline) if whole is None else whole
 
     def check(self, free: frozenset[int]) -> Verdict:
         """Decide the claim for the features ``free``; UNKNOWN once the deadline has passed."""
+        asked = self._mask(free)
         for robust, verdict in self.robust.items():
-            if free <= robust:
+            if _within(asked, robust):
                 return verdict
         for contrast, verdict in self.contrasts.items():
-            if contrast <= free:
+            if _within(contrast, asked):
                 return verdict
-        seconds = self.seconds_of_a_check
-        if seconds <= 0 and not self._oracle.proven:
+        if self._stopped():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
-        verdict = self._oracle.check(coordinates, seconds)
+        verdict = self._oracle.check(coordinates, self.deadline_of_a_check)
         self.checks += 1
         self.effort += verdict.effort
         if verdict.holds:
-            self.robust = {known: v for known, v in self.robust.items() if not known <= free}
-            self.robust[free] = verdict
+            self.robust = {k: v for k, v in self.robust.items() if not _within(k, asked)}
+            self.robust[asked] = verdict
         elif verdict.violated:
             verdict = self.learn(verdict)
         return verdict
@@ -105,9 +99,11 @@ class SubsetOracle:
         margin that is below zero in real arithmetic.
         """
         for candidate in (self._reverted(verdict), verdict):
-            contrast = self.changed(candidate)
-            if not any(contrast <= robust for robust in self.robust):
-                self.contrasts = {c: v for c, v in self.contrasts.items() if not contrast <= c}
+            contrast = self._mask(self.changed(candidate))
+            if not any(_within(contrast, robust) for robust in self.robust):
+                self.contrasts = {
+                    c: v for c, v in self.contrasts.items() if not _within(contrast, c)
+                }
                 self.contrasts[contrast] = candidate
                 return candidate
         return Verdict(Answer.UNKNOWN, reason="rounding in onnxruntime exceeds the margin")
@@ -116,27 +112,28 @@ class SubsetOracle:
         """Return the features in which the counterfactual of a violated claim is not the input."""
         assert verdict.witness is not None
         moved = verdict.witness.reshape(-1) != self.problem.x
-        return frozenset(int(f) for f in self.feature_of[moved])
+        return frozenset(self.feature_of[moved].tolist())
 
     def shrink(self, verdict: Verdict) -> tuple[Verdict, bool]:
         """Return a counterfactual of a minimal contrastive set inside that of ``verdict``.
 
         Also return whether the set is proven minimal. After an UNKNOWN check the feature stays in
-        the set, and the set is not proven minimal.
+        the set, and the set is not proven minimal. At the deadline it is the smallest set so far.
         """
-        doubtful = []
+        doubtful, left = [], self.changed(verdict)
         for feature in self._least_first(verdict):
-            without = self.changed(verdict) - {feature}
-            if feature not in self.changed(verdict):
+            if self._stopped():
+                return verdict, False
+            if feature not in left:
                 continue
-            found = self.check(without)
+            found = self.check(left - {feature})
             if found.violated:
-                verdict = found
+                verdict, left = found, self.changed(found)
             elif not found.holds:
                 doubtful.append(feature)
         # smaller sets are decided more easily than larger ones
         for feature in doubtful:
-            found = self.check(self.changed(verdict) - {feature})
+            found = self.check(left - {feature})
             if found.violated:
                 return self.shrink(found)
             if not found.holds:
@@ -146,18 +143,31 @@ class SubsetOracle:
     def grow(self, free: frozenset[int], order: Iterable[int]) -> tuple[frozenset[int], bool]:
         """Return a robust set around the robust set ``free``, features freed in ``order``.
 
-        Also return whether it is proven that no feature can be added.
+        Also return whether it is proven that no feature can be added. At the deadline it is the
+        largest set so far.
         """
         maximal = True
         for feature in order:
             if feature in free:
                 continue
+            if self._stopped():
+                return free, False
             found = self.check(free | {feature})
             if found.holds:
                 free |= {feature}
             elif not found.violated:
                 maximal = False
         return free, maximal
+
+    def _stopped(self) -> bool:
+        """Return whether no check is made any more: late, unless all of them are proven."""
+        return self.late() and not self._oracle.proven
+
+    def _mask(self, features: Collection[int]) -> int:
+        """Return the set of ``features`` as a bit mask."""
+        there = np.zeros(self.problem.features.count, dtype=bool)
+        there[list(features)] = True
+        return int.from_bytes(np.packbits(there).tobytes())
 
     def _reverted(self, verdict: Verdict) -> Verdict:
         """Return a counterfactual near that of ``verdict`` that changes fewer features, if any."""
@@ -225,3 +235,8 @@ class SubsetOracle:
 
     def _worst(self, point: FloatArray) -> float:
         return float(np.max(self.margins.evaluate(point)))
+
+
+def _within(inner: int, outer: int) -> bool:
+    """Return whether the bit mask ``inner`` is a subset of ``outer``."""
+    return inner & ~outer == 0

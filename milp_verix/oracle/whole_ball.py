@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import NO_LIMIT, Deadline, deadline_in
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.problem.problem import Problem
 from verix_encodings import BoundMethod, Bounds, Interval, Network, alpha_bounds, crown_bounds
 from verix_encodings.arrays import BoolArray
@@ -50,6 +50,6 @@ def whole_ball(
 
     bounds = crown_bounds(problem.margins, region, late=late)
     if method is alpha_bounds and bounds[-1].upper.max() >= 0:
-        part = deadline_in(_PART * deadline.seconds)
+        part = deadline.share(_PART)
         bounds = alpha_bounds(problem.margins, region, part.passed, within=bounds)
     return WholeBall(problem.margins, bounds, not stopped)

@@ -1,10 +1,15 @@
 """The only way to a VIOLATED verdict: an input in the ball, run in onnxruntime."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.problem.problem import Problem
+from milp_verix.problem.question import Question
 from milp_verix.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.work import spend_calls
 
 
 def replayed(problem: Problem, point: FloatArray, free: IntArray) -> Verdict | None:
@@ -19,9 +24,20 @@ def replayed(problem: Problem, point: FloatArray, free: IntArray) -> Verdict | N
     witness = ball.nearest_witness(point, free)
     if not ball.contains(witness, free):
         return None
+    spend_calls(40)
     outputs = network.evaluate(witness)
     if not question.changed(outputs):
         return None
     witness = witness.reshape(network.input_shape)
     witness.flags.writeable = False
-    return Verdict(Answer.VIOLATED, witness=witness, prediction=question.predicted(outputs))
+    return violated_by(question, witness, outputs)
+
+
+def violated_by(question: Question, witness: NDArray[Any], outputs: NDArray[Any]) -> Verdict:
+    """Return VIOLATED with a ``witness`` that changes the prediction to that of ``outputs``."""
+    return Verdict(
+        Answer.VIOLATED,
+        witness=witness,
+        prediction=question.predicted(outputs),
+        rival=question.rival(outputs),
+    )

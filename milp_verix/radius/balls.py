@@ -13,6 +13,7 @@ Distances are computed in exact fractions and rounded up to float64.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.problem.problem import Problem
-from verix_encodings.arrays import IntArray
+from verix_encodings.arrays import BoolArray, IntArray
 
 
-@dataclass(frozen=True, slots=True)
+# no slots: what moves at all is computed once
+@dataclass(frozen=True)
 class Balls:
     """The balls around the input of ``problem``; ``scale`` are the radii of its features at 1.
 
@@ -43,12 +45,23 @@ class Balls:
 
     def distance(self, point: NDArray[Any]) -> float:
         """Return the least radius whose ball holds ``point``, rounded up to float64."""
-        centre = self.problem.x
-        pairs = zip(point.reshape(-1).tolist(), centre.tolist(), strict=True)
-        moves = [abs(Fraction(there) - Fraction(here)) for there, here in pairs]
-        if self.problem.inputs is not None:
-            return self._scaled(moves)
+        flat = point.reshape(-1)
+        moved = np.flatnonzero(flat != self.problem.x)
+        return self._distance(moved, flat[moved])
+
+    def _distance(self, moved: IntArray, there: NDArray[Any]) -> float:
+        """Return the distance of the point whose coordinates ``moved`` alone are ``there``."""
+        here = self.problem.x[moved]
         norm = self.problem.ball.norm
+        if self.problem.inputs is None and norm == "linf" and moved.size:
+            # rounding is monotone: the largest move is one of those whose rounded size is largest
+            rounded = np.abs(there.astype(np.float64) - here.astype(np.float64))
+            largest = rounded == rounded.max()
+            here, there = here[largest], there[largest]
+        pairs = zip(there.tolist(), here.tolist(), strict=True)
+        moves = [abs(Fraction(to) - Fraction(start)) for to, start in pairs]
+        if self.problem.inputs is not None:
+            return self._scaled(moved, moves)
         if norm == "linf":
             return _rounded_up(max(moves, default=Fraction()))
         if norm == "l1":
@@ -67,30 +80,29 @@ class Balls:
         ball = self.problem.ball
         lower, upper, x = ball.domain_lower[free], ball.domain_upper[free], ball.centre[free]
         wide = x.astype(np.float64)
-        corner = ball.centre.astype(np.float64)
-        corner[free] = np.where(upper - wide > wide - lower, upper, lower)
-        if self.problem.inputs is not None:
-            movable = np.repeat(self._movable(), [f.width for f in self.problem.inputs.features])
-            corner = np.where(movable, corner, ball.centre)
-        return self.distance(corner) if np.isfinite(corner).all() else math.inf
+        corner = np.where(upper - wide > wide - lower, upper, lower)
+        moved = (corner != wide) & self._movable[free]
+        corner = corner[moved]
+        return self._distance(free[moved], corner) if np.isfinite(corner).all() else math.inf
 
-    def _movable(self) -> list[bool]:
-        """Return for each feature whether some radius lets it move."""
+    @cached_property
+    def _movable(self) -> BoolArray:
+        """Whether some radius lets each coordinate move, shape (d,)."""
         inputs, scale = self.problem.inputs, self.scale
-        assert inputs is not None
-        assert scale is not None
+        if inputs is None or scale is None:
+            return np.ones(self.problem.x.size, dtype=bool)
         pairs = zip(inputs.features, scale, strict=True)
-        return [feature.kind != "fixed" and one > 0 for feature, one in pairs]
+        movable = np.array([feature.kind != "fixed" and one > 0 for feature, one in pairs])
+        return movable[self.problem.features.of_coordinate]
 
-    def _scaled(self, moves: list[Fraction]) -> float:
+    def _scaled(self, moved: IntArray, moves: list[Fraction]) -> float:
         inputs, scale = self.problem.inputs, self.scale
         assert inputs is not None
         assert scale is not None
         needed = []
-        for feature, group, one in zip(inputs.features, inputs.groups, scale, strict=True):
-            move = max(moves[i] for i in group)
-            if move:
-                needed.append((Fraction(1) if feature.unordered else move, one))
+        for feature, move in zip(self.problem.features.of_coordinate[moved], moves, strict=True):
+            unordered = inputs.features[feature].unordered
+            needed.append((Fraction(1) if unordered else move, scale[feature]))
         if any(one == 0 for _, one in needed):
             return math.inf
         found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
@@ -105,7 +117,7 @@ def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
     Raises ``InputError`` for a scale that is none, is infinite, or lets no feature move.
     """
     if inputs is None:
-        if scale != 1.0:
+        if not (isinstance(scale, int | float) and scale == 1.0):
             raise InputError("scale is for described inputs: give inputs, or leave scale out")
         return None
     found = radii_of(inputs, scale)

@@ -51,7 +51,7 @@ class Bracket:
         self.lower, self.upper = -1.0, math.inf
         self.counterfactual: Counterfactual | None = None
         self.unknown: dict[float, str] = {}
-        self._balls, self._widest = balls, balls.at(reach)
+        self._balls = balls
 
     def record(self, why: str | None) -> RadiusBracket:
         """Return the bracket so far; ``why`` says what kept it from narrowing, if it is wide."""
@@ -88,7 +88,8 @@ class Bracket:
         One inside a ball that is proven lets onnxruntime round across a margin that is below zero
         in real arithmetic, and is no counterfactual in real arithmetic: it is dropped.
         """
-        point = nearest(self._widest, verdict, self.free)
+        # not kept: the balls of thousands of brackets take gigabytes
+        point = nearest(self._balls.at(self.reach), verdict, self.free)
         found = self._balls.distance(point.input)
         if found <= self.lower:
             point = counterfactual_of(verdict)

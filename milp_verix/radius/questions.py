@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, Limit
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
 from milp_verix.radius.balls import Balls
@@ -11,7 +11,7 @@ from milp_verix.radius.bracket import Bracket, Step
 from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Effort
 
-_LEAST_SECONDS = 0.1
+_LEAST_WORK = 0.1
 
 
 class Questions:
@@ -58,17 +58,17 @@ class Questions:
             )
         self._oracle.close()
 
-    def ask(self, bracket: Bracket, step: Step, seconds: float) -> None:
-        """Answer ``step`` of ``bracket`` within ``seconds``."""
+    def ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
+        """Answer ``step`` of ``bracket`` by the ``deadline``."""
         oracle = self._at(step.epsilon)
         if step.means == "attack":
             *others, last = bracket.features
-            found, _ = oracle.attacked(others, [last], seconds)
+            found, _ = oracle.attacked(others, [last], deadline)
             if last in found:
                 bracket.violated(step.epsilon, found[last])
             return
         ask = oracle.check_by_bounds if step.means == "bounds" else oracle.check
-        verdict = ask(bracket.free, seconds)
+        verdict = ask(bracket.free, deadline)
         if verdict.holds:
             bracket.holds(step.epsilon)
         elif verdict.violated:
@@ -89,13 +89,13 @@ def narrow(
     brackets: Sequence[Bracket],
     questions: Questions,
     deadline: Deadline,
-    check_seconds: float,
+    check_limit: Limit,
     tell: Callable[[int], None],
 ) -> None:
     """Narrow ``brackets`` in rounds, one question each, until all are narrow or time is up.
 
-    A question may take an equal share of half of the time left. Brackets with questions that ran
-    out of it ask again in the end, when fewer brackets share the time. ``tell`` is called before
+    A question may take an equal share of half of the work left. Brackets with questions that ran
+    out of it ask again in the end, when fewer brackets share it. ``tell`` is called before
     each question with the number of brackets that are open.
     """
     open_ = {bracket: bracket.steps() for bracket in brackets}
@@ -108,16 +108,16 @@ def narrow(
                 del open_[bracket]
                 continue
             tell(len(open_))
-            share = max(deadline.seconds / (2 * len(open_)), _LEAST_SECONDS)
-            questions.ask(bracket, step, min(share, deadline.seconds, check_seconds))
+            share = max(deadline.left / (2 * len(open_)), _LEAST_WORK)
+            questions.ask(bracket, step, deadline.limited(check_limit).within(share))
         if not open_ and math.isfinite(deadline.at):
             for bracket in brackets:
-                if _ran_out(bracket, check_seconds, deadline):
+                if _ran_out(bracket, deadline):
                     bracket.unknown.clear()
                     open_[bracket] = bracket.checks()
 
 
-def _ran_out(bracket: Bracket, check_seconds: float, deadline: Deadline) -> bool:
+def _ran_out(bracket: Bracket, deadline: Deadline) -> bool:
     """Return whether a question of an open bracket ran out of a share that can grow."""
     late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
-    return late and deadline.seconds > _LEAST_SECONDS and check_seconds > _LEAST_SECONDS
+    return late and not deadline.passed()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import indices_of
+from milp_verix.argument_kinds import checked
+from milp_verix.arguments import indices_of, number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs, inputs_of
@@ -43,6 +44,7 @@ class RadiusProgress:
     upper: float
 
 
+@checked()
 def robustness_radius(
     network: NetworkLike,
     x: ArrayLike,
@@ -172,7 +174,7 @@ def robustness_radius(
             snapshots(lambda: so_far)
 
     try:
-        narrow(brackets, questions, request.deadline, request.check_seconds, tell)
+        narrow(brackets, questions, request.deadline, request.check_limit, tell)
     except KeyboardInterrupt:
         stopped = INTERRUPTED
     finally:
@@ -211,8 +213,8 @@ def _most(largest: float | None) -> float:
     if largest is None:
         return math.inf
     try:
-        most = float(largest)
-    except (TypeError, ValueError) as error:
+        most = number_in(largest)
+    except InputError as error:
         raise InputError(f"largest must be a number, got {largest!r}") from error
     if not 0 <= most < math.inf:
         raise InputError(f"largest must be finite and not negative, got {largest}")

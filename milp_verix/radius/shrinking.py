@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
 from milp_verix.records.base import Counterfactual
 from milp_verix.records.verdict import Verdict
@@ -27,7 +28,7 @@ def nearest(problem: Problem, verdict: Verdict, free: IntArray) -> Counterfactua
         if problem.question.changed(outputs) and ball.contains(point, free):
             far = middle
             shaped = point.reshape(problem.network.input_shape)
-            best = Counterfactual(shaped, problem.question.predicted(outputs))
+            best = counterfactual_of(violated_by(problem.question, shaped, outputs))
         else:
             near = middle
     best.input.flags.writeable = False

@@ -16,7 +16,6 @@ explanation that Algorithm 1 finds for the order in ``permutation``, which lists
 first and then the others in an order of their own for each radius.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import checked
+from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs, inputs_of
@@ -53,6 +54,7 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
 
 
+@checked()
 def epsilon_sweep(
     network: NetworkLike,
     x: ArrayLike,
@@ -206,8 +208,8 @@ class _Level:
                 size, whole = state.explanation_size, len(state.order)
                 self.progress(Progress(state.done, whole, size, state.activity, snapshot))
 
-        seconds = request.check_seconds
-        walk = Walk(self.oracle, state, deadline, seconds, on_step, on_activity=on_activity)
+        limit = request.check_limit
+        walk = Walk(self.oracle, state, deadline, limit, on_step, on_activity=on_activity)
         traverse(walk, self.strategy)
         return result(state)
 
@@ -251,9 +253,11 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
 
 def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
     try:
-        radii = np.asarray(epsilons, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"epsilons are numbers, got {epsilons!r}") from error
+        several = np.ndim(epsilons) > 0 and not isinstance(epsilons, Mapping)  # type: ignore[arg-type]
+        given = list(epsilons) if several else []
+        radii = np.array([number_in(one) for one in given])  # type: ignore[arg-type]
+    except (TypeError, InputError) as error:
+        raise InputError(f"epsilons are numbers, got {epsilons!r}: {error}") from error
     if radii.ndim != 1 or not radii.size:
         raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
     if np.unique(radii).size != radii.size:
@@ -264,11 +268,8 @@ def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
 
 
 def _at(request: Request, radius: Radius, share: float) -> Request:
-    """Return ``request`` at another radius, for a share of the time that is left."""
-    problem = request.problem.at(radius)
-    deadline = request.deadline
-    if math.isfinite(deadline.at):
-        deadline = deadline.within(share * deadline.seconds)
+    """Return ``request`` at another radius, for a share of the work that is left."""
+    problem, deadline = request.problem.at(radius), request.deadline.share(share)
     return replace(request, problem=problem, started=time.monotonic(), deadline=deadline)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import checked
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
@@ -47,6 +48,7 @@ class Progress:
     snapshot: Callable[[], Explanation]
 
 
+@checked()
 def explain(
     network: NetworkLike,
     x: ArrayLike,
@@ -90,7 +92,8 @@ def explain(
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
             ``onnx.ModelProto``.
         x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``.
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping.
         epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
             share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
             ``math.inf`` for the whole domain, or a radius for each feature by name, see
@@ -125,15 +128,17 @@ def explain(
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
             that cannot be cut short, such as reading the network, may end a little later.
         check_time_limit: the most seconds for each check. By default ``time_limit`` is the only
-            limit, or 300 seconds where there is none; ``math.inf`` for no limit. Each check gets a
-            small slice of the time first, and more once the other features are decided.
+            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit. Each
+            check gets a small slice of the work first, and more once the other features are
+            decided. Seconds choose nothing: results without a limit, and with one that is not
+            reached, are the same on any machine, however busy (``docs/solvers.md``).
         seed: seed of the order ``"random"``.
-        threads: threads that the solver may use.
+        threads: threads that the solver may use. With more than one, runs may differ.
         bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
             ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
             slower than the one before, or a function.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid: more
-            pieces decide more checks, and take longer.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
         reuse: whether a check uses points and bounds of earlier checks; the explanation is the same
@@ -145,8 +150,8 @@ def explain(
         resume: an earlier result of the same question, or the path of its JSON, to go on from: its
             decisions and its order are kept. Counterfactuals are run in onnxruntime again, and the
             claim on the irrelevant features is checked again with a slice of the time. Where that
-            does not decide it, the claim counts if the same version of milp-verix made it, with
-            a note; otherwise the run begins anew. Give the same ``tolerances``: no result has them.
+            does not prove it, the run begins anew; Ctrl-C during that check raises
+            ``KeyboardInterrupt``. Give the same ``tolerances``: no result has them.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
@@ -206,14 +211,12 @@ def explain(
                 size, whole = state.explanation_size, len(state.order)
                 progress(Progress(state.done, whole, size, state.activity, snapshot))
 
+        begun = resumption(earlier, oracle, deadline, request.check_limit)
+        if begun.traversal is not None:
+            chosen, state = begun.order, begun.traversal
         try:
-            begun = resumption(earlier, oracle, deadline, request.check_seconds)
-            if begun.traversal is not None:
-                chosen, state = begun.order, begun.traversal
             if snapshots is not None:
                 snapshots(partial(result, state.copy()))
-            if state.stopped is not None:
-                raise KeyboardInterrupt
             whole = oracle.prepare(deadline)
             if not state.done:
                 chosen = order_by(deadline, whole)
@@ -224,8 +227,8 @@ def explain(
             if oracle.proven:
                 state.irrelevant.extend(state.remaining)
             return result(state)
-        seconds = request.check_seconds
-        walk = Walk(oracle, state, deadline, seconds, on_step, on_activity=on_activity)
+        limit = request.check_limit
+        walk = Walk(oracle, state, deadline, limit, on_step, on_activity=on_activity)
         traverse(walk, strategy)
         return with_plain_counterfactuals(result(state), problem)
 

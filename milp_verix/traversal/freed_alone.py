@@ -28,13 +28,13 @@ from verix_encodings.arrays import FloatArray
 BOUND_ORDERS = ("bound", "bound_crown", "margin")
 
 _PART = 0.2
-"""The part of the time left that bounds may take: the checks need the rest."""
+"""The part of the work left that bounds may take: the checks need the rest."""
 
 
 def rises(
     problem: Problem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
-    """Return the scores of features, of as many as a fifth of the time left allows.
+    """Return the scores of features, of as many as a fifth of the work left allows.
 
     ``order`` is one of ``BOUND_ORDERS``; the bounds of features are computed in the sequence
     ``turn``. Scores have the shape (features,) and the units of the network's outputs; features
@@ -42,7 +42,7 @@ def rises(
     ``OverflowError`` where a bound leaves the range of float64.
     """
     deadline.check()
-    deadline = deadline.within(_PART * deadline.seconds)
+    deadline = deadline.share(_PART)
     losses = problem.question.losses(problem.network.ir)
     network = problem.margins if order == "margin" else losses
     highest = np.full(problem.features.count, np.nan)

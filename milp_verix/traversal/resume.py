@@ -3,9 +3,8 @@
 Let the earlier run have freed ``B`` and kept the features ``K``, each with a counterfactual that
 moves nothing but ``B`` and that feature. The replay of a counterfactual needs no trust; that ``B``
 may be free is one claim. It is checked again with a slice of time: by bounds, then exactly. If
-that decides nothing, the claim rests on the earlier run, provided that the same version of
-milp-verix made it; otherwise nothing of that run is taken over. Features that it left undecided
-are asked about again, in its order. An uninterrupted run decides as this one does, since neither
+that does not prove it, nothing of that run is taken over. Features that it left undecided are asked
+about again, in its order. An uninterrupted run decides as this one does, since neither
 ``B`` nor a counterfactual depends on what comes after it in the order.
 """
 
@@ -14,20 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, Limit
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import INTERRUPTED
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.records.verdict import Verdict
 from milp_verix.reporting.wording import counted
 from milp_verix.results.earlier import Earlier
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.traversal import Traversal
 
-_SHARE, _LEAST, _MOST = 0.1, 1.0, 10.0
-"""The share of a time that the check of the earlier claim may take, and its ends in seconds.
+_SHARE, _LEAST = 0.25, 1.0
+"""The share of the work left that the check of the earlier claim may take, and its least seconds.
 
-It is the time left and, if the claim may be taken over unproven, that of the earlier run.
+It takes no more than the seconds of the earlier run amount to, which are a part of the question: to
+begin anew would be faster.
 """
 
 
@@ -43,37 +42,30 @@ def resumption(
     earlier: Earlier | None,
     oracle: Oracle,
     deadline: Deadline,
-    most: float,
+    most: Limit,
     must: Sequence[int] = (),
 ) -> Resumption:
-    """Return how to go on from ``earlier``; its claim is checked for ``most`` seconds at most.
+    """Return how to go on from ``earlier``; its claim is checked within ``most``.
 
-    The traversal visits all features but ``must``. After Ctrl-C it is there, and stopped.
+    The traversal visits all features but ``must``. Ctrl-C is raised: until the claim is proven, the
+    earlier result is all there is.
     """
     if earlier is None:
         return Resumption(None, Order("", ()))
     state = _traversal_of(earlier, must)
     if not state.irrelevant:
         return Resumption(state if state.violated else None, _order_of(earlier.result))
-    took = earlier.result.statistics.seconds if earlier.trusted else np.inf
-    seconds = min(max(_SHARE * min(deadline.seconds, took), _LEAST), _MOST, most)
-    stopped = None
-    try:
-        verdict = _checked_again(earlier, oracle, deadline, seconds)
-    except KeyboardInterrupt:
-        verdict, stopped = Verdict(Answer.UNKNOWN, reason=INTERRUPTED), INTERRUPTED
+    took = earlier.result.statistics.seconds
+    work = max(min(_SHARE * deadline.left, took), _LEAST)
+    verdict = _checked_again(earlier, oracle, deadline, deadline.limited(most).within(work))
     claim = f"the claim on {counted(len(state.irrelevant), 'irrelevant feature')}"
     author = f"an earlier run of {earlier.author}"
-    state.stopped = stopped
     if verdict.holds:
         return Resumption(state, _order_of(earlier.result, f"{claim} of {author} was proven again"))
-    if earlier.trusted and not verdict.violated:
-        return Resumption(state, _order_of(earlier.result, f"{claim} rests on {author}"))
     oracle.forget(deadline)
     why = "was refuted" if verdict.violated else "could not be proven again in time"
     note = f"{claim} of {author} {why}: this run began anew"
-    fresh = None if stopped is None else Traversal(state.order, stopped=stopped)
-    return Resumption(fresh, _order_of(earlier.result, note))
+    return Resumption(None, _order_of(earlier.result, note))
 
 
 def _order_of(result: Explanation, *notes: str) -> Order:
@@ -91,8 +83,10 @@ def _traversal_of(earlier: Earlier, must: Sequence[int]) -> Traversal:
     return state
 
 
-def _checked_again(earlier: Earlier, oracle: Oracle, deadline: Deadline, seconds: float) -> Verdict:
-    """Check the earlier claim, from points of its ball that the counterfactuals suggest."""
+def _checked_again(
+    earlier: Earlier, oracle: Oracle, deadline: Deadline, until: Deadline
+) -> Verdict:
+    """Check the earlier claim by ``until``, from points that the counterfactuals suggest."""
     oracle.prepare(deadline)
     free = oracle.problem.features.coordinates(earlier.result.irrelevant)
     inputs = np.tile(oracle.problem.x.astype(np.float64), (len(earlier.counterfactuals) + 1, 1))
@@ -100,4 +94,4 @@ def _checked_again(earlier: Earlier, oracle: Oracle, deadline: Deadline, seconds
         assert verdict.witness is not None
         inputs[row, free] = verdict.witness.reshape(-1)[free]
     oracle.suppose(free, inputs.T, deadline)
-    return oracle.check(free, seconds)
+    return oracle.check(free, until)

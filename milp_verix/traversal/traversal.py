@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from milp_verix.clock import Deadline, OutOfTimeError
+from milp_verix.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
@@ -36,10 +36,10 @@ class Traversal:
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
     ``decided`` the features that each stage decided. Features whose checks ran out of their slice
-    of the time are ``postponed``; ``tried`` has the seconds of the last slice of each, ``in_a_row``
-    counts them since the last decision. ``slice_seconds`` are those of the last check,
-    ``attacked_with`` is the number of irrelevant features at the last attack. ``activity`` is what
-    goes on now, in words.
+    of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
+    ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
+    infinite if the check's own limit ended it. ``attacked_with`` is the number of irrelevant
+    features at the last attack. ``activity`` is what goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -53,7 +53,7 @@ class Traversal:
     postponed: list[int] = field(default_factory=list)
     tried: dict[int, float] = field(default_factory=dict)
     in_a_row: int = 0
-    slice_seconds: float = math.inf
+    sliced: float = math.inf
     attacked_with: int = -1
     activity: str = ""
 
@@ -90,14 +90,14 @@ class Traversal:
 class Walk:
     """The interface for strategies: it asks the oracle and records the decisions.
 
-    ``check_seconds`` is the limit of one check. ``on_step`` is called after each decision,
+    ``check_limit`` is the limit of one check. ``on_step`` is called after each decision,
     ``on_activity`` before each check.
     """
 
     oracle: Oracle
     state: Traversal
     deadline: Deadline
-    check_seconds: float
+    check_limit: Limit
     on_step: Callable[[Traversal], None]
     on_activity: Callable[[Traversal], None] = lambda _: None
 
@@ -121,22 +121,23 @@ class Walk:
         free = [*self.state.irrelevant, *features]
         # a pass of bounds that ends early decides nothing
         bounding = by_bounds or self.oracle.exactness == "bounds"
-        most = self.deadline.seconds if bounding else self._slice(features)
-        self.state.slice_seconds = min(most, self.deadline.seconds, self.check_seconds)
+        part = math.inf if bounding else self._slice(features)
+        most = self.deadline.limited(self.check_limit)
         with self._doing("bounding" if by_bounds else "checking", len(features)):
-            verdict = ask(self.oracle.problem.features.coordinates(free), self.state.slice_seconds)
+            verdict = ask(self.oracle.problem.features.coordinates(free), most.within(part))
+        self.state.sliced = part if self.deadline.passed() or not most.passed() else math.inf
         self.state.effort += verdict.effort
         self.state.checks += 1
         return verdict
 
     def _slice(self, features: Sequence[int]) -> float:
-        """Return the seconds for a check of ``features``.
+        """Return the seconds of work for a check of ``features``.
 
-        A block has a tenth of the time left, ten seconds at most: smaller blocks find the same. One
+        A block has a tenth of the work left, ten seconds at most: smaller blocks find the same. One
         feature has a quarter, after one that ran out of it an eighth, and so on, but twice the
         slice that it ran out of before.
         """
-        left = self.deadline.seconds
+        left = self.deadline.left
         if len(features) > 1:
             return max(min(_BLOCK_SHARE * left, _LONGEST_BLOCK), _SHORTEST_SLICE)
         share = _SHARES[min(self.state.in_a_row, len(_SHARES) - 1)] * left
@@ -146,27 +147,27 @@ class Walk:
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
         self.deadline.check()
-        left = self.deadline.seconds
-        found, effort = self.oracle.flipped(self.state.irrelevant, self.remaining, left)
+        found, effort = self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
         self.state.effort += effort
         return found
 
     def attack(self, features: Sequence[int]) -> None:
-        """Look for counterfactuals of ``features`` by gradients, for a share of the time left."""
+        """Look for counterfactuals of ``features`` by gradients, for a share of the work left."""
         # around a set that has hardly grown, an attack finds little more
         if len(self.state.irrelevant) > _GROWN * self.state.attacked_with:
-            self._attack(features, min(_ATTACK_SHARE * self.deadline.seconds, _LONGEST_BLOCK))
+            most = min(_ATTACK_SHARE * self.deadline.left, _LONGEST_BLOCK)
+            self._attack(features, self.deadline.within(most))
 
     def last_attack(self) -> None:
         """Look for counterfactuals of all features left, in the time left."""
-        self._attack([*self.state.remaining, *self.state.undecided], self.deadline.seconds)
+        self._attack([*self.state.remaining, *self.state.undecided], self.deadline)
 
-    def _attack(self, features: Sequence[int], seconds: float) -> None:
-        if not features or seconds <= 0:
+    def _attack(self, features: Sequence[int], deadline: Deadline) -> None:
+        if not features or deadline.passed():
             return
         self.state.attacked_with = len(self.state.irrelevant)
         with self._doing("attacking", len(features)):
-            found, effort = self.oracle.attacked(self.state.irrelevant, features, seconds)
+            found, effort = self.oracle.attacked(self.state.irrelevant, features, deadline)
         self.state.effort += effort
         for feature, verdict in found.items():
             self.state.undecided.pop(feature, None)
@@ -193,8 +194,8 @@ class Walk:
             (feature,) = features
             if verdict.violated:
                 self.state.violated[feature] = verdict
-            elif verdict.reason == TIME_LIMIT and self.state.slice_seconds < self.check_seconds:
-                self.state.tried[feature] = self.state.slice_seconds
+            elif verdict.reason == TIME_LIMIT and self.state.sliced < math.inf:
+                self.state.tried[feature] = self.state.sliced
                 self.state.postponed.append(feature)
                 self.state.in_a_row += 1
             else:
@@ -212,14 +213,12 @@ Strategy: TypeAlias = Callable[[Walk], None]
 def traverse(walk: Walk, strategy: Strategy) -> None:
     """Decide the features that remain, until done, the deadline or Ctrl-C.
 
-    A check has a slice of the time. Features whose checks run out of it are postponed; once the
-    others are decided they are attacked, and asked about again with twice the seconds or more. The
+    A check has a slice of the work. Features whose checks run out of it are postponed; once the
+    others are decided they are attacked, and asked about again with twice the work or more. The
     last part of a limited time begins with an attack on all features left.
     """
     state, whole = walk.state, walk
-    if math.isfinite(walk.deadline.at):
-        reserve = _RESERVE * walk.deadline.seconds
-        walk = replace(walk, deadline=Deadline(walk.deadline.at - reserve))
+    walk = replace(walk, deadline=walk.deadline.leaving(_RESERVE))
     try:
         try:
             _rounds(walk, strategy)

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.affine import define
-from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.interval import Interval, Late, never
 from verix_encodings.bounds.strips import (
     best_lines,
     breakpoints,
@@ -41,6 +41,8 @@ from verix_encodings.program.program import Expressions
 
 DEFAULT_SEGMENTS = 6
 _THIN = 0.01
+# segments that are added in about a tenth of a second
+_PIECES = 2**15
 
 
 def enclose_smooth(
@@ -51,11 +53,13 @@ def enclose_smooth(
     interval: Interval,
     *,
     segments: int = DEFAULT_SEGMENTS,
+    late: Late = never,
 ) -> Expressions:
     """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.
 
     Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``, ``zs_label_k`` and
-    ``e_label_k`` for segments, numbered through.
+    ``e_label_k`` for segments, numbered through. Raises ``TimeoutError`` once ``late()``, which is
+    called for each block of neurons.
     """
     everything = np.arange(interval.lower.size)
     z_columns = define(builder, f"z_{label}", z, interval, everything)
@@ -77,15 +81,20 @@ def enclose_smooth(
             (sp.diags_array(-s, format="csr"), z_columns[single]),
         ]
         builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
-    points = breakpoints(function, l[several], u[several], segments)
-    _multiple_choice(
-        builder,
-        label,
-        function,
-        points=points,
-        neurons=several,
-        columns=(z_columns[several], a_columns[several]),
-    )
+    at_once = max(1, _PIECES // segments)
+    for first in range(0, several.size, at_once):
+        if late():
+            raise TimeoutError("time is up before the program is complete")
+        block = several[first : first + at_once]
+        _multiple_choice(
+            builder,
+            label,
+            function,
+            points=breakpoints(function, l[block], u[block], segments),
+            neurons=block,
+            columns=(z_columns[block], a_columns[block]),
+            first=first * segments,
+        )
     selection = sp.eye_array(everything.size, format="csr")
     return Expressions(a_columns, selection, np.zeros(everything.size))
 
@@ -98,8 +107,12 @@ def _multiple_choice(
     points: FloatArray,
     neurons: IntArray,
     columns: tuple[IntArray, IntArray],
+    first: int,
 ) -> None:
-    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``."""
+    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``, numbered from first.
+
+    ``points`` are their ends, see :func:`breakpoints`.
+    """
     segments = points.shape[0] - 1
     # one segment after the other, neuron by neuron
     start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
@@ -107,10 +120,10 @@ def _multiple_choice(
     below, above = intercepts(function, start, end, slope)
     numbers = np.arange(start.size)
     parts = builder.add_columns(
-        f"zs_{label}", numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
+        f"zs_{label}", first + numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
     )
     beyond = np.flatnonzero((numbers + 1) % segments)
-    e_columns = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)
+    e_columns = builder.add_columns(f"e_{label}", first + beyond, 0.0, 1.0, integer=True)
     z_columns, a_columns = columns
     one = sp.eye_array(neurons.size, format="csr")
     each = sp.eye_array(numbers.size, format="csr")
@@ -126,7 +139,7 @@ def _multiple_choice(
     chosen = starting - ending
     constant = (numbers % segments == 0).astype(np.float64)
     inner = beyond[beyond % segments > 0]
-    builder.add_rows(f"order_{label}", inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
+    builder.add_rows(f"order_{label}", first + inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
     builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
     for name, point, lower, upper in (
         ("start", start, 0.0, np.inf),
@@ -134,7 +147,9 @@ def _multiple_choice(
     ):
         terms = [(each, parts), (-sp.diags_array(point) @ chosen, e_columns)]
         shift = point * constant
-        builder.add_rows(f"segment_{name}_{label}", numbers, terms, lower + shift, upper + shift)
+        builder.add_rows(
+            f"segment_{name}_{label}", first + numbers, terms, lower + shift, upper + shift
+        )
     for name, intercept, lower, upper in (
         ("below", below, 0.0, np.inf),
         ("above", above, -np.inf, 0.0),

@@ -68,6 +68,8 @@ def _optimised(
     value, found = len(bounds) - 1, bounds[-1]
     readers = readers_of(network)
     for block in _blocks(network, value, rows):
+        if late():
+            return found
         part, inner, places = cone(network, bounds, value, block)
         units = np.eye(part.output_size)[places]
         left, slopes = block, RowSlopes(Relaxed.of(part, inner), np.concatenate([units, -units]))

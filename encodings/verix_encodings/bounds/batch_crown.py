@@ -35,6 +35,7 @@ from verix_encodings.bounds.lines import MaxLines, Range, max_lines, relu_lines
 from verix_encodings.bounds.strips import best_lines, value_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
+from verix_encodings.work import spend_calls, spend_entries, spend_product
 
 # entries of the rows that go through the network together: these stay in the cache
 _ROWS_AT_ONCE = 2**17
@@ -110,6 +111,8 @@ class BatchCrown:
         ``known`` are bounds proven already for some values. Neurons that interval arithmetic
         leaves undecided get backward bounds until ``late()``; none do if it is None.
         """
+        # with what a search does around its bounds, in small arrays
+        spend_calls(400)
         found: list[Range] = [(boxes.lower, boxes.upper)]
         batch = _Batch(boxes, found)
         for value in range(1, len(self.network.nodes)):
@@ -279,6 +282,7 @@ def _relaxed(node: Relu | Smooth, lower: FloatArray, upper: FloatArray, *, flat:
 
 
 def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArray, FloatArray]:
+    spend_entries(row.size, 8)
     positive = np.maximum(row, 0.0)
     shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
     # from here on the negative part
@@ -307,9 +311,11 @@ def _by_pairs(
 
 def _times(rows: FloatArray, matrix: Matrix) -> FloatArray:
     """Return ``rows @ M`` as an ndarray."""
+    spend_product(matrix, rows.shape[0])
     return rows @ matrix if isinstance(matrix, np.ndarray) else np.asarray((matrix.T @ rows.T).T)
 
 
 def _times_transposed(rows: FloatArray, matrix: Matrix) -> FloatArray:
     """Return ``rows @ Mᵀ`` as an ndarray."""
+    spend_product(matrix, rows.shape[0])
     return rows @ matrix.T if isinstance(matrix, np.ndarray) else np.asarray((matrix @ rows.T).T)

@@ -20,6 +20,7 @@ from verix_encodings.bounds.lines import Range
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
+from verix_encodings.work import spend_product
 
 
 def slope_ranges(
@@ -40,6 +41,7 @@ def slope_ranges(
         node = network.nodes[value - 1]
         if isinstance(node, Affine):
             for source, matrix in node.terms:
+                spend_product(matrix, 2 * middle.shape[0])
                 _add(pending, source, middle @ matrix, half @ abs(matrix))
         elif isinstance(node, Max):
             _add(pending, node.entries, *_before_maxima(node, middle, half, found))

@@ -31,7 +31,7 @@ from verix_encodings.bounds.interval import (
     never,
 )
 from verix_encodings.bounds.linear_form import upper_form
-from verix_encodings.bounds.lines import Relaxation, relaxation_of
+from verix_encodings.bounds.lines import Relaxation, extend_relaxation
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
 
@@ -60,7 +60,14 @@ def crown_bounds(
     except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
     are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    return layer_by_layer(network, region, _tightened, known, late=late, within=within)
+    relaxation: Relaxation = {}
+
+    def tighten(
+        network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
+    ) -> Interval:
+        return _tightened(network, region, bounds, rows, late, relaxation=relaxation)
+
+    return layer_by_layer(network, region, tighten, known, late=late, within=within)
 
 
 def layer_by_layer(
@@ -141,13 +148,20 @@ def neurons_to_tighten(
 
 
 def _tightened(
-    network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
+    network: Network,
+    region: Region,
+    bounds: Bounds,
+    rows: IntArray,
+    late: Late,
+    *,
+    relaxation: Relaxation,
 ) -> Interval:
+    """Tighten ``rows`` of the last of ``bounds``; ``relaxation`` is extended up to it."""
     value, found = len(bounds) - 1, bounds[-1]
-    relaxation = relaxation_of(network, bounds, value)
     for block in _blocks(network, value, rows):
         if late():
             break
+        extend_relaxation(relaxation, network, bounds, value)
         signs = np.repeat([1.0, -1.0], block.size)
         # as sparse as the network is: a neuron of a convolution depends on a few of those before it
         shape = signs.size, network.sizes[value]

@@ -23,6 +23,7 @@ from verix_encodings.arrays import FloatArray, Matrix, frozen, relative_error
 from verix_encodings.bounds.strips import value_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Node, Smooth
+from verix_encodings.work import spend_product
 
 
 class Region(Protocol):
@@ -81,6 +82,7 @@ class Interval:
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         """Bound ``M v`` over the box, rounded outward: (lower, upper), one for each row of M."""
         middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+        spend_product(matrix, 4)
         weight = abs(matrix)
         centre, radius = matrix @ middle, weight @ half
         error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))

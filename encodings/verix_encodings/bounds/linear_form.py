@@ -42,6 +42,7 @@ from verix_encodings.bounds.patches import (
 from verix_encodings.bounds.phases import Phases, Splits, entries_of
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Node
+from verix_encodings.work import spend_entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +134,7 @@ def _replaced(
     assert isinstance(relaxed, Lines)
     assert not isinstance(node, Affine)
     c, above, below = reached(c), relaxed.above, relaxed.below
+    spend_entries((c.entries if isinstance(c, Patch) else c).size, 48)
     positive, negative = _sides(c)
     if phases is not None:
         positive, negative = phases.below_alone(dense(positive), dense(negative))

@@ -48,11 +48,20 @@ Relaxation: TypeAlias = dict[int, FloatArray | Lines]
 
 def relaxation_of(network: Network, bounds: Bounds, value: int) -> Relaxation:
     """Return the relaxation of all nodes up to ``value``; ``bounds`` hold before it."""
-    nodes = enumerate(network.nodes[:value], start=1)
-    return {
-        i: _error(node, bounds) if isinstance(node, Affine) else _lines(node, bounds)
-        for i, node in nodes
-    }
+    relaxation: Relaxation = {}
+    extend_relaxation(relaxation, network, bounds, value)
+    return relaxation
+
+
+def extend_relaxation(relaxation: Relaxation, network: Network, bounds: Bounds, value: int) -> None:
+    """Add the nodes up to ``value`` that ``relaxation`` of the first nodes does not hold yet.
+
+    ``bounds`` hold before ``value``, and are those that the nodes were added with.
+    """
+    for i in range(len(relaxation) + 1, value + 1):
+        node = network.nodes[i - 1]
+        added = _error(node, bounds) if isinstance(node, Affine) else _lines(node, bounds)
+        relaxation[i] = added
 
 
 def _error(node: Affine, bounds: Bounds) -> FloatArray:

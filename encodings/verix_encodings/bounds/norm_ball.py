@@ -21,6 +21,7 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, dense, frozen, relative_error
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.work import spend_entries
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30
@@ -64,6 +65,7 @@ class NormBall:
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
             rows = dense(matrix[start : start + _ROWS_AT_ONCE, :])
             error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
+            spend_entries(rows.size, 32)
             parts.append(rows @ self.centre + self._reach(rows) + error)
         return np.concatenate(parts)
 
@@ -76,6 +78,7 @@ class NormBall:
         """
         ways = np.atleast_2d(way.T)
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
+        spend_entries(ways.size, 32)
         weight, room = np.abs(ways), np.where(ways > 0, up, down)
         moves = largest_move(weight, room, np.full(weight.shape[0], self.radius), self.norm)
         moved = self.centre + np.sign(ways) * moves

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
+from verix_encodings.work import spend_product
 
 # above this share of columns reached, to copy them costs more than it saves
 _MOST = 0.5
@@ -77,10 +78,12 @@ def absolute(c: Rows) -> Rows:
 def product(c: Coefficients, matrix: Matrix) -> Rows:
     """Return ``c @ matrix``."""
     if sp.issparse(c):
+        spend_product(matrix)
         return reached(c @ matrix)
     entries, part = c, matrix
     if isinstance(c, Patch):
         entries, part = c.entries, matrix[c.columns]
+    spend_product(part, entries.shape[0])
     if isinstance(part, np.ndarray):
         return np.asarray(entries @ part)
     columns, part = _renumbered(part)

@@ -22,6 +22,7 @@ from verix_encodings.bounds.patches import Rows
 from verix_encodings.bounds.phases import Phases, Splits
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu
+from verix_encodings.work import spend_entries, spend_product
 
 _RATE = 0.5
 _DECAY = 0.9
@@ -179,6 +180,7 @@ class RowSlopes:
             if isinstance(node, Affine):
                 values[value] = np.tile(node.bias, (self.points.shape[0], 1))
                 for source, matrix in node.terms:
+                    spend_product(matrix, self.points.shape[0])
                     values[value] += values[source] @ matrix.T
                 continue
             lines = self.relaxed.relaxation[value]
@@ -191,6 +193,7 @@ class RowSlopes:
             else:
                 low = lower.get(value, lines.below) * z
             up = self._met(value) > 0
+            spend_entries(z.size, 8)
             values[value] = np.where(up, high + lines.ceiling, low + lines.floor)
             self._suppose(value, values[value], low)
         return values

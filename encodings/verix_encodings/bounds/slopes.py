@@ -21,6 +21,7 @@ from verix_encodings.bounds.interval import Bounds
 from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Node, Relu, Smooth
+from verix_encodings.work import spend_product
 
 Slopes: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper bounds on derivatives, each of shape (outputs, size of a value)."""
@@ -56,6 +57,7 @@ def _sources(
         most = np.abs(middle) + half
         for number, (source, matrix) in enumerate(node.terms):
             weight = abs(matrix)
+            spend_product(matrix, 3 * middle.shape[0])
             centre, radius = middle @ matrix, half @ weight
             radius += relative_error(node.bias.size) * (most @ weight)
             if node.rounding:

@@ -10,7 +10,7 @@ from verix_encodings.blocks.input_ball import linf_ball
 from verix_encodings.blocks.maxpool import big_m_max
 from verix_encodings.blocks.relu import big_m_relu
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS, enclose_smooth
-from verix_encodings.bounds.interval import Bounds
+from verix_encodings.bounds.interval import Bounds, Late, never
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Smooth
 from verix_encodings.program.builder import ProgramBuilder
@@ -39,16 +39,19 @@ def encode(
     relu: ReluEncoding = big_m_relu,
     ball: BallEncoding | None = None,
     segments: int = DEFAULT_SEGMENTS,
+    *,
+    late: Late = never,
 ) -> Encoding:
     """Encode ``network`` with ``bounds`` valid for every value.
 
     ``relu`` is the formulation of a ReLU layer, ``ball`` that of the set of inputs, by default the
     box ``bounds[0]``; another one is another function. ``segments`` is the number of pieces that
-    enclose a smooth activation: the program then holds more than the network's values.
+    enclose a smooth activation: the program then holds more than the network's values. Raises
+    ``TimeoutError`` once ``late()``, which is called for each layer.
     """
     builder = ProgramBuilder()
     x = linf_ball(builder, bounds[0]) if ball is None else ball(builder)
-    output = encode_values(builder, network, bounds, x, relu=relu, segments=segments)
+    output = encode_values(builder, network, bounds, x, relu=relu, segments=segments, late=late)
     return Encoding(builder.build(), x, output)
 
 
@@ -61,14 +64,17 @@ def encode_values(
     relu: ReluEncoding = big_m_relu,
     segments: int = DEFAULT_SEGMENTS,
     prefix: str = "",
+    late: Late = never,
 ) -> Expressions:
     """Add the values of ``network`` at the input ``x`` to a program; return the output.
 
     ``bounds`` must be valid for every value. ``prefix`` tells the names of several networks in one
-    program apart.
+    program apart. Raises ``TimeoutError`` once ``late()``, which is called for each layer.
     """
     values = [x]
     for index, node in enumerate(network.nodes):
+        if late():
+            raise TimeoutError("time is up before the program is complete")
         if isinstance(node, Affine):
             values.append(substitute(node, values))
             continue
@@ -76,8 +82,9 @@ def encode_values(
         if isinstance(node, Max):
             values.append(big_m_max(builder, label, node, values[node.entries], bounds))
         elif isinstance(node, Smooth):
+            smooth = node.function
             values.append(
-                enclose_smooth(builder, label, node.function, z, interval, segments=segments)
+                enclose_smooth(builder, label, smooth, z, interval, segments=segments, late=late)
             )
         else:
             values.append(relu(builder, label, z, interval))

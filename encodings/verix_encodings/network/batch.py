@@ -15,6 +15,7 @@ import numpy as np
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu
+from verix_encodings.work import spend_entries, spend_product
 
 
 def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
@@ -29,6 +30,7 @@ def batch_values(network: Network, inputs: FloatArray) -> list[FloatArray]:
             result = np.maximum(values[node.source], 0.0)
         else:
             result = node.function.evaluate(values[node.source])
+        spend_entries(result.size)
         values.append(result)
     return values
 
@@ -38,6 +40,8 @@ def _affine(node: Affine, values: Sequence[FloatArray]) -> FloatArray:
     if not node.terms:
         return np.repeat(bias, values[0].shape[1], axis=1)
     (first, matrix), *others = node.terms
+    for _, one in node.terms:
+        spend_product(one, values[0].shape[1])
     # in place: no array is written twice
     result: FloatArray = matrix @ values[first]
     result += bias
@@ -57,8 +61,11 @@ def batch_gradients(
     slopes[-1][outputs, np.arange(outputs.size)] = 1.0
     for value in range(len(network.nodes), 0, -1):
         node, slope = network.nodes[value - 1], slopes[value]
+        spend_entries(slope.size)
         if isinstance(node, Affine):
             for source, matrix in node.terms:
+                spend_product(matrix, outputs.size)
+                spend_entries(slopes[source].size)
                 slopes[source] += matrix.T @ slope
             continue
         z = values[node.source]

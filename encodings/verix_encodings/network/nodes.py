@@ -20,6 +20,7 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.network.smooth_functions import SmoothFunction
+from verix_encodings.work import spend_entries, spend_product
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,8 +174,10 @@ def value_of(node: Node, values: Sequence[FloatArray]) -> FloatArray:
     if isinstance(node, Affine):
         result = node.bias.copy()
         for source, matrix in node.terms:
+            spend_product(matrix)
             result += matrix @ values[source]
         return result
+    spend_entries(values[node.source].size)
     if isinstance(node, Max):
         return node.greatest(values[node.entries])
     z = values[node.source]

@@ -11,6 +11,7 @@ from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen
 from verix_encodings.program.data import QuadraticRow
 from verix_encodings.program.logic import Indicator, Sos1
 from verix_encodings.program.program import Program
+from verix_encodings.work import spend_entries
 
 
 @dataclass(slots=True)
@@ -130,6 +131,7 @@ class ProgramBuilder:
     def build(self) -> Program:
         """Return the :class:`Program` of all columns and rows added."""
         matrix = self._matrix()
+        spend_entries(matrix.nnz + sum(matrix.shape), 32)
         return Program(
             matrix=matrix,
             row_lower=_joined([lower for _, _, lower, _ in self._rows]),

@@ -27,6 +27,7 @@ from verix_encodings.bounds.strips import slope_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Node, Smooth
 from verix_encodings.program.program import Program
+from verix_encodings.work import spend_entries, spend_product
 
 _SMOOTH_OPERATIONS = 16
 """An evaluation of a smooth activation rounds no more than so many operations do."""
@@ -108,6 +109,8 @@ class SafeBound:
         """
         y = self.usable(multipliers)
         size, weight = np.abs(y), np.abs(cost)
+        spend_product(self._transposed)
+        spend_entries(size.size + weight.size, 12)
         if self._bounded:
             reach = float(size @ self._row_reach + weight @ self._reach)
         else:
@@ -189,12 +192,13 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
 def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
     """Bound the rounding error of evaluating each output in float64; shape (outputs,).
 
-    ``bounds`` must be valid. See :func:`error_behind`.
+    ``bounds`` must be valid. See :func:`error_behind`; an error that overflows is infinite.
     """
     errors = [np.zeros(network.input_size)]
-    for node in network.nodes:
-        errors.append(error_behind(node, errors, bounds))
-    return errors[-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for node in network.nodes:
+            errors.append(error_behind(node, errors, bounds))
+    return np.where(np.isnan(errors[-1]), np.inf, errors[-1])
 
 
 def error_behind(

@@ -4,12 +4,12 @@ Each perturbation is evaluated for all sets at once, in float64. It refutes a se
 exceeds zero by more than the error bound of the evaluation.
 """
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.global_search.enumeration.reduced_cost_sets import (
     estimated_count,
     reduced_cost_sets,
@@ -49,7 +49,7 @@ class NodeRemainder:
 class NodeEnumeration:
     """Refutes all sets of a node, one perturbation after the other, if the sets are few."""
 
-    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
         self._incumbent, self._perturbations = incumbent, incumbent.perturbations
         self._limits, self._deadline = limits, deadline
         self._off = not limits.uses("enumeration")
@@ -80,12 +80,12 @@ class NodeEnumeration:
         adversary = self._incumbent.adversary
         worst_first = np.argsort(-adversary.harm(remainder.selection), kind="stable")
         for delta in adversary.newest[:, worst_first].T:
-            if not left.count or time.monotonic() >= self._deadline:
+            if not left.count or self._deadline.passed():
                 break
             left.refute(delta)
         found: list[FloatArray] = []
         while left.count:
-            delta = self._against(left) if time.monotonic() < self._deadline else None
+            delta = None if self._deadline.passed() else self._against(left)
             if delta is None:
                 return None
             found.append(delta)

@@ -9,6 +9,7 @@ It proves no bound, but whole sets near it are good proposals.
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.linearised_margins import (
     largest_margin,
@@ -24,7 +25,7 @@ _LITTLE = 0.02
 _SURVIVED = 1e-6
 
 
-def local_minimum(incumbent: Incumbent, deadline: float) -> FloatArray | None:
+def local_minimum(incumbent: Incumbent, deadline: Deadline) -> FloatArray | None:
     """Return a selection near the incumbent that survives the known perturbations.
 
     It has shape (features,); None if none is found. It need not survive the perturbations that the

@@ -1,11 +1,11 @@
 """The incumbent: the cheapest explanation known, and the checks that may replace it."""
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from milp_verix.clock import NO_CHECK_LIMIT, Deadline, Limit
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import PerturbationSet
@@ -41,10 +41,10 @@ class Incumbent:
         adversary: Adversary,
         *,
         gap: float = 0.0,
-        check_seconds: float = np.inf,
+        check_limit: Limit = NO_CHECK_LIMIT,
     ) -> None:
         self.oracle, self.perturbations, self.objective = oracle, perturbations, objective
-        self.adversary, self.check_seconds = adversary, check_seconds
+        self.adversary, self.check_limit = adversary, check_limit
         self._gap = gap
         self.chosen: BoolArray = ~objective.must_not
         self.cost = objective.cost(self.chosen)
@@ -71,10 +71,10 @@ class Incumbent:
             self.on_change()
         return cheaper
 
-    def decide(self, chosen: BoolArray, deadline: float) -> Decision:
+    def decide(self, chosen: BoolArray, deadline: Deadline) -> Decision:
         """Check a set: take it if it holds, and remember the worst perturbation if it fails."""
-        seconds = min(deadline - time.monotonic(), self.check_seconds)
-        verdict = self.oracle.check(self.perturbations.free(chosen), seconds)
+        until = deadline.limited(self.check_limit)
+        verdict = self.oracle.check(self.perturbations.free(chosen), until)
         if verdict.holds:
             self.take(chosen)
         if verdict.witness is None:

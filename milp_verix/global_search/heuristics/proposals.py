@@ -10,22 +10,24 @@ import time
 
 import numpy as np
 
+from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.global_search.heuristics.continuous_descent import local_minimum
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.heuristics.round_and_swap import RoundAndSwap
 from milp_verix.global_search.search_limits import SearchLimits
 from verix_encodings.arrays import FloatArray
+from verix_encodings.work import worked
 
 
 class Proposals:
-    """Looks for cheaper explanations until ``deadline``; ``seconds`` is the time spent so far.
+    """Looks for cheaper explanations until ``deadline``; ``seconds`` were spent so far.
 
     ``deciding`` are the perturbations that the last local minimum just survives, shape (d, k).
     """
 
-    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: float) -> None:
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
         self._incumbent, self._limits, self._deadline = incumbent, limits, deadline
-        self._started = time.monotonic()
+        self._started, self._work = worked(), 0.0
         self._failures = 0
         # the largest cost at which all proposals failed, and the incumbent's cost then
         self._failed, self._cost = -np.inf, incumbent.cost
@@ -33,22 +35,23 @@ class Proposals:
         self.deciding = np.zeros((incumbent.perturbations.centre.size, 0))
 
     def improve(self, selection: FloatArray, bound: float) -> None:
-        """Look for a cheaper explanation near ``selection``, if proposals have time left.
+        """Look for a cheaper explanation near ``selection``, if proposals have work left.
 
         ``bound`` is a proven lower bound on the cost of every explanation. Failed proposals reduce
         the share of time that proposals get.
         """
-        limits, now = self._limits, time.monotonic()
+        limits, now, reading = self._limits, time.monotonic(), worked()
         share = limits.proposal_share / (1.0 + self._failures / limits.many_failures)
-        if not limits.uses("proposals") or self.seconds > share * (now - self._started):
+        if not limits.uses("proposals") or self._work > share * elapsed_work(self._started):
             return
         try:
             while bound < self._incumbent.cost and self._bisect(selection, bound, self._deadline):
                 pass
         finally:
             self.seconds += time.monotonic() - now
+            self._work += elapsed_work(reading)
 
-    def descend(self, deadline: float) -> None:
+    def descend(self, deadline: Deadline) -> None:
         """Look for cheaper explanations near a local minimum of the continuous problem.
 
         The minimum is found by a descent from the incumbent. Descents are repeated until proposals
@@ -56,7 +59,7 @@ class Proposals:
         """
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         objective = incumbent.objective
-        while time.monotonic() < deadline:
+        while not deadline.passed():
             least = local_minimum(incumbent, deadline)
             if least is None:
                 return
@@ -68,7 +71,7 @@ class Proposals:
             if (incumbent.cost, self._failed) == before:
                 return
 
-    def _bisect(self, selection: FloatArray, bound: float, deadline: float) -> bool:
+    def _bisect(self, selection: FloatArray, bound: float, deadline: Deadline) -> bool:
         """Propose sets at a cost halfway between the incumbent's and the largest that failed.
 
         If no cost failed above ``bound``, the bound takes its place. If no cost is left in between,
@@ -96,11 +99,11 @@ class Proposals:
         self._failures += 1
         return False
 
-    def _propose(self, selection: FloatArray, cost: float, deadline: float) -> bool:
+    def _propose(self, selection: FloatArray, cost: float, deadline: Deadline) -> bool:
         """Propose sets of at most ``cost`` until one is proven; return whether one is."""
         incumbent, adversary = self._incumbent, self._incumbent.adversary
         for _ in range(self._limits.proposals):
-            if time.monotonic() >= deadline:
+            if deadline.passed():
                 return False
             chosen = RoundAndSwap(
                 incumbent.perturbations, incumbent.objective, adversary.newest, cost, self._limits

@@ -54,7 +54,7 @@ class Adversary:
         new = deltas.reshape(self.known.shape[0], -1)
         self.known = np.concatenate([self.known, new], axis=1)
 
-    def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: float) -> FloatArray:
+    def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).
 
         A check ends at any counterfactual, however near to the decision boundary. The perturbations
@@ -88,14 +88,14 @@ class Adversary:
             values = np.maximum(values, found[1])
         return deltas, values
 
-    def worst(self, selection: FloatArray, deadline: float) -> tuple[FloatArray, float]:
+    def worst(self, selection: FloatArray, deadline: Deadline) -> tuple[FloatArray, float]:
         """Return the perturbation with the largest margin found, shape (d,), and that margin.
 
         It is the global maximum if exact pricing ends in time, otherwise a local one.
         """
         return self._improved(selection, *self.attack(selection), deadline)
 
-    def learn(self, selection: FloatArray, deadline: float) -> float:
+    def learn(self, selection: FloatArray, deadline: Deadline) -> float:
         """Attack ``selection`` and remember harmful perturbations.
 
         Returns the largest margin found, zero if no perturbation is harmful.
@@ -111,7 +111,7 @@ class Adversary:
         return value
 
     def _improved(
-        self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: float
+        self, selection: FloatArray, deltas: FloatArray, values: FloatArray, deadline: Deadline
     ) -> tuple[FloatArray, float]:
         """Return the worst perturbation and its margin, by exact pricing or among ``deltas``."""
         least = max(float(np.max(values)), 0.0) + _HARMLESS

@@ -13,14 +13,13 @@ solver proves the bounds. Balls in the L2 norm are left to the search by gradien
 them by tangents, and take seconds.
 """
 
-import time
 from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, elapsed_work
 from milp_verix.errors import SolverError
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.gradient_ascent import pulled_in
@@ -28,6 +27,7 @@ from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import FloatArray
+from verix_encodings.work import worked
 
 
 def _session() -> Session:
@@ -35,7 +35,7 @@ def _session() -> Session:
 
 
 class ExactPricing:
-    """Finds worst perturbations, within a share of the time since this object was made.
+    """Finds worst perturbations, within a share of the work since this object was made.
 
     ``another`` opens a session.
     """
@@ -47,33 +47,33 @@ class ExactPricing:
         another: Callable[[], Session] = _session,
     ) -> None:
         self._perturbations, self._limits, self._another = perturbations, limits, another
-        self._started = time.monotonic()
+        self._started = worked()
         self._spent = 0.0
         region = perturbations.region
         l2 = isinstance(region, NormBall) and region.norm == 2
         self._able = limits.uses("exact pricing") and not l2
 
-    def worst(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
+    def worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
         """Return the perturbation with the largest margin, if that exceeds ``least``; shape (d,).
 
-        None if there is none. At ``deadline``, or after the time for pricing, it is the worst
+        None if there is none. At ``deadline``, or after the work for pricing, it is the worst
         perturbation found so far, None if there is none yet.
         """
-        now = time.monotonic()
-        share = self._limits.pricing_share * (now - self._started)
+        now = worked()
+        share = self._limits.pricing_share * elapsed_work(self._started)
         left = self._limits.first_pricing_seconds + share - self._spent
         if not self._able or left <= 0:
             return None
         try:
-            return self._worst(selection, least, min(deadline, now + left))
+            return self._worst(selection, least, deadline.within(left))
         except (OverflowError, SolverError):
             # no bound rests on pricing, and the failure would repeat
             self._able = False
             return None
         finally:
-            self._spent += time.monotonic() - now
+            self._spent += elapsed_work(now)
 
-    def _worst(self, selection: FloatArray, least: float, deadline: float) -> FloatArray | None:
+    def _worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
         p = self._perturbations
         weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre)
@@ -83,20 +83,18 @@ class ExactPricing:
         inside = 1.0
         if isinstance(p.region, NormBall):
             region, inside = NormBall(box, np.zeros(weight.size), p.region.radius, 1), INSIDE
-        until = Deadline(deadline)
-        bounds = crown_bounds(network, region, late=until.passed)
-        if until.passed():
+        bounds = crown_bounds(network, region, late=deadline.passed)
+        if deadline.passed():
             return None
         encoding = encode(network, bounds, ball=ball_encoding(region))
         upper = bounds[-1].upper
         with closing(self._another()) as session:
             session.load(encoding.program)
             for margin in np.argsort(-upper, kind="stable"):
-                seconds = deadline - time.monotonic()
-                if upper[margin] <= least or seconds <= 0:
+                if upper[margin] <= least or deadline.passed():
                     break
                 cost, constant = encoding.output.row(int(margin), encoding.program.columns)
-                targets = Targets(seconds=seconds, holds_above=constant - least)
+                targets = Targets(holds_above=constant - least).by(deadline)
                 point = session.minimise(-cost, targets).point
                 if point is None:
                     continue

@@ -42,7 +42,7 @@ def tightened(
     grown: Callable[[Sequence[Constraint]], ScenarioProgram],
     lp: WarmLp,
     *,
-    deadline: float,
+    deadline: Deadline,
 ) -> list[Constraint]:
     """Return ``constraints`` with bounds that hold wherever all of them are satisfied.
 
@@ -85,7 +85,7 @@ def _enclosed(
     lp: WarmLp,
     *,
     row_error: float,
-    deadline: float,
+    deadline: Deadline,
 ) -> Interval:
     """Return tighter bounds on the entries of ``z`` that may have both signs by ``known``.
 
@@ -95,7 +95,6 @@ def _enclosed(
     lp.load(program)
     lp.set_bounds(program.column_lower, program.column_upper)
     safe = SafeBound(program)
-    until = Deadline(deadline)
 
     def least(_: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
         return _proven_least(lp, safe, cost, constant, row_error, deadline=deadline)
@@ -103,7 +102,7 @@ def _enclosed(
     open_ = unstable(known)
     rows = np.flatnonzero(open_).tolist()
     columns = program.columns
-    found = tightened_range(z, known, rows, least, columns, near=_NEAR, late=until.passed)
+    found = tightened_range(z, known, rows, least, columns, near=_NEAR, late=deadline.passed)
     return Interval(
         np.where(open_, np.minimum(found.lower, -_LEAST), known.lower),
         np.where(open_, np.maximum(found.upper, _LEAST), known.upper),
@@ -117,7 +116,7 @@ def _proven_least(
     constant: float,
     row_error: float,
     *,
-    deadline: float,
+    deadline: Deadline,
 ) -> tuple[float, FloatArray | None]:
     """Return a lower bound on ``cost·v + constant`` from row duals, and the LP's optimum.
 

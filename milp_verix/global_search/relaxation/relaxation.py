@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.relaxation.bound_tightening import tightened
 from milp_verix.global_search.relaxation.branching import PhaseBranching
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
@@ -86,11 +87,11 @@ class Relaxation:
         """Linear programs solved and their iterations, in all subtrees together."""
         return self._lp.count
 
-    def extend(self, constraints: Sequence[Constraint], deadline: float = np.inf) -> None:
+    def extend(self, constraints: Sequence[Constraint], deadline: Deadline = NO_LIMIT) -> None:
         """Add ``constraints`` to the pool and to the program; tighten them until ``deadline``."""
         self.hold(self.pool.add(constraints), deadline)
 
-    def hold(self, numbers: Sequence[int], deadline: float) -> None:
+    def hold(self, numbers: Sequence[int], deadline: Deadline) -> None:
         """Add the constraints with these ``numbers`` in the pool to the linear program.
 
         In the whole tree, their bounds are tightened first, until ``deadline``.
@@ -143,7 +144,7 @@ class Relaxation:
     def _scenarios(self) -> int:
         return sum(isinstance(constraint, Scenario) for constraint in self._constraints)
 
-    def tighten(self, cutoff: float, deadline: float) -> None:
+    def tighten(self, cutoff: float, deadline: Deadline) -> None:
         """Tighten the neurons' bounds over all sets of at most ``cutoff``; reload the program.
 
         In a subtree only binding scenarios are tightened, to save time. Bounds for cheap sets
@@ -177,7 +178,7 @@ class Relaxation:
         limit = CostLimit(self._costs, cutoff - self._fixed_cost)
         return [limit, *self._constraints[1:]], {0, *self._active(self._last, NO_FIXINGS)}
 
-    def _optimum(self, deadline: float) -> float:
+    def _optimum(self, deadline: Deadline) -> float:
         """Return the optimal cost with no column fixed, minus infinity if it is not found.
 
         The LP's result is kept: its duals say which constraints bind.
@@ -268,7 +269,7 @@ class Relaxation:
             constraints=kept,
         )
 
-    def solve(self, fixings: Fixings, cutoff: float, deadline: float) -> NodeSolution:
+    def solve(self, fixings: Fixings, cutoff: float, deadline: Deadline) -> NodeSolution:
         """Solve the relaxation with the columns in ``fixings`` fixed.
 
         The LP may stop once its bound reaches ``cutoff``.

@@ -159,12 +159,16 @@ class BoxSearch:
                 return
         rows, worst = np.arange(len(boxes)), np.argmax(upper + self.needed, axis=1)
         seen = self._tried(boxes, ways)[rows, worst]
-        width = boxes.widths(self._integral)
-        bend = slope_ranges(self.network, found, worst)[1]
-        # where no input matters to the form, the widest is split
-        axis = np.argmax((np.abs(ways) + bend + 1e-12) * width, axis=1)
         stuck = upper[rows, worst] - seen <= self.needed[worst]
-        stuck |= width[rows, axis] <= 0
+        axis = np.zeros_like(rows)
+        if self.network.input_size:
+            width = boxes.widths(self._integral)
+            bend = slope_ranges(self.network, found, worst)[1]
+            # where no input matters to the form, the widest is split
+            axis = np.argmax((np.abs(ways) + bend + 1e-12) * width, axis=1)
+            stuck |= width[rows, axis] <= 0
+        else:  # nothing is free: the box is one point
+            stuck[:] = True
         self._close(upper[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(Scored(boxes, upper, axis, known)[~stuck])

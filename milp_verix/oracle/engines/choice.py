@@ -107,4 +107,7 @@ def portfolio_for(
 
     if solver == "auto":
         return first_of_auto(needed, portfolio)
-    return Portfolio(candidate(solver if isinstance(solver, str) else solver.name, solver))
+    name = solver if isinstance(solver, str) else getattr(solver, "name", None)
+    if not isinstance(name, str):
+        raise InputError(f"a solver is named by a text, got {solver!r}")
+    return Portfolio(candidate(name, solver))

@@ -86,7 +86,10 @@ class MarginCheck:
         finer.append(self.segments)
         self._enclose(finer.pop(0))
         while True:
-            encoding = self._loaded()
+            try:
+                encoding = self._loaded()
+            except TimeoutError:
+                return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT, effort=effort)
             row, constant = encoding.output.row(index, encoding.program.columns)
             margin = _Margin(index, row, constant, needed)
             try:
@@ -126,6 +129,7 @@ class MarginCheck:
                 self.region, quadratic=self.native, points=self._points
             ),
             segments=self._current,
+            late=self.deadline.passed,
         )
 
     def _maximise(self, encoding: Encoding, margin: _Margin) -> tuple[Verdict, FloatArray | None]:
@@ -145,10 +149,9 @@ class MarginCheck:
         # a coarse enclosure need not be solved to its optimum: a finer one follows
         last = self._current == self.segments
         for targets in (goal, Targets()) if last else (goal,):
-            seconds = self.deadline.seconds
-            if seconds <= 0:
+            if self.deadline.passed():
                 break
-            result = self.session.minimise(-margin.row, replace(targets, seconds=seconds))
+            result = self.session.minimise(-margin.row, targets.by(self.deadline))
             effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
             self._failed = result.status is SolveStatus.FAILED
             point = self._input_at(encoding, result)

@@ -1,25 +1,30 @@
-"""A portfolio of engines: each claim goes to the engine that has decided the most in a second.
+"""A portfolio of engines: each claim goes to the engine that has decided the most for its work.
 
-A slice of an engine has ``2ᵏ/4`` seconds. The next slice is that of the highest value:
+A slice of an engine has ``2ᵏ/4`` seconds of work. The next slice is that of the highest value:
 
     value(engine, k) = (decided + prior) / (spent + 2ᵏ/4)
 
-where slices ``k`` of that engine have ``decided`` so many claims in the seconds ``spent``. The
+where slices ``k`` of that engine have ``decided`` so many claims in the work ``spent``. The
 prior is ``0.1 (1 + share)`` with the share of its claims that the engine has decided. A new claim
 gets short slices of all engines first, then slices twice as long, and so on; later claims go to
-slices that have decided before. So a claim costs about twice the seconds of the best engine for
+slices that have decided before. So a claim costs about twice the work of the best engine for
 each engine at first, and little more than the best engine once that is known (Luby, Sinclair,
 Zuckerman, IPL 1993; Gomes and Selman, *Algorithm portfolios*, AIJ 2001). Margins that one engine
 has proven are not asked about again.
+
+No engine can prove a margin that a point reaches up to the tolerance. Once an engine has gone
+through such a claim to the end, the others look for a counterexample in slices up to four times as
+long as its own, and no longer.
 """
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from milp_verix.clock import elapsed_work
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines.claim import (
     Candidate,
@@ -33,10 +38,16 @@ from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
+from verix_encodings.work import worked
 
 _FIRST_SLICE = 0.25
 _PRIOR = 0.1
 _MOST_FAILURES = 2
+_DOUBLINGS = 2
+_RACED = (
+    "two solvers worked at the same time, and the first to decide was taken: with more than one "
+    "thread, another run may find another result"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +55,8 @@ class _Member:
     """A candidate, its engines once they are open, and its record: for each slice ``k``.
 
     ``engines`` are keyed by whether they work apart; ``asked`` counts claims, ``decided`` slices
-    that decided one, and ``spent`` has the seconds of slices.
+    that decided one, and ``spent`` has the seconds of work of slices; ``seconds`` are those of the
+    wall clock, for readers.
     """
 
     candidate: Candidate
@@ -57,21 +69,20 @@ class _Member:
     given_up: bool = False
 
     def value(self, k: int) -> float:
-        """Return the claims that a slice is expected to decide in a second."""
+        """Return the claims that a slice is expected to decide in a second of work."""
         prior = _PRIOR * (1 + self.decided.total() / (self.asked + 1))
-        return (self.decided[k] + prior) / (self.spent.get(k, 0.0) + _slice_seconds(k))
+        return (self.decided[k] + prior) / (self.spent.get(k, 0.0) + _slice(k))
 
     def best(self, least: int) -> int:
         """Return the slice of the highest value among those from ``least`` on."""
         return max(range(least, max(least, *self.decided, 0) + 1), key=self.value)
 
-    def record(self, seconds: float, k: int, *, decided: bool) -> None:
-        """Count a slice ``k`` that took ``seconds``; one that decided counts as the shortest."""
-        self.seconds += seconds
+    def record(self, work: float, k: int, *, decided: bool) -> None:
+        """Count a slice ``k`` that took ``work``; one that decided counts as the shortest."""
         if decided:
-            k = max(int(np.ceil(np.log2(max(seconds, 1e-9) / _FIRST_SLICE))), 0)
+            k = max(int(np.ceil(np.log2(max(work, 1e-9) / _FIRST_SLICE))), 0)
             self.decided[k] += 1
-        self.spent[k] = self.spent.get(k, 0.0) + seconds
+        self.spent[k] = self.spent.get(k, 0.0) + work
 
 
 class Portfolio:
@@ -91,6 +102,7 @@ class Portfolio:
     ) -> None:
         self._members = [_Member(candidate) for candidate in (first, *others)]
         self._at_once = 2 if side_by_side else 1
+        self._raced = False
         self._prepared: tuple[Network, Bounds] | None = None
         self._notes = notes
         self._opened(self._members[0])
@@ -113,7 +125,8 @@ class Portfolio:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the choice of the engines, on those given up, and their own."""
-        return (*self._notes, *(note for engine in self.engines for note in engine.notes))
+        raced = (_RACED,) if self._raced else ()
+        return (*self._notes, *raced, *(note for one in self.engines for note in one.notes))
 
     def close(self) -> None:
         """Close all engines; they can still decide claims afterwards."""
@@ -133,10 +146,15 @@ class Portfolio:
         points: dict[int, FloatArray] = {}
         effort = Effort()
         failures: list[SolverError] = []
+        tied: Verdict | None = None
+        longest = np.inf
         while least and not (undecided and claim.deadline.passed()):
             ranked = sorted(least, key=lambda m: -m.value(m.best(least[m])))
-            k, alone = ranked[0].best(least[ranked[0]]), len(ranked) == 1
-            until = claim.deadline if alone else claim.deadline.within(_slice_seconds(k))
+            k = ranked[0].best(least[ranked[0]])
+            if k > longest:
+                break
+            alone = len(ranked) == 1 and tied is None
+            until = claim.deadline if alone else claim.deadline.within(_slice(k))
             asked = ranked[: self._at_once if k else 1]
             for member in asked:
                 member.asked += least[member] == 0
@@ -158,13 +176,15 @@ class Portfolio:
                 undecided[member] = verdict
                 if verdict.reason == TIME_LIMIT and until.passed():
                     least[member] = k + 1
-                else:
-                    # it would end in the same way again
-                    del least[member]
+                    continue
+                # it would end in the same way again
+                del least[member]
+                if tied is None and _ties(claim, points):
+                    tied, longest = verdict, k + _DOUBLINGS
         if not undecided:
             raise failures[-1]
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
-        verdict = [*late, *undecided.values()][0]
+        verdict = [*late, *undecided.values()][0] if tied is None else tied
         return Decision(replace(verdict, effort=effort), claim.upper, points)
 
     def _playing(self, claim: Claim) -> list[_Member]:
@@ -198,12 +218,14 @@ class Portfolio:
                 ready[member] = self._opened(member, apart=len(members) > 1)
             except SolverError as error:
                 outcomes.append((member, error))
-        started = time.monotonic()
+        self._raced |= len(ready) > 1
+        started, reading = time.monotonic(), worked()
         found = side_by_side([*ready.values()], claim, decides)
-        seconds = time.monotonic() - started
+        seconds, work = time.monotonic() - started, elapsed_work(reading)
         for member, outcome in zip(ready, found, strict=True):
             decided = isinstance(outcome, Decision) and decides(outcome)
-            member.record(seconds, k, decided=decided)
+            member.seconds += seconds
+            member.record(work, k, decided=decided)
             outcomes.insert(0 if decided else len(outcomes), (member, outcome))
         for member, outcome in outcomes:
             if isinstance(outcome, SolverError):
@@ -229,5 +251,14 @@ class Portfolio:
         return member.engines[apart]
 
 
-def _slice_seconds(k: int) -> float:
+def _slice(k: int) -> float:
     return float(_FIRST_SLICE * 2.0**k)
+
+
+def _ties(claim: Claim, points: Mapping[int, FloatArray]) -> bool:
+    """Return whether one of ``points`` shows that no engine can prove an open margin."""
+    return any(
+        claim.margins.evaluate(points[margin])[margin] >= -claim.needed[margin]
+        for margin in claim.open_.tolist()
+        if margin in points
+    )

@@ -98,6 +98,8 @@ class Programs:
                 break
             if verdict.bound is None:
                 unknown = verdict if unknown is None else unknown
+                if index in check.worst:
+                    points[index] = check.worst[index][1]
                 continue
             upper[index] = min(upper[index], verdict.bound)
             if self._keep_points and index in check.worst:

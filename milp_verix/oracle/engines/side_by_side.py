@@ -8,6 +8,7 @@ from milp_verix.clock import StoppableDeadline
 from milp_verix.errors import SolverError
 from milp_verix.oracle.engines.claim import Claim, Decision, Engine
 from milp_verix.solvers.interrupt import LONGEST_WAIT
+from verix_encodings.work import go_on_from, worked
 
 
 def side_by_side(
@@ -20,10 +21,11 @@ def side_by_side(
     """
     if len(engines) < 2:
         return [_alone(engine, claim) for engine in engines]
-    until = StoppableDeadline(claim.deadline.at)
+    until = StoppableDeadline(claim.deadline.at, claim.deadline.work_at)
     claim = replace(claim, deadline=until)
     with ThreadPoolExecutor(len(engines)) as threads:
-        asked = [threads.submit(engine.decide, claim) for engine in engines]
+        reading = worked()
+        asked = [threads.submit(_decision, engine, claim, reading) for engine in engines]
         running = set(asked)
         try:
             while running and not any(_decided(one, decides) for one in asked):
@@ -35,7 +37,18 @@ def side_by_side(
             for engine, one in zip(engines, asked, strict=True):
                 if one in running:
                     engine.interrupt()
+    go_on_from(max([reading, *(_reading(one) for one in asked if one not in running)]))
     return [None if one in running else _outcome(one) for one in asked]
+
+
+def _decision(engine: Engine, claim: Claim, reading: int) -> tuple[Decision, int]:
+    """Return the decision of ``engine`` and the clock of work then; it is at ``reading`` now."""
+    go_on_from(reading)
+    return engine.decide(claim), worked()
+
+
+def _reading(one: Future[tuple[Decision, int]]) -> int:
+    return 0 if one.exception() is not None else one.result()[1]
 
 
 def _alone(engine: Engine, claim: Claim) -> Decision | SolverError:
@@ -45,12 +58,12 @@ def _alone(engine: Engine, claim: Claim) -> Decision | SolverError:
         return error
 
 
-def _decided(one: Future[Decision], decides: Callable[[Decision], bool]) -> bool:
-    return one.done() and one.exception() is None and decides(one.result())
+def _decided(one: Future[tuple[Decision, int]], decides: Callable[[Decision], bool]) -> bool:
+    return one.done() and one.exception() is None and decides(one.result()[0])
 
 
-def _outcome(one: Future[Decision]) -> Decision | SolverError:
+def _outcome(one: Future[tuple[Decision, int]]) -> Decision | SolverError:
     error = one.exception()
     if isinstance(error, SolverError):
         return error
-    return one.result()
+    return one.result()[0]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, contrastive
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.duality import contrast_search as contrast_search_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem import request as request_module
@@ -126,10 +127,10 @@ def test_unknown_checks_leave_sound_answers(
     rng = np.random.default_rng(seed)
 
     class Doubtful(Oracle):
-        def check(self, free: np.ndarray, seconds: float = np.inf) -> Verdict:
+        def check(self, free: np.ndarray, deadline: Deadline = NO_LIMIT) -> Verdict:
             if rng.random() < 0.7:
                 return Verdict(Answer.UNKNOWN, reason="doubt")
-            return super().check(free, seconds)
+            return super().check(free, deadline)
 
     monkeypatch.setattr(contrastive_module, "Oracle", Doubtful)
     monkeypatch.setattr(contrast_search_module, "Oracle", Doubtful)

@@ -17,6 +17,7 @@ from milp_verix import (
     enumerate_explanations,
     minimum,
 )
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.duality import marco as marco_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -134,11 +135,11 @@ def test_a_set_that_is_unknown_is_on_neither_side(
     asked: list[bool] = []
 
     class Doubtful(Oracle):
-        def check(self, free: np.ndarray, seconds: float = np.inf) -> Verdict:
+        def check(self, free: np.ndarray, deadline: Deadline = NO_LIMIT) -> Verdict:
             asked.append(rng.random() < 0.3)
             if asked[-1]:
                 return Verdict(Answer.UNKNOWN, reason="doubt")
-            return super().check(free, seconds)
+            return super().check(free, deadline)
 
     monkeypatch.setattr(marco_module, "Oracle", Doubtful)
     monkeypatch.setattr(minimum_module, "Oracle", Doubtful)
@@ -163,8 +164,8 @@ def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
     # x₀ + x₁ + 2 x₂ − 1 within 0.4 of the origin: two features at least must change
     check = Oracle.check
 
-    def doubtful(oracle: Oracle, free: NDArray[np.intp], seconds: float = np.inf) -> Verdict:
-        verdict = check(oracle, free, seconds)
+    def doubtful(oracle: Oracle, free: NDArray[np.intp], deadline: Deadline = NO_LIMIT) -> Verdict:
+        verdict = check(oracle, free, deadline)
         return verdict if verdict.violated else Verdict(Answer.UNKNOWN, reason="in doubt")
 
     monkeypatch.setattr(Oracle, "check", doubtful)

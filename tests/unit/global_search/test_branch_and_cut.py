@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.branch_and_cut import BranchAndCut
 from milp_verix.global_search.enumeration.refutation import NodeEnumeration
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
@@ -32,7 +33,7 @@ class Undecided:
     margins: Network
     cost: float
     limits: SearchLimits = field(default_factory=lambda: without("enumeration"))
-    until: float = np.inf
+    until: Deadline = NO_LIMIT
     rounds: int = 0
 
     def __post_init__(self) -> None:
@@ -88,7 +89,7 @@ def _drawn(cost: float, **options: Any) -> tuple[Undecided, FloatArray]:
 def _steps(tree: BranchAndCut, most: int = 500) -> list[float]:
     bounds = [tree.bound]
     while not tree.done:
-        tree.step(np.inf)
+        tree.step(NO_LIMIT)
         bounds.append(tree.bound)
         assert len(bounds) < most
     tree.close()
@@ -171,12 +172,12 @@ def test_a_tree_is_given_up_where_much_is_left_or_an_explanation_is_better(
     search, deltas = _drawn(7.0, limits=limits)
     tree = search.tree(deltas)
     for _ in range(12):
-        tree.step(np.inf)
+        tree.step(NO_LIMIT)
     assert (len(tightened) > 1) == again
     assert set(tightened) == {search.cutoff}
     search.cost = 6.0
     for _ in range(8):
-        tree.step(np.inf)
+        tree.step(NO_LIMIT)
     assert search.cutoff in tightened
     tree.close()
 
@@ -186,10 +187,10 @@ def test_a_restart_keeps_one_node_with_the_least_bound() -> None:
     search, deltas = _drawn(7.0, limits=limits)
     tree = search.tree(deltas)
     while tree._root.nodes < 6:
-        tree.step(np.inf)
+        tree.step(NO_LIMIT)
     assert len(tree._open) > 1
     bound = tree.bound
-    tree.step(np.inf)
+    tree.step(NO_LIMIT)
     (node,) = tree._open
     assert (node.bound, node.fixings[0].size, node.height) == (bound, 0, 0)
     assert tree.bound == bound
@@ -200,9 +201,9 @@ def test_a_late_step_leaves_its_node() -> None:
     search, deltas = _drawn(7.0)
     tree = search.tree(deltas)
     for _ in range(4):
-        tree.step(np.inf)
+        tree.step(NO_LIMIT)
     before, bound = len(tree._open), tree.bound
     tree._root.relaxation.solve = lambda *_: SimpleNamespace(late=True)  # type: ignore[method-assign]
-    tree.step(np.inf)
+    tree.step(NO_LIMIT)
     assert (len(tree._open), tree.bound) == (before, bound)
     tree.close()

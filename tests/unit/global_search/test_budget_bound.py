@@ -34,8 +34,9 @@ def _bound(
     p, made = perturbation_set(problem), [0]
 
     def late() -> bool:
+        # it is asked before a pass, and in it
         made[0] += 1
-        return made[0] > passes
+        return made[0] > 2 * passes
 
     return budget_bound(
         p,

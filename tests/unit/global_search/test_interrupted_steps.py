@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search import branch_and_cut as module
 from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.relaxation.relaxation import Relaxation
@@ -66,7 +67,7 @@ def test_the_bound_is_valid_after_every_step(seed: int, limits: str, tmp_path: P
         steps = 0
         while not tree.done:
             assert _proven(search, tree) <= _least(seed) + _NEAR
-            tree.step(np.inf)
+            tree.step(NO_LIMIT)
             steps += 1
         assert _proven(search, tree) == search.incumbent.cost == _least(seed)
         assert steps > 3
@@ -76,7 +77,7 @@ def _interrupted(search: MinimumSearch, tree: BranchAndCut) -> bool:
     """Take steps until an interrupt or the end; return whether it was an interrupt."""
     with suppress(KeyboardInterrupt):
         while not tree.done:
-            tree.step(np.inf)
+            tree.step(NO_LIMIT)
         return False
     return True
 

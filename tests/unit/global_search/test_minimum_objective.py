@@ -1,5 +1,6 @@
 """Costs, and features that must or must not be explained: the cheapest set is brute force's."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, MinimumProgress, minimum
+from milp_verix.arguments import costs_of
+from milp_verix.global_search import budget_bound
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
@@ -106,6 +109,82 @@ def test_bounds_on_whole_costs_are_rounded_up_but_not_beyond_rounding(
 ) -> None:
     assert make_objective(2, [1.0, 2.0], (), ()).attainable(bound) == least
     assert make_objective(2, [1.0, 0.5], (), ()).attainable(bound) == max(bound, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [1e-90, 0.1, 3.0, 2.0**40, 1e90])
+@pytest.mark.parametrize("way", [{}, {"method": "hitting_sets"}, {"master": "program"}])
+def test_costs_of_any_magnitude(unit: float, way: dict[str, str], tmp_path: Path) -> None:
+    problem = case(121)
+    net, count = problem.network(tmp_path), len(problem.groups)
+    for plain in (np.arange(1.0, count + 1), np.linspace(1.0, 2.0, count) ** 0.5, np.ones(count)):
+        costs, seen = plain * unit, []
+        given: dict[str, Any] = {**problem.options, "costs": costs, "progress": seen.append, **way}
+        found = minimum(net, problem.x, **given)
+        least = cheapest(problem, plain.tolist(), set(), set())
+        assert least is not None
+        assert found.proven
+        assert found.cost == pytest.approx(least * unit, rel=1e-6, abs=0)
+        assert found.cost == math.fsum(costs[list(found.explanation)])
+        assert found.lower_bound is not None
+        assert found.lower_bound <= least * unit * (1 + 1e-12)
+        assert all(state.lower_bound <= least * unit * (1 + 1e-9) for state in seen)
+        again = minimum(net, problem.x, **given, resume=found)
+        assert (again.cost, again.lower_bound) == (found.cost, found.lower_bound)
+
+
+def test_whole_costs_far_apart_are_added_up_exactly(tmp_path: Path) -> None:
+    problem = case(121)
+    net, count = problem.network(tmp_path), len(problem.groups)
+    costs = np.ones(count)
+    costs[0] = 9e8
+    for method in ("scenarios", "hitting_sets"):
+        found = minimum(net, problem.x, **problem.options, costs=costs, method=method)
+        assert found.proven
+        assert found.cost == found.lower_bound == cheapest(problem, costs.tolist(), set(), set())
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([1.0, 1.0, 1e16], "costs from 1 to 1e\\+16 are too far apart .* 1,000,000 times"),
+        ([1.0, 0.5, 1e7], "costs from 0.5 to 1e\\+07 are too far apart"),
+        ([1e308] * 3, "costs must be between 1e-100 and 1e\\+100, got 1e\\+308"),
+        ([1.0, 1.0, 5e-324], "costs must be between 1e-100 and 1e\\+100, got 4.94066e-324 to 1"),
+    ],
+)
+@pytest.mark.parametrize("positive", [True, False])
+def test_costs_that_cannot_be_added_up_exactly_are_refused(
+    costs: list[float], message: str, positive: bool
+) -> None:
+    with pytest.raises(InputError, match=message):
+        costs_of(costs, 3, positive=positive)
+
+
+def test_the_search_for_a_budget_ends_when_time_is_up() -> None:
+    tried: list[int] = []
+
+    def value(number: int) -> float:
+        tried.append(number)
+        return 1e-9 * (10**9 - number)
+
+    assert budget_bound._largest(value, -1, 10**9 - 1, 1.0) == 10**9 - 1
+    assert len(tried) < 100
+    tried.clear()
+    assert budget_bound._largest(value, -1, 10**9 - 1, 1.0, lambda: len(tried) >= 2) <= 10**9
+    assert len(tried) == 2
+
+
+def test_features_that_must_be_explained_and_cost_everything_need_no_budget(
+    tmp_path: Path,
+) -> None:
+    problem = case(121)
+    count = len(problem.groups)
+    costs = np.zeros(count)
+    costs[0] = 0.3
+    found = minimum(problem.network(tmp_path), problem.x, **problem.options, costs=costs, must=[0])
+    assert found.proven
+    assert found.cost == found.lower_bound == 0.3
 
 
 @pytest.mark.parametrize(

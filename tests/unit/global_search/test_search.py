@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.explainer import Explainer
 from tests.support.searches import digit, opened
 from verix_encodings.models.constraints import Cover, Scenario
@@ -16,8 +17,8 @@ def test_a_search_begins_with_the_scenarios_of_a_local_minimum() -> None:
     for index in range(8):
         with opened(digit(index)) as search:
             assert search.proposals.deciding.shape == (64, 0)
-            Explainer(search.incumbent).first(np.inf)
-            search.proposals.descend(np.inf)
+            Explainer(search.incumbent).first(NO_LIMIT)
+            search.proposals.descend(NO_LIMIT)
             deciding = search.proposals.deciding
             known = {delta.tobytes() for delta in search.incumbent.adversary.known.T}
             assert {delta.tobytes() for delta in deciding.T} <= known
@@ -52,5 +53,5 @@ def test_no_time_is_left_open() -> None:
         assert not search.open
     with opened(digit(15)) as search:
         assert search.open
-        search._own_bound = search.incumbent.cutoff
+        search._bound = search.incumbent.cutoff
         assert not search.open

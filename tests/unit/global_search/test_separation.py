@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.separation import Separator
 from tests.support.searches import LIMITS, digit, opened_incumbent
 from verix_encodings.models.constraints import Cover, Scenario
@@ -12,7 +13,7 @@ from verix_encodings.models.constraints import Cover, Scenario
 
 def test_a_set_that_comes_again_is_covered() -> None:
     with opened_incumbent(digit(15)) as incumbent:
-        separator = Separator(incumbent, LIMITS, np.inf)
+        separator = Separator(incumbent, LIMITS, NO_LIMIT)
         selection = (np.arange(64) < 5).astype(float)
         (scenario,) = separator.separate(selection, 0)
         assert isinstance(scenario, Scenario)
@@ -31,7 +32,7 @@ def test_a_set_that_comes_again_is_covered() -> None:
 
 def test_an_explanation_violates_nothing_and_is_taken() -> None:
     with opened_incumbent(digit(15)) as incumbent:
-        separator = Separator(incumbent, LIMITS, np.inf)
+        separator = Separator(incumbent, LIMITS, NO_LIMIT)
         selection = np.ones(64)
         selection[0] = 0.0
         assert separator.separate(selection, 0) == []
@@ -41,7 +42,7 @@ def test_an_explanation_violates_nothing_and_is_taken() -> None:
 def test_fractional_selections_are_priced_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = replace(LIMITS, pricings=3, pricing_period=5)
     with opened_incumbent(digit(15)) as incumbent:
-        separator, asked = Separator(incumbent, limits, np.inf), []
+        separator, asked = Separator(incumbent, limits, NO_LIMIT), []
         for fraction in (0.5, 1.0):
             selection = np.zeros(64)
             selection[0] = fraction
@@ -57,6 +58,6 @@ def test_a_perturbation_of_little_harm_is_not_worth_a_scenario() -> None:
     with opened_incumbent(digit(15)) as incumbent:
         selection = np.full(64, 0.1)
         for least_harm, worth in ((1e-3, 1), (1.01, 0)):
-            separator = Separator(incumbent, replace(LIMITS, least_harm=least_harm), np.inf)
+            separator = Separator(incumbent, replace(LIMITS, least_harm=least_harm), NO_LIMIT)
             # the most harm is done to the selection of nothing
             assert len(separator.separate(selection, 0)) == worth

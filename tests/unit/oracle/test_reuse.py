@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
+from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import first_memory
 from milp_verix.problem.problem import make_problem
@@ -160,7 +161,7 @@ def test_the_features_that_flip_are_told_apart_at_once() -> None:
         # all of them, if the worst point of the last check is the worst there is
         assert 0.7 * found.size < len(flipped) <= found.size
         assert effort.flips == len(flipped)
-        late, _ = oracle.flipped(found.irrelevant, found.explanation, seconds=0.0)
+        late, _ = oracle.flipped(found.irrelevant, found.explanation, Deadline(0.0))
         assert late == {}
         # what finds nothing takes time as well
         none, effort = oracle.flipped(found.irrelevant[1:], found.explanation)

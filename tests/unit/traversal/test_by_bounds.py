@@ -69,9 +69,10 @@ def test_a_deadline_ends_a_pass_and_leaves_what_was_freed(tmp_path: Path) -> Non
     layers = random_layers(np.random.default_rng(0), (400, 700, 700, 700, 3))
     net = dense_network(layers, tmp_path)
     x = np.full((1, 400), 0.5, dtype=np.float32)
-    started = time.monotonic()
+    started = time.process_time()
     found = explain(net, x, epsilon=0.02, exactness="bounds", time_limit=2.0)
-    assert time.monotonic() - started < 6
+    # a pass that does not end takes minutes of the processor
+    assert time.process_time() - started < 20
     assert found.statistics.stopped == "time limit"
     assert {*found.unknown_reasons.values()} <= {"time limit", "bounds alone do not decide it"}
     assert_sound(found, net, x)

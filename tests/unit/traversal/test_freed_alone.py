@@ -1,7 +1,6 @@
 """Orders by bounds with one feature free: by hand, against samples, published, and cut short."""
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tests.support.digits_example import images, network
 from tests.support.published_data import shared_file
 from tests.support.random_networks import as_layers, dense_network, random_layers
 from verix_encodings import Bounds, interval_bounds
+from verix_encodings.work import UNITS_PER_SECOND, spend
 
 # f_0 = 4 + ReLU(x0) − ReLU(x0 + x1) − 0.2 ReLU(x2) and f_1 = 5 ReLU(x2); f_0 is larger
 LAYERS = as_layers(
@@ -122,10 +122,10 @@ def test_sizes_published_for_verix_plus(name: str, order: str, image: int, size:
 
 
 def slow_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the bounds of each feature take at least 0.03 s."""
+    """Let the bounds of each feature take 0.03 s of work and a little."""
 
     def slow(*arguments: Any) -> Bounds:
-        time.sleep(0.03)
+        spend(3 * UNITS_PER_SECOND // 100)
         return interval_bounds(*arguments)
 
     monkeypatch.setattr(freed_alone, "interval_bounds", slow)

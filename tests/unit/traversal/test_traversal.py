@@ -1,4 +1,4 @@
-"""Checks get slices of the time: hard ones are postponed, attacked, and asked about again."""
+"""Checks get slices of the work: hard ones are postponed, attacked, and asked about again."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
-from milp_verix.clock import Deadline
+from milp_verix.clock import NO_CHECK_LIMIT, Deadline, Limit, deadline_in
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Effort, Verdict
 from milp_verix.traversal.strategies import STRATEGIES
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
+from tests.support.clocks import planned, slice_of, slice_seconds
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
 
@@ -37,19 +38,23 @@ class _Oracle:
     attackable: frozenset[int] = frozenset()
     problem: _Problem = field(default_factory=_Problem)
     proven: bool = False
+    works: bool = False
     exactness: str = "exact"
     slices: list[float] = field(default_factory=list)
     attacks: list[list[int]] = field(default_factory=list)
 
-    def check(self, free: Any, seconds: float) -> Verdict:
+    def check(self, free: Any, deadline: Deadline) -> Verdict:
+        seconds = slice_seconds(deadline)
         self.slices.append(seconds)
         if max(self.wants.get(f, 0.0) for f in free.tolist()) > seconds:
+            if self.works:
+                deadline.use_up()
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         if self.needed & {*free.tolist()}:
             return Verdict(Answer.VIOLATED, witness=np.zeros(1), prediction=1)
         return Verdict(Answer.HOLDS, bound=-1.0)
 
-    def check_by_bounds(self, free: Any, seconds: float) -> Verdict:
+    def check_by_bounds(self, free: Any, deadline: Deadline) -> Verdict:
         return Verdict(Answer.UNKNOWN, reason="bounds alone do not decide it")
 
     def flipped(self, *_: Any) -> tuple[dict[int, Verdict], Effort]:
@@ -64,7 +69,7 @@ class _Oracle:
         return next(n for n, f in enumerate(block, 1) if f in self.needed), verdict
 
     def attacked(
-        self, irrelevant: Any, features: Sequence[int], seconds: float
+        self, irrelevant: Any, features: Sequence[int], deadline: Deadline
     ) -> tuple[dict[int, Verdict], Effort]:
         self.attacks.append([*features])
         found = Verdict(Answer.VIOLATED, witness=np.zeros(1), prediction=1)
@@ -75,24 +80,9 @@ def _walked(
     oracle: Any, traversal: str, *, limit: float = 1000.0, each: float = np.inf
 ) -> Traversal:
     state = Traversal(tuple(range(8)))
-    walk = Walk(oracle, state, Deadline(), each, lambda _: None)
-    object.__setattr__(walk, "deadline", _Frozen(limit))
+    walk = Walk(oracle, state, planned(limit), Limit(work=each), lambda _: None)
     traverse(walk, STRATEGIES[traversal])
     return state
-
-
-@dataclass(frozen=True)
-class _Frozen:
-    """A deadline that does not come nearer."""
-
-    seconds: float
-    at: float = np.inf
-
-    def passed(self) -> bool:
-        return False
-
-    def check(self) -> None:
-        return None
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
@@ -129,10 +119,10 @@ def test_slices_shrink_while_one_feature_after_the_other_runs_out_of_them(traver
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
 def test_a_feature_is_given_up_at_the_limit_of_one_check(traversal: str) -> None:
-    oracle = _Oracle({2: 70.0})
+    oracle = _Oracle({2: 70.0}, works=True)
     state = _walked(oracle, traversal, each=50.0)
     assert state.undecided == {2: TIME_LIMIT}
-    assert max(oracle.slices) == 50.0
+    assert max(oracle.slices) == pytest.approx(50.0)
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
@@ -173,7 +163,7 @@ def test_explanations_by_bounds_have_counterfactuals() -> None:
 
 @dataclass
 class _Clock:
-    """A clock that checks move on."""
+    """A wall clock that checks move on."""
 
     now: float = 0.0
 
@@ -188,15 +178,15 @@ class _Slow(_Oracle):
     clock: _Clock = field(default_factory=_Clock)
     attacked_at: list[float] = field(default_factory=list)
 
-    def check(self, free: Any, seconds: float) -> Verdict:
-        self.clock.now += seconds
-        return _Oracle.check(self, free, 0.0)
+    def check(self, free: Any, deadline: Deadline) -> Verdict:
+        self.clock.now += min(slice_seconds(deadline), deadline.seconds)
+        return _Oracle.check(self, free, slice_of(0.0))
 
     def attacked(
-        self, irrelevant: Any, features: Sequence[int], seconds: float
+        self, irrelevant: Any, features: Sequence[int], deadline: Deadline
     ) -> tuple[dict[int, Verdict], Effort]:
         self.attacked_at.append(self.clock.now)
-        found = super().attacked(irrelevant, features, seconds)
+        found = super().attacked(irrelevant, features, deadline)
         return found if self.clock.now > 899.0 else ({}, Effort())
 
 
@@ -207,7 +197,8 @@ def test_the_last_tenth_of_the_time_is_for_an_attack_on_all_features_left(
     oracle = _Slow(dict.fromkeys((1, 2, 4, 5, 6, 7), 1e9), attackable=frozenset({3, 5, 6}))
     monkeypatch.setattr("milp_verix.clock.time", oracle.clock)
     state = Traversal(tuple(range(8)), irrelevant=[0])
-    traverse(Walk(oracle, state, Deadline(1000.0), np.inf, lambda _: None), STRATEGIES[traversal])  # type: ignore[arg-type]
+    walk = Walk(oracle, state, deadline_in(1000.0), NO_CHECK_LIMIT, lambda _: None)  # type: ignore[arg-type]
+    traverse(walk, STRATEGIES[traversal])
     assert state.stopped == TIME_LIMIT
     assert 900.0 in [pytest.approx(moment) for moment in oracle.attacked_at]
     # the features that the attack leaves have the seconds left

@@ -19,13 +19,17 @@ from tests.support.random_networks import Layer, cube, random_box, random_layers
 from tests.support.scipy_reference import extremes, pinned
 from verix_encodings import (
     SMOOTH_FUNCTIONS,
+    Affine,
     Interval,
+    Network,
     NormBall,
+    Smooth,
     crown_bounds,
     encode,
     interval_bounds,
     slope_bounds,
 )
+from verix_encodings.blocks import smooth_enclosure
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
 
@@ -282,3 +286,29 @@ def test_counts_of_an_enclosure() -> None:
     ]
     # a defining row for each neuron, three lines for two of them, 1 + 1 + 2·3 + 2 for the third
     assert program.rows == 3 + 2 * 3 + 10
+
+
+def test_a_program_under_a_deadline_ends_between_blocks_of_neurons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(smooth_enclosure, "_PIECES", 20)
+    smooth = Smooth(1, SMOOTH_FUNCTIONS["tanh"])
+    network = Network((8,), (Affine(((0, np.eye(8)),), np.zeros(8)), smooth))
+    bounds = interval_bounds(network, Interval(np.full(8, -2.0), np.full(8, 2.0)))
+    looks = []
+
+    def late() -> bool:
+        looks.append(True)
+        return len(looks) > 4
+
+    with pytest.raises(TimeoutError):
+        encode(network, bounds, segments=10, late=late)
+    assert len(looks) == 5
+    whole = encode(network, bounds, segments=10)
+    names = whole.program.column_names
+    assert len({*names}) == len(names) == whole.program.columns
+    monkeypatch.undo()
+    at_once = encode(network, bounds, segments=10).program
+    assert sorted(at_once.column_names) == sorted(names)
+    assert at_once.rows == whole.program.rows
+    assert at_once.matrix.nnz == whole.program.matrix.nnz

@@ -20,6 +20,7 @@ from tests.support.random_networks import (
 )
 from verix_encodings import (
     Affine,
+    Bounds,
     Interval,
     Network,
     NormBall,
@@ -31,9 +32,11 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import dense
-from verix_encodings.bounds import crown
+from verix_encodings.bounds import crown, lines
 from verix_encodings.bounds.crown import upper_bounds
 from verix_encodings.bounds.linear_form import upper_form
+from verix_encodings.bounds.lines import Lines
+from verix_encodings.network.nodes import Node
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -295,3 +298,30 @@ def test_differences_are_bounded_where_the_entries_move_together() -> None:
     network = Network((1,), (Relu(0), twice, *nodes))
     assert interval_bounds(network, interval(-1, 1))[3].upper == pytest.approx([1.0])
     assert crown_bounds(network, interval(-1, 1))[3].upper == pytest.approx([0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [5, 40])
+def test_each_layer_is_relaxed_once(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(depth)
+    nodes: list[Node] = []
+    for layer in range(depth):
+        nodes += [Affine(((2 * layer, rng.normal(size=(3, 3)) / 2),), np.full(3, 0.1))]
+        nodes += [Relu(2 * layer + 1)]
+    nodes += [Affine(((2 * depth, np.eye(3)),), np.zeros(3))]
+    network, box = Network((3,), tuple(nodes)), Interval(np.full(3, -1.0), np.full(3, 1.0))
+    made = []
+
+    def counted(node: Relu, bounds: Bounds) -> Lines:
+        made.append(node)
+        return lines_of(node, bounds)
+
+    lines_of = lines._lines
+    monkeypatch.setattr(lines, "_lines", counted)
+    found = crown_bounds(network, box)
+    assert depth / 2 < len(made) <= depth
+    monkeypatch.undo()
+    # the bounds of each value are those of a pass with a relaxation of its own
+    for value in range(2, len(nodes) + 1, 2):
+        whole = crown_bounds(network.up_to(value), box)
+        assert np.array_equal(whole[value - 1].upper, found[value - 1].upper)
+        assert np.array_equal(whole[value - 1].lower, found[value - 1].lower)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from milp_verix import minimum
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.enumeration.reduced_cost_sets import reduced_cost_sets
 from milp_verix.global_search.enumeration.refutation import (
     NodeEnumeration,
@@ -34,7 +35,7 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
     selection[explanation] = 1.0
     with opened_incumbent(digit(index, 0.1)) as incumbent:
         perturbations = incumbent.perturbations
-        enumeration = NodeEnumeration(incumbent, SearchLimits(), np.inf)
+        enumeration = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT)
         count = restriction.free.size
 
         def remainder(size: int) -> NodeRemainder:
@@ -70,7 +71,7 @@ def test_only_few_sets_are_listed() -> None:
 
     def listed(cutoff: float, **numbers: float) -> int | None:
         remainder = NodeRemainder(restriction, np.zeros(64), np.ones(20), 40.0, cutoff)
-        sets = NodeEnumeration(incumbent, SearchLimits(**numbers), np.inf)._sets(remainder)
+        sets = NodeEnumeration(incumbent, SearchLimits(**numbers), NO_LIMIT)._sets(remainder)
         return None if sets is None else sets.shape[1]
 
     with opened_incumbent(digit(15, 0.1)) as incumbent:
@@ -94,16 +95,18 @@ def test_nodes_are_not_closed_where_that_is_off_or_many_are_free(limits: SearchL
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
         # no set costs so little
         nothing = NodeRemainder(restriction, np.zeros(64), np.zeros(8), -2.0, -1.0)
-        assert NodeEnumeration(incumbent, SearchLimits(), np.inf).refute(nothing) == []
-        assert NodeEnumeration(incumbent, limits, np.inf).refute(nothing) is None
+        assert NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(nothing) == []
+        assert NodeEnumeration(incumbent, limits, NO_LIMIT).refute(nothing) is None
 
 
 def test_no_set_is_refuted_once_time_is_up() -> None:
     with opened_incumbent(digit(15, 0.1)) as incumbent:
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
         remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
-        assert NodeEnumeration(incumbent, SearchLimits(), -np.inf).refute(remainder) is None
-        found = NodeEnumeration(incumbent, SearchLimits(), np.inf).refute(remainder)
+        assert (
+            NodeEnumeration(incumbent, SearchLimits(), Deadline(-np.inf)).refute(remainder) is None
+        )
+        found = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(remainder)
         # all of them at once, by few perturbations
         assert found is not None
         assert 0 < len(found) < 9
@@ -122,7 +125,7 @@ def test_a_set_that_cannot_be_decided_ends_the_enumeration(
         monkeypatch.setattr(incumbent.oracle, "check", unknown)
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
         remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
-        enumeration = NodeEnumeration(incumbent, SearchLimits(), np.inf)
+        enumeration = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT)
         for _ in range(3):
             assert enumeration.refute(remainder) is None
         assert asked == [0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics import continuous_descent as module
 from milp_verix.global_search.heuristics.continuous_descent import local_minimum
@@ -64,11 +65,11 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
     exact = linprog(costs, A_ub=-parts, b_ub=-(parts.sum(axis=1) + node.bias), bounds=bounds)
     assert exact.status == 0
     adversary = Adversary(p, LIMITS)
-    adversary.learn(np.zeros(_COUNT), np.inf)
+    adversary.learn(np.zeros(_COUNT), NO_LIMIT)
     monkeypatch.setattr(module, "_LITTLE", 0.0)
     # no check is asked for
     incumbent = Incumbent(None, p, objective, adversary)
-    selection = local_minimum(incumbent, np.inf)
+    selection = local_minimum(incumbent, NO_LIMIT)
     assert selection is not None
     assert selection[2] == 1
     assert costs @ selection == pytest.approx(exact.fun, abs=_NEAR)
@@ -79,9 +80,9 @@ def test_of_linear_margins_it_is_the_minimum(seed: int, monkeypatch: pytest.Monk
 def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
     objective = make_objective(64, None, must=[3], must_not=[])
     with opened_incumbent(digit(index), objective) as incumbent:
-        Explainer(incumbent).first(np.inf)
+        Explainer(incumbent).first(NO_LIMIT)
         incumbent.adversary.__class__ = Attacks
-        selection = local_minimum(incumbent, np.inf)
+        selection = local_minimum(incumbent, NO_LIMIT)
     assert selection is not None
     assert np.all((selection >= objective.least) & (selection <= objective.most))
     assert selection.sum() <= incumbent.cost
@@ -91,9 +92,9 @@ def test_nothing_known_hurts_a_local_minimum_much(index: int) -> None:
 
 def test_a_local_minimum_survives_everything_known_before_its_last_attack() -> None:
     with opened_incumbent(digit(12)) as incumbent:
-        Explainer(incumbent).first(np.inf)
+        Explainer(incumbent).first(NO_LIMIT)
         incumbent.adversary.__class__ = Attacks
-        selection = local_minimum(incumbent, np.inf)
+        selection = local_minimum(incumbent, NO_LIMIT)
         assert selection is not None
         survived = incumbent.adversary.survived
         assert largest_margin(incumbent.perturbations, survived, selection) <= _NEAR
@@ -103,10 +104,10 @@ def test_a_local_minimum_survives_everything_known_before_its_last_attack() -> N
 def test_there_is_none_where_no_selection_survives() -> None:
     objective = make_objective(64, None, must=[], must_not=range(64))
     with opened_incumbent(digit(15), objective) as incumbent:
-        incumbent.adversary.learn(np.zeros(64), np.inf)
+        incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
         # as if some set were an explanation
         incumbent.chosen = np.ones(64, dtype=bool)
-        assert local_minimum(incumbent, np.inf) is None
+        assert local_minimum(incumbent, NO_LIMIT) is None
 
 
 def test_margins_just_survived_are_near_zero() -> None:
@@ -131,4 +132,4 @@ def test_margins_just_survived_are_near_zero() -> None:
 def test_there_is_none_where_no_perturbation_is_known() -> None:
     with opened_incumbent(digit(12)) as incumbent:
         assert not incumbent.adversary.known.size
-        assert local_minimum(incumbent, np.inf) is None
+        assert local_minimum(incumbent, NO_LIMIT) is None

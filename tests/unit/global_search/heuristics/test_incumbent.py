@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.traversal.traversal import Traversal
 from tests.support.searches import digit, opened_incumbent
 
@@ -15,7 +16,7 @@ def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
         assert verdict.witness is not None
         start = verdict.witness.reshape(-1, 1).astype(np.float64) - p.centre[:, None]
         at_witness = np.max(p.margins_at(weight, start))
-        decision = incumbent.decide(chosen, np.inf)
+        decision = incumbent.decide(chosen, NO_LIMIT)
         known = incumbent.adversary.known
     assert not decision.holds
     assert decision.delta is not None
@@ -35,12 +36,12 @@ def test_a_set_that_holds_is_taken_if_it_is_cheaper() -> None:
         incumbent.on_change = lambda: changes.append(incumbent.cost)
         # a pixel less than all
         chosen = np.arange(64) > 0
-        assert incumbent.decide(chosen, np.inf) == (True, None)
+        assert incumbent.decide(chosen, NO_LIMIT) == (True, None)
         assert incumbent.cost == 63
-        assert incumbent.decide(np.ones(64, dtype=bool), np.inf) == (True, None)
+        assert incumbent.decide(np.ones(64, dtype=bool), NO_LIMIT) == (True, None)
         assert np.array_equal(incumbent.chosen, chosen)
         # nothing is known without a check
-        assert incumbent.decide(np.zeros(64, dtype=bool), -np.inf) == (False, None)
+        assert incumbent.decide(np.zeros(64, dtype=bool), Deadline(-np.inf)) == (False, None)
         chosen[1] = False
         assert incumbent.cost == 63
     assert changes == [63]

@@ -1,22 +1,22 @@
 """Proposals search costs by bisection, and get less time the more of them fail."""
 
-import time
-
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.oracle.oracle import Oracle
 from tests.support.searches import LIMITS, digit, opened, opened_incumbent, without
 from verix_encodings.arrays import FloatArray
+from verix_encodings.work import UNITS_PER_SECOND, worked
 
 
 def test_costs_halve_what_is_left_until_the_dearest_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     cheapest = 13
     asked: list[float] = []
 
-    def propose(self: Proposals, selection: FloatArray, cost: float, deadline: float) -> bool:
+    def propose(self: Proposals, selection: FloatArray, cost: float, deadline: Deadline) -> bool:
         asked.append(cost)
         if cost < cheapest:
             return False
@@ -25,7 +25,7 @@ def test_costs_halve_what_is_left_until_the_dearest_fails(monkeypatch: pytest.Mo
     monkeypatch.setattr(Proposals, "_propose", propose)
     with opened_incumbent(digit(3, 0.1)) as incumbent:
         incumbent.take(np.arange(64) < 20)
-        proposals = Proposals(incumbent, without(proposal_share=np.inf), np.inf)
+        proposals = Proposals(incumbent, without(proposal_share=np.inf), NO_LIMIT)
         for _ in range(10):
             proposals.improve(np.zeros(64), 1.0)
     assert incumbent.cost == cheapest
@@ -34,14 +34,14 @@ def test_costs_halve_what_is_left_until_the_dearest_fails(monkeypatch: pytest.Mo
     assert set(asked[7:]) == {12}
 
 
-def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proposals_that_fail_get_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
     with opened_incumbent(digit(1)) as incumbent:
-        proposals = Proposals(incumbent, LIMITS, np.inf)
+        proposals = Proposals(incumbent, LIMITS, NO_LIMIT)
         asked: list[int] = []
         monkeypatch.setattr(proposals, "_bisect", lambda *_: asked.append(proposals._failures))
         for failures in (0, 20, 50, 200):
-            # a tenth of the time so far; the share allowed is 0.15 / (1 + failures / 50)
-            proposals._started, proposals.seconds = time.monotonic() - 100.0, 10.0
+            # a tenth of the work so far; the share allowed is 0.15 / (1 + failures / 50)
+            proposals._started, proposals._work = worked() - 100 * UNITS_PER_SECOND, 10.0
             proposals._failures = failures
             proposals.improve(np.zeros(64), 0.0)
     assert asked == [0, 20]
@@ -50,9 +50,9 @@ def test_proposals_that_fail_get_less_time(monkeypatch: pytest.MonkeyPatch) -> N
 def test_proposals_can_be_switched_off() -> None:
     for limits, better in ((LIMITS, True), (without("proposals"), False)):
         with opened_incumbent(digit(15)) as incumbent:
-            proposals = Proposals(incumbent, limits, np.inf)
-            proposals._started = -np.inf
-            incumbent.adversary.learn(np.zeros(64), np.inf)
+            proposals = Proposals(incumbent, limits, NO_LIMIT)
+            proposals._started = -UNITS_PER_SECOND
+            incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
             proposals.improve(np.full(64, 0.3), 0.0)
             assert (incumbent.cost < 64) == better
             assert (proposals.seconds > 0) == better
@@ -60,8 +60,8 @@ def test_proposals_can_be_switched_off() -> None:
 
 def test_proposals_are_explanations() -> None:
     with opened_incumbent(digit(15)) as incumbent, Oracle(digit(15), "highs", reuse=False) as other:
-        proposals = Proposals(incumbent, without(proposal_share=np.inf), np.inf)
-        incumbent.adversary.learn(np.zeros(64), np.inf)
+        proposals = Proposals(incumbent, without(proposal_share=np.inf), NO_LIMIT)
+        incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
         for _ in range(3):
             proposals.improve(np.full(64, 0.3), 0.0)
         assert incumbent.cost < 40
@@ -77,9 +77,9 @@ def test_descents_find_cheaper_explanations() -> None:
             Oracle(digit(index), "highs", reuse=False) as other,
         ):
             incumbent = search.incumbent
-            Explainer(incumbent).first(np.inf)
+            Explainer(incumbent).first(NO_LIMIT)
             before = incumbent.cost
-            search.proposals.descend(np.inf)
+            search.proposals.descend(NO_LIMIT)
             assert incumbent.cost <= before
             if incumbent.cost < before:
                 cheaper += 1
@@ -90,8 +90,8 @@ def test_descents_find_cheaper_explanations() -> None:
 def test_a_descent_without_time_changes_nothing() -> None:
     with opened(digit(15)) as search:
         incumbent = search.incumbent
-        Explainer(incumbent).first(np.inf)
+        Explainer(incumbent).first(NO_LIMIT)
         chosen, known = incumbent.chosen.copy(), incumbent.adversary.known.shape
-        search.proposals.descend(-np.inf)
+        search.proposals.descend(Deadline(-np.inf))
         assert np.array_equal(incumbent.chosen, chosen)
         assert incumbent.adversary.known.shape == known

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.errors import SolverError
-from milp_verix.global_search.pricing import exact_pricing
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.search_limits import SearchLimits
@@ -16,11 +16,13 @@ from milp_verix.problem.problem import make_problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_norms import worst_margin
+from tests.support.clocks import WorkClock, slice_of
 from tests.support.fake_session import FakeSolver
 from tests.support.onnx_models import DOUBLE
 from tests.support.random_networks import Layer, dense_network, random_layers
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
+from verix_encodings.work import UNITS_PER_SECOND
 
 _COUNT = 5
 _NEAR = 1e-6
@@ -79,7 +81,7 @@ def _adversary(p: PerturbationSet) -> Adversary:
 def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
     posed = _posed(seed, norm, tmp_path)
     p = posed.perturbations
-    delta = ExactPricing(p, LIMITS, _session).worst(posed.selection, -1e3, np.inf)
+    delta = ExactPricing(p, LIMITS, _session).worst(posed.selection, -1e3, NO_LIMIT)
     assert delta is not None
     assert np.all((p.lower <= delta) & (delta <= p.upper))
     if norm == "l1":
@@ -92,8 +94,8 @@ def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
 def test_there_is_nothing_beyond_the_worst(seed: int, tmp_path: Path) -> None:
     posed = _posed(seed, "linf", tmp_path)
     search = ExactPricing(posed.perturbations, LIMITS, _session)
-    assert search.worst(posed.selection, posed.worst + _NEAR, np.inf) is None
-    assert search.worst(posed.selection, posed.worst - 10 * _NEAR, np.inf) is not None
+    assert search.worst(posed.selection, posed.worst + _NEAR, NO_LIMIT) is None
+    assert search.worst(posed.selection, posed.worst - 10 * _NEAR, NO_LIMIT) is not None
 
 
 @pytest.mark.slow
@@ -103,7 +105,7 @@ def test_the_adversary_finds_what_a_search_by_gradients_does_not(tmp_path: Path)
         posed = _posed(seed, "linf", tmp_path)
         adversary = _adversary(posed.perturbations)
         _, values = adversary.attack(posed.selection)
-        delta, value = adversary.worst(posed.selection, np.inf)
+        delta, value = adversary.worst(posed.selection, NO_LIMIT)
         assert value >= np.max(values)
         if posed.worst > 0:
             assert value == pytest.approx(posed.worst, abs=2 * _NEAR)
@@ -121,7 +123,7 @@ def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
         posed = _posed(seed, "linf", tmp_path)
         p = posed.perturbations
         adversary = _adversary(p)
-        harm = adversary.learn(posed.selection, np.inf)
+        harm = adversary.learn(posed.selection, NO_LIMIT)
         reached = np.max(
             p.margins_at(p.weight(posed.selection), adversary.known), axis=0, initial=-1.0
         )
@@ -145,7 +147,7 @@ def test_balls_in_the_l2_norm_are_left_to_the_search(tmp_path: Path) -> None:
     )
     solver = FakeSolver(lambda *_: pytest.fail("no program is asked for"))
     search = ExactPricing(perturbation_set(problem), LIMITS, solver)
-    assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
+    assert search.worst(np.zeros(_COUNT), -1e3, NO_LIMIT) is None
     assert not solver.opened
 
 
@@ -153,7 +155,7 @@ def test_it_can_be_switched_off(tmp_path: Path) -> None:
     solver = FakeSolver(lambda *_: pytest.fail("no program is asked for"))
     limits = SearchLimits(without=frozenset({"exact pricing"}))
     search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, limits, solver)
-    assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
+    assert search.worst(np.zeros(_COUNT), -1e3, NO_LIMIT) is None
     assert not solver.opened
 
 
@@ -164,29 +166,26 @@ def test_a_solver_that_fails_is_not_asked_again(tmp_path: Path) -> None:
     solver = FakeSolver(fail)
     search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, LIMITS, solver)
     for _ in range(3):
-        assert search.worst(np.zeros(_COUNT), -1e3, np.inf) is None
+        assert search.worst(np.zeros(_COUNT), -1e3, NO_LIMIT) is None
     assert [session.closed for session in solver.opened] == [True]
 
 
-def test_it_takes_no_more_than_its_share_of_the_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_takes_no_more_than_its_share_of_the_work(tmp_path: Path) -> None:
     asked: list[float] = []
-    clock = [100.0]
 
     def slow(_program: Program, _cost: FloatArray, targets: Targets) -> SolveResult:
-        asked.append(targets.seconds)
-        clock[0] += targets.seconds
+        asked.append(targets.work / UNITS_PER_SECOND)
+        targets.deadline().use_up()
         return SolveResult(SolveStatus.TIME_LIMIT)
 
-    monkeypatch.setattr(exact_pricing.time, "monotonic", lambda: clock[0])
     search = ExactPricing(_posed(0, "linf", tmp_path).perturbations, LIMITS, FakeSolver(slow))
-    selection = np.zeros(_COUNT)
-    assert search.worst(selection, -1e3, np.inf) is None
-    assert sum(asked) == pytest.approx(2.0)
+    selection, clock = np.zeros(_COUNT), WorkClock()
+    assert search.worst(selection, -1e3, NO_LIMIT) is None
+    # what bounds and the like take is little
+    assert sum(asked) == pytest.approx(2.0, rel=0.02)
     # a quarter of what has gone by
-    assert search.worst(selection, -1e3, np.inf) is None
-    assert sum(asked) == pytest.approx(2.5)
-    clock[0] += 100.0
-    assert search.worst(selection, -1e3, clock[0] + 1.0) is None
-    assert sum(asked) == pytest.approx(3.5)
+    assert search.worst(selection, -1e3, NO_LIMIT) is None
+    assert sum(asked) == pytest.approx(2.5, rel=0.02)
+    clock.now += 100.0
+    assert search.worst(selection, -1e3, slice_of(1.0)) is None
+    assert sum(asked) == pytest.approx(3.5, rel=0.02)

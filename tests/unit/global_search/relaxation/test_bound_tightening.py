@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.relaxation.bound_tightening import tightened
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.lp import NO_FIXINGS
@@ -69,22 +70,24 @@ def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) 
         {0, *rng.permutation(len(constraints))[:3].tolist()},
         set(range(len(constraints))),
     ):
-        tight = tightened(constraints, core, range(len(constraints)), grown, lp, deadline=np.inf)
+        tight = tightened(constraints, core, range(len(constraints)), grown, lp, deadline=NO_LIMIT)
         _assert_bounded(tight, sets)
         assert _width(tight) <= _width(constraints) + _SLACK
         for before, after in zip(constraints, tight, strict=True):
             assert isinstance(before, Scenario) or after is before
-        alone = tightened(constraints, core, core, grown, lp, deadline=np.inf)
+        alone = tightened(constraints, core, core, grown, lp, deadline=NO_LIMIT)
         _assert_bounded(alone, sets)
         assert all(
             alone[n] is constraint for n, constraint in enumerate(constraints) if n not in core
         )
     assert (
-        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=-np.inf)[0]
+        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=Deadline(-np.inf))[
+            0
+        ]
         is budget
     )
     assert _width(
-        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=-np.inf)
+        tightened(constraints, {0}, range(len(constraints)), grown, lp, deadline=Deadline(-np.inf))
     ) == _width(constraints)
     lp.close()
 
@@ -104,7 +107,7 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
         range(len(constraints)),
         grown,
         lp,
-        deadline=np.inf,
+        deadline=NO_LIMIT,
     )[first]
     lp.close()
     before = constraints[first]
@@ -136,11 +139,11 @@ def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> N
     relaxation.extend(constraints)
     cutoff = float(rng.integers(3, COUNT)) + 0.5
     sets = of_interest([CostLimit(np.ones(COUNT), cutoff), *constraints])
-    relaxation.tighten(cutoff, np.inf)
+    relaxation.tighten(cutoff, NO_LIMIT)
     assert not relaxation.loose(cutoff)
     _assert_bounded(pool.constraints, sets)
     least = min((float(taken.sum()) for taken in sets), default=np.inf)
-    assert relaxation.solve(NO_FIXINGS, np.inf, np.inf).bound <= least + 1e-6
+    assert relaxation.solve(NO_FIXINGS, np.inf, NO_LIMIT).bound <= least + 1e-6
     relaxation.close()
 
 
@@ -154,7 +157,7 @@ def test_there_is_something_to_bound_and_bounds_move(tmp_path: Path) -> None:
         constraints = [budget, *drawn_constraints(rng, drawn_perturbations(rng, tmp_path))]
         lp = WarmLp(1, Tolerances())
         tight = tightened(
-            constraints, {0, 1, 2}, range(len(constraints)), grown, lp, deadline=np.inf
+            constraints, {0, 1, 2}, range(len(constraints)), grown, lp, deadline=NO_LIMIT
         )
         lp.close()
         with_sets += bool(of_interest(constraints))
@@ -178,8 +181,8 @@ def test_what_joins_later_is_tightened_and_holds_for_every_set(tmp_path: Path) -
         pool = ConstraintPool(p)
         relaxation = _relaxation(pool)
         relaxation.extend(first)
-        relaxation.tighten(budget, np.inf)
-        relaxation.solve(NO_FIXINGS, budget, np.inf)
+        relaxation.tighten(budget, NO_LIMIT)
+        relaxation.solve(NO_FIXINGS, budget, NO_LIMIT)
         relaxation.extend([last])
         relaxation.close()
         sets = of_interest([CostLimit(np.ones(COUNT), budget), *first, last])
@@ -197,7 +200,7 @@ def test_what_joins_late_in_time_stays_as_it_is(tmp_path: Path) -> None:
     pool = ConstraintPool(p)
     relaxation = _relaxation(pool)
     relaxation.extend(first)
-    relaxation.tighten(3.0, np.inf)
-    relaxation.extend([last], -np.inf)
+    relaxation.tighten(3.0, NO_LIMIT)
+    relaxation.extend([last], Deadline(-np.inf))
     relaxation.close()
     assert _width(pool.constraints[-1:]) == _width([last]) > 0

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from milp_verix import minimum
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.branch_and_cut import branch_and_cut
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.relaxation.relaxation import Relaxation
@@ -114,7 +114,7 @@ def test_a_program_of_a_subtree_is_freed_with_its_last_node(
             assert tree is not None
             before: set[int] = set()
             while not tree.done:
-                tree.step(np.inf)
+                tree.step(NO_LIMIT)
                 lineages = [[*node.subtree.lineage()] for node in tree._open]
                 alive = {s.relaxation._lp.number for line in lineages for s in line[:-1]}
                 # the relaxations of open nodes, and no other

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.lp import NO_FIXINGS, Fixings
 from milp_verix.global_search.relaxation.relaxation import Relaxation
@@ -54,7 +55,7 @@ def _drawn(seed: int, tmp_path: Path, limits: SearchLimits | None = None) -> Dra
     relaxation.extend(constraints)
     cutoff = float(rng.uniform(0.4, 1.0) * costs.sum())
     if seed % 2:
-        relaxation.tighten(cutoff, np.inf)
+        relaxation.tighten(cutoff, NO_LIMIT)
     sets = [taken for taken in of_interest(constraints) if costs @ taken <= cutoff]
     return Drawn(relaxation, constraints, costs, cutoff, sets, rng)
 
@@ -104,7 +105,7 @@ def _assert_bounds(
     seen.nodes += 1
     # a little above each cost: features are fixed for sets that are cheaper
     for limit in [*(cost + 1e-3 for cost in costs[:4]), drawn.cutoff, np.inf]:
-        solution = relaxation.solve(fixings, limit, np.inf)
+        solution = relaxation.solve(fixings, limit, NO_LIMIT)
         columns, values = solution.fixings
         seen.fixed += columns.size
         if solution.bound == np.inf:
@@ -128,7 +129,7 @@ def test_no_set_of_a_node_is_below_its_bound_or_moves_a_fixed_feature(tmp_path: 
                 fixings = _node(drawn.rng, relaxation)
                 mine = [taken for taken in mine if _in_node(relaxation, fixings, taken)]
                 _assert_bounds(drawn, relaxation, fixings, mine, seen)
-                solution = relaxation.solve(fixings, np.inf, np.inf)
+                solution = relaxation.solve(fixings, np.inf, NO_LIMIT)
                 if solution.selection is None:
                     break
                 smaller = relaxation.restricted(
@@ -139,7 +140,7 @@ def test_no_set_of_a_node_is_below_its_bound_or_moves_a_fixed_feature(tmp_path: 
                     break
                 relaxation = smaller
                 if drawn.rng.random() < 0.5:
-                    relaxation.tighten(drawn.cutoff, np.inf)
+                    relaxation.tighten(drawn.cutoff, NO_LIMIT)
         drawn.relaxation.close()
     for seen in (whole, inner, innermost):
         assert seen.nodes > 40, seen
@@ -154,7 +155,7 @@ def test_selections_and_reduced_costs_are_those_of_all_features(tmp_path: Path) 
     for seed in range(20):
         drawn = _drawn(seed, tmp_path)
         fixings = (np.arange(3), drawn.rng.integers(0, 2, 3).astype(float))
-        whole = drawn.relaxation.solve(fixings, np.inf, np.inf)
+        whole = drawn.relaxation.solve(fixings, np.inf, NO_LIMIT)
         if whole.selection is None:
             continue
         restriction = drawn.relaxation.restriction_by(fixings)
@@ -170,7 +171,7 @@ def test_selections_and_reduced_costs_are_those_of_all_features(tmp_path: Path) 
         assert inside.free.tolist() == [3, 5]
         assert inside.fixed_in[:3].tolist() == (fixings[1] > 0).tolist()
         assert inside.fixed_in[3:].tolist() == [False, True, False, False]
-        solution = smaller.solve(further, np.inf, np.inf)
+        solution = smaller.solve(further, np.inf, NO_LIMIT)
         if solution.selection is None or solution.reduced_costs is None:
             continue
         assert solution.selection.shape == solution.reduced_costs.shape == (COUNT,)
@@ -199,7 +200,7 @@ def test_constraints_that_join_keep_every_set_of_interest(within: bool, tmp_path
         )
         relaxation.extend(first)
         if within:
-            relaxation.tighten(drawn.cutoff, np.inf)
+            relaxation.tighten(drawn.cutoff, NO_LIMIT)
         relaxation.extend([last])
         mine, program = relaxation._constraints, relaxation._now.program
         sets = [
@@ -233,7 +234,7 @@ def test_reduced_cost_fixing_can_be_switched_off(tmp_path: Path) -> None:
         for seed in range(0, 20, 2):
             drawn = _drawn(seed, tmp_path, SearchLimits(without=without))
             least = min((float(drawn.costs @ s) for s in drawn.sets), default=drawn.cutoff)
-            fixed[on] += drawn.relaxation.solve(NO_FIXINGS, least, np.inf).fixings[0].size
+            fixed[on] += drawn.relaxation.solve(NO_FIXINGS, least, NO_LIMIT).fixings[0].size
             drawn.relaxation.close()
     assert fixed[True] > 5
     assert fixed[False] == 0
@@ -243,6 +244,6 @@ def test_a_relaxation_out_of_time_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     drawn = _drawn(0, tmp_path)
     ended = LpResult(SolveStatus.TIME_LIMIT, None, None, 0, "time is up")
     monkeypatch.setattr(WarmLp, "solve", lambda *_: ended)
-    solution = drawn.relaxation.solve(NO_FIXINGS, np.inf, np.inf)
+    solution = drawn.relaxation.solve(NO_FIXINGS, np.inf, NO_LIMIT)
     assert (solution.late, solution.bound, solution.selection) == (True, -np.inf, None)
     drawn.relaxation.close()

@@ -74,7 +74,7 @@ def test_a_margin_of_zero_is_stuck_and_not_split_for_ever(tmp_path: Path) -> Non
     assert verdict.answer is Answer.UNKNOWN
     assert verdict.reason is not None
     assert "so close to zero" in verdict.reason
-    assert verdict.effort.seconds < 10
+    assert verdict.effort.nodes < 1000
 
 
 @pytest.mark.parametrize(("epsilon", "answer"), [(0.2, Answer.HOLDS), (0.3, Answer.VIOLATED)])

@@ -2,53 +2,42 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines import portfolio as module
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Answer, Verdict
+from tests.support.clocks import WorkClock, slice_of, slice_seconds
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
 from verix_encodings import Max, Network, Relu, interval_bounds
 
 LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
 
 
-@dataclass
-class Clock:
-    """A clock that stands still but for ``pass_``."""
-
-    now: float = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    stopped = Clock()
-    for where in ("milp_verix.oracle.engines.portfolio.time", "milp_verix.clock.time"):
-        monkeypatch.setattr(where, stopped)
-    return stopped
+def clock() -> WorkClock:
+    return WorkClock()
 
 
 @dataclass
 class Made:
-    """An engine that needs ``seconds`` for a claim, of which it proves the margins ``proves``."""
+    """An engine that needs ``seconds`` of work for a claim, of which it ``proves`` some margins."""
 
-    clock: Clock
+    clock: WorkClock
     name: str
     seconds: float
     answer: Answer = Answer.HOLDS
     proves: tuple[int, ...] | None = None
     reason: str | None = None
     error: Exception | None = None
+    points: dict[int, Any] = field(default_factory=dict)
     version: str = "1"
     notes: tuple[str, ...] = ()
     slices: list[float] = field(default_factory=list)
@@ -66,17 +55,17 @@ class Made:
         self.closed += 1
 
     def decide(self, claim: Claim) -> Decision:
-        self.slices.append(claim.deadline.at - self.clock.now)
+        self.slices.append(slice_seconds(claim.deadline))
         self.asked.append(claim.open_.tolist())
         if self.error is not None:
             raise self.error
         upper = claim.upper.copy()
         if self.seconds > self.slices[-1]:
-            self.clock.now += self.slices[-1]
+            claim.deadline.use_up()
             return Decision(LATE, upper, {})
         self.clock.now += self.seconds
         if self.reason is not None:
-            return Decision(Verdict(Answer.UNKNOWN, reason=self.reason), upper, {})
+            return Decision(Verdict(Answer.UNKNOWN, reason=self.reason), upper, self.points)
         if self.answer is Answer.HOLDS:
             proven = claim.open_ if self.proves is None else np.array(self.proves)
             upper[proven] = -1.0
@@ -87,15 +76,16 @@ class Made:
 
 def claim(seconds: float = np.inf, margins: int = 2) -> Claim:
     anything: Any = None
+    below: Any = SimpleNamespace(evaluate=lambda _: np.full(margins, -1.0))
     return Claim(
-        anything,
+        below,
         np.arange(1),
         anything,
         anything,
         np.arange(margins),
         np.full(margins, 1e-6),
         np.ones(margins),
-        Deadline(seconds),
+        slice_of(seconds),
     )
 
 
@@ -108,25 +98,25 @@ def portfolio(*engines: Made) -> Portfolio:
     return Portfolio(first, others)
 
 
-def test_one_engine_has_all_the_time(clock: Clock) -> None:
+def test_one_engine_has_all_the_time(clock: WorkClock) -> None:
     only = Made(clock, "only", 70.0)
     assert portfolio(only).decide(claim(100.0)).verdict.holds
-    assert only.slices == [100.0]
+    assert only.slices == [pytest.approx(100.0)]
 
 
-def test_an_easy_claim_opens_no_other_engine(clock: Clock) -> None:
+def test_an_easy_claim_opens_no_other_engine(clock: WorkClock) -> None:
     easy, other = Made(clock, "easy", 0.01), Made(clock, "other", 0.001)
     asked = portfolio(easy, other)
     for _ in range(5):
         assert asked.decide(claim(1e9)).verdict.holds
     assert not other.asked
     assert [engine.name for engine in asked.engines] == ["easy"]
-    assert [(s.solver, s.checks) for s in asked.solvers] == [("easy", 5)]
+    assert [(s.solver, s.checks) for s in asked.solvers if s.checks] == [("easy", 5)]
 
 
 @pytest.mark.parametrize("place", range(4))
 def test_a_hard_claim_costs_a_few_times_the_best_engine_and_later_ones_little_more(
-    clock: Clock, place: int
+    clock: WorkClock, place: int
 ) -> None:
     engines = [Made(clock, f"{i}", 1e9 if i != place else 7.0) for i in range(4)]
     asked = portfolio(*engines)
@@ -138,12 +128,12 @@ def test_a_hard_claim_costs_a_few_times_the_best_engine_and_later_ones_little_mo
         before = clock.now
         assert asked.decide(claim(1e9)).verdict.holds
         spent.append(clock.now - before)
-    assert min(spent) == spent[-1] == 7.0
+    assert min(spent) == pytest.approx(7.0) == spent[-1]
     assert sum(spent) < 1.5 * 20 * 7.0
     assert asked.engines[0].name == f"{place}"
 
 
-def test_the_portfolio_follows_claims_that_change(clock: Clock) -> None:
+def test_the_portfolio_follows_claims_that_change(clock: WorkClock) -> None:
     first, second = Made(clock, "first", 0.1), Made(clock, "second", 1e9)
     asked = portfolio(first, second)
     for _ in range(10):
@@ -155,7 +145,7 @@ def test_the_portfolio_follows_claims_that_change(clock: Clock) -> None:
     assert clock.now - before < 2.0 * 10 * 3.0
 
 
-def test_margins_proven_by_one_engine_are_not_asked_again(clock: Clock) -> None:
+def test_margins_proven_by_one_engine_are_not_asked_again(clock: WorkClock) -> None:
     first = Made(clock, "first", 0.2, proves=(1,))
     second = Made(clock, "second", 0.2, proves=(0, 2))
     found = portfolio(first, second).decide(claim(1e9, margins=3))
@@ -165,19 +155,19 @@ def test_margins_proven_by_one_engine_are_not_asked_again(clock: Clock) -> None:
     assert set(found.points) == {0}
 
 
-def test_a_counterfactual_ends_it(clock: Clock) -> None:
+def test_a_counterfactual_ends_it(clock: WorkClock) -> None:
     first, second = Made(clock, "first", 1e9), Made(clock, "second", 0.1, Answer.VIOLATED)
     assert portfolio(first, second).decide(claim(1e9)).verdict.violated
 
 
-def test_the_deadline_ends_it_and_a_cut_slice_is_no_failure(clock: Clock) -> None:
+def test_the_deadline_ends_it_and_a_cut_slice_is_no_failure(clock: WorkClock) -> None:
     first, second = Made(clock, "first", 1e9), Made(clock, "second", 1e9)
     asked = portfolio(first, second)
     assert asked.decide(claim(0.9)).verdict.reason == TIME_LIMIT
     assert clock.now == pytest.approx(0.9)
 
 
-def test_an_engine_that_cannot_decide_is_not_asked_again_with_more_time(clock: Clock) -> None:
+def test_an_engine_that_cannot_decide_is_not_asked_again_with_more_time(clock: WorkClock) -> None:
     first = Made(clock, "first", 0.1, reason="too wide")
     second = Made(clock, "second", 3.0)
     assert portfolio(first, second).decide(claim(1e9)).verdict.holds
@@ -186,27 +176,38 @@ def test_an_engine_that_cannot_decide_is_not_asked_again_with_more_time(clock: C
     assert none.decide(claim(1e9)).verdict.reason == "too wide"
 
 
+def test_on_a_tie_the_others_have_slices_and_then_it_ends(clock: WorkClock) -> None:
+    first = Made(clock, "first", 3.0, reason="within the tolerance", points={0: np.zeros(1)})
+    second = Made(clock, "second", 1e9)
+    asked = replace(claim(1e9), margins=SimpleNamespace(evaluate=lambda _: np.zeros(2)))  # type: ignore[arg-type]
+    found = portfolio(first, second).decide(asked)
+    assert found.verdict.reason == "within the tolerance"
+    # slices of 1/4 to 4 seconds for the first, and up to four times that for the second
+    assert max(second.slices) == pytest.approx(16.0)
+    assert clock.now < 50.0
+
+
 @pytest.mark.parametrize(
     ("error", "times"),
     [(SolverError("it broke"), 2), (LicenceLimitError("too large"), 1)],
 )
-def test_an_engine_that_fails_is_given_up(clock: Clock, error: Exception, times: int) -> None:
+def test_an_engine_that_fails_is_given_up(clock: WorkClock, error: Exception, times: int) -> None:
     broken, sound = Made(clock, "broken", 1.0, error=error), Made(clock, "sound", 9.0)
     asked = portfolio(broken, sound)
     for _ in range(5):
         assert asked.decide(claim(1e9)).verdict.holds
     assert len(broken.asked) == broken.closed == times
     assert asked.notes == (f"auto gave broken up: {error}",)
-    assert [(s.solver, s.checks) for s in asked.solvers] == [("sound", 5)]
+    assert [(s.solver, s.checks) for s in asked.solvers if s.checks] == [("sound", 5)]
 
 
-def test_if_all_fail_the_last_error_is_raised(clock: Clock) -> None:
+def test_if_all_fail_the_last_error_is_raised(clock: WorkClock) -> None:
     engines = [Made(clock, name, 1.0, error=SolverError(name)) for name in ("a", "b")]
     with pytest.raises(SolverError, match="b"):
         portfolio(*engines).decide(claim(1e9))
 
 
-def test_an_engine_that_does_not_open_is_given_up(clock: Clock) -> None:
+def test_an_engine_that_does_not_open_is_given_up(clock: WorkClock) -> None:
     def refuse(_apart: bool) -> Any:
         raise SolverUnavailableError("no licence")
 
@@ -216,7 +217,7 @@ def test_an_engine_that_does_not_open_is_given_up(clock: Clock) -> None:
     assert asked.notes == ("auto gave gone up: no licence",)
 
 
-def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: Clock) -> None:
+def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: WorkClock) -> None:
     def refuse(_apart: bool) -> Any:
         raise NotInstalledError("scip is not installed")
 
@@ -226,7 +227,21 @@ def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: Clo
     assert asked.notes == ()
 
 
-def test_engines_that_open_late_are_prepared(clock: Clock) -> None:
+@dataclass
+class Raced(Made):
+    def interrupt(self) -> None:
+        """The race is over."""
+
+
+@pytest.mark.parametrize("raced", [False, True])
+def test_a_race_of_two_is_told(clock: WorkClock, raced: bool) -> None:
+    first, second = (candidate(Raced(clock, name, 0.4)) for name in ("first", "second"))
+    asked = Portfolio(first, [second], side_by_side=raced)
+    assert asked.decide(claim(1e9)).verdict.holds
+    assert any("another run may find another result" in note for note in asked.notes) is raced
+
+
+def test_engines_that_open_late_are_prepared(clock: WorkClock) -> None:
     first, second = Made(clock, "first", 1e9), Made(clock, "second", 1.0)
     asked = portfolio(first, second)
     anything: Any = ()
@@ -238,7 +253,7 @@ def test_engines_that_open_late_are_prepared(clock: Clock) -> None:
     assert (first.closed, second.closed) == (1, 1)
 
 
-def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: Clock) -> None:
+def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: WorkClock) -> None:
     first = Made(clock, "first", 1e9)
     limited = Made(clock, "limited", 1.0, error=LicenceLimitError("too large"))
     slow, last = Made(clock, "slow", 2.0), Made(clock, "last", 2.0)
@@ -250,13 +265,13 @@ def test_of_a_group_one_engine_takes_part_until_it_is_given_up(clock: Clock) -> 
     assert asked.notes == ("auto gave limited up: too large",)
 
 
-def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: Clock) -> None:
+def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: WorkClock) -> None:
     first, few = Made(clock, "first", 3.0), Made(clock, "few", 0.1)
     asked = Portfolio(candidate(first), [Candidate("few", lambda _: few, most_free=0)])
     assert asked.decide(claim(1e9)).verdict.holds
     assert not few.asked
     # alone, the other has all the time
-    assert first.slices == [1e9]
+    assert first.slices == [pytest.approx(1e9)]
 
 
 def bounded(network: Network) -> Claim:
@@ -265,7 +280,7 @@ def bounded(network: Network) -> Claim:
     return replace(claim(1e9), margins=network, bounds=bounds)
 
 
-def test_an_engine_is_not_asked_about_fewer_open_phases_than_it_takes(clock: Clock) -> None:
+def test_an_engine_is_not_asked_about_fewer_open_phases_than_it_takes(clock: WorkClock) -> None:
     network = network_of(random_layers(np.random.default_rng(2), (4, 9, 6, 2)))
     phases = bounded(network).open_phases
     for least, asked in ((phases, True), (phases + 1, False)):
@@ -288,5 +303,5 @@ def test_open_phases_are_those_of_relus_and_maxima(seed: int) -> None:
 
 
 def test_slices_double() -> None:
-    seconds: Callable[[int], float] = module._slice_seconds
+    seconds: Callable[[int], float] = module._slice
     assert [seconds(k) for k in range(4)] == [0.25, 0.5, 1.0, 2.0]

