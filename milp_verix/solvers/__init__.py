@@ -11,7 +11,7 @@ from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.solvers.registry import CHECKERS, SOLVERS, solver_named
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, Solver, SolveResult, SolveStatus, Targets, extend
-from milp_verix.tolerances import Tolerances
+from milp_verix.tolerances import Tolerances, tolerances_of
 
 SIZE_LIMITED = frozenset({"gurobi"})
 LICENCE_FALLBACK = "highs"
@@ -49,7 +49,7 @@ def open_session(
     If ``apart``, it has a process of its own. A solver whose licence is limited in size hands
     larger programs to ``LICENCE_FALLBACK``.
     """
-    tolerances = tolerances or Tolerances()
+    tolerances = tolerances_of(tolerances)
 
     def opened(solver: Solver) -> Session:
         session = solver.open(threads=threads, tolerances=tolerances)

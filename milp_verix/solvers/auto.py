@@ -34,7 +34,10 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over."""
+    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
+
+    None where it passed over none: results name their solver.
+    """
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}
@@ -43,7 +46,7 @@ def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
         reason = f"no {in_words(beyond)}" if beyond else SOLVERS[name].unavailable()
         passed.setdefault(reason or "does not open", []).append(name)
     if not passed:
-        return (f"auto began with {chosen}",)
+        return ()
     said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in passed.items())
     return (f"auto began with {chosen} ({said})",)
 

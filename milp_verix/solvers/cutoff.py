@@ -12,9 +12,11 @@ from enum import Enum
 
 import numpy as np
 
+from milp_verix.arguments import LONGEST_CHECK
 from milp_verix.errors import SolverError
 from milp_verix.solvers.parameters import SolverParameters
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
+from milp_verix.solvers.solver_work import spend_solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
@@ -61,13 +63,16 @@ def minimise_by_cutoff(
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
     floor = _floor(program, cost, parameters)
     lost = _lost(program, cost, parameters)
-    deadline = time.monotonic() + targets.seconds
+    # they know no limit of work
+    most = LONGEST_CHECK if targets.work < np.inf else np.inf
+    deadline = time.monotonic() + min(targets.seconds, most)
     cap, proves = _target(targets, parameters, lost)
     best: FloatArray | None = None
     value = np.inf
     for _ in range(_MOST_ROUNDS):
         seconds = deadline - time.monotonic()
         attempt = solve(cap, seconds) if seconds > 0 else Attempt(Outcome.LATE, None, "time limit")
+        spend_solve(program, program.rows)  # these solvers do not tell their iterations
         point = attempt.point if _is_point(program, attempt.point) else None
         if point is not None and cost @ point < value:
             best, value = point, float(cost @ point)

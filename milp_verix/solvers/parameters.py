@@ -146,15 +146,20 @@ UNKNOWN = SolverParameters(
 def parameters_of(name: str) -> SolverParameters:
     """Return the parameters of the solver that PuLP or Pyomo calls ``name``."""
     lowered = name.lower().replace("coin", "cbc")
+    if lowered.endswith("_cmd") and CBC.name not in lowered:
+        # PuLP's classes for programs get none of our tolerances, except those for CBC
+        return UNKNOWN
     for parameters in (HIGHS, GUROBI, SCIP, CBC):
-        if parameters.name in lowered and "fscip" not in lowered:
+        if parameters.name in lowered:
             return parameters
     return UNKNOWN
 
 
-def notes_on(name: str, options: Options) -> tuple[str, ...]:
-    """Return a note for readers of a result on a user's own options for a solver."""
+def notes_on(name: str, options: Options, distrust: str | None) -> tuple[str, ...]:
+    """Return notes for readers of a result: a user's own options, and why proofs are lacking."""
+    notes = () if distrust is None else (distrust,)
     if not options:
-        return ()
+        return notes
     given = ", ".join(f"{option}={value}" for option, value in options.items())
-    return (f"{name.partition('?')[0]} was run with options of the user's own: {given}",)
+    note = f"{name.partition('?')[0]} was run with options of the user's own: {given}"
+    return (note, *notes)

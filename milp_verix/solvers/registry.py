@@ -1,7 +1,7 @@
 """Names of solvers: ``highs``, ``pulp:HiGHS``, ``pyomo:gurobi_direct?MIPFocus=1&Presolve=2``.
 
-Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark the
-user's own options for it, as in the address of a web page.
+Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
+for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`.
 """
 
 from typing import cast
@@ -12,6 +12,7 @@ from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.checkers import Checker
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.named_options import read_option
 from milp_verix.solvers.phase import branch_and_bound as phase
 from milp_verix.solvers.session import Solver
 
@@ -46,17 +47,7 @@ def solver_named(name: str) -> Solver:
         raise InputError(
             f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
         ) from error
-    options = {option: _number(value) for option, value in pairs}
     default = FAMILIES[base]()
-    return FAMILIES[base](name, native or default.native, options)
-
-
-def _number(value: str) -> bool | int | float | str:
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
+    native = native or default.native
+    options = {option: read_option(name, base, native, option, value) for option, value in pairs}
+    return FAMILIES[base](name, native, options)

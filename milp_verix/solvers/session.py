@@ -5,18 +5,21 @@ minimises nine costs; bounds of columns change without a new program. A solver's
 :class:`SolveResult`; proofs may rest on its ``bound`` alone.
 """
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, cast
 
 import numpy as np
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.proofs.certificate import Leaf
+from verix_encodings.work import worked
 
 
 class SolveStatus(Enum):
@@ -24,7 +27,7 @@ class SolveStatus(Enum):
 
     OPTIMAL = "optimal"
     TARGET = "stopped at the target asked for"
-    TIME_LIMIT = "time limit"
+    TIME_LIMIT = "time limit"  # of seconds or of work
     INFEASIBLE = "reported infeasible"
     FAILED = "numerical trouble"
 
@@ -33,20 +36,22 @@ class SolveStatus(Enum):
 class Targets:
     """Targets at which a solve may stop.
 
-    ``seconds`` is a wall-clock limit. A point with cost below ``violated_below`` answers the
-    question, and so does a proof that no point has a cost below ``holds_above``; a solver that
-    can stop there does, the others go on to the optimum. ``probe`` is called with points of the
-    linear relaxation, which need not be integral; if it returns true, the last point answers the
-    question. Solvers that never hold such a point do not call it. ``whole`` says that every
-    feasible cost is a whole number, as in a covering problem: a bound less than one below the best
-    cost proves it, and presolve, cuts and heuristics pay, unlike in checks. ``start``
-    is a point to begin with, a value for each column, feasible or not; it never changes the answer,
-    and a solver without the capability ``start`` ignores it. ``first`` are integer
-    columns to branch on before all others; a solver without ``priorities`` ignores them.
+    ``seconds`` is a limit of the wall clock, ``work`` one in units of the clock of work: solvers
+    with the capability ``work_limit`` keep it, the others go on to the end. A point with cost below
+    ``violated_below`` answers the question, and so does a proof that no point has a cost below
+    ``holds_above``; a solver that can stop there does, the others go on to the optimum. ``probe``
+    is called with points of the linear relaxation, which need not be integral; if it returns true,
+    the last point answers the question. Solvers that never hold such a point do not call it.
+    ``whole`` says that every feasible cost is a whole number, as in a covering problem: a bound
+    less than one below the best cost proves it, and presolve, cuts and heuristics pay, unlike in
+    checks. ``start`` is a point to begin with, a value for each column, feasible or not; it never
+    changes the answer, and a solver without the capability ``start`` ignores it. ``first`` are
+    integer columns to branch on before all others; a solver without ``priorities`` ignores them.
     ``certify`` asks for a certificate of the bound, from solvers that have one.
     """
 
     seconds: float = float("inf")
+    work: float = float("inf")
     violated_below: float = -np.inf
     holds_above: float = np.inf
     probe: Callable[[FloatArray], bool] | None = None
@@ -54,6 +59,15 @@ class Targets:
     start: FloatArray | None = field(default=None, compare=False)
     first: IntArray | None = field(default=None, compare=False)
     certify: bool = False
+
+    def by(self, deadline: Deadline) -> "Targets":
+        """Return these targets with ``deadline`` as their limits."""
+        seconds, work = max(deadline.seconds, 0.0), max(deadline.units, 0)
+        return replace(self, seconds=seconds, work=work)
+
+    def deadline(self) -> Deadline:
+        """Return the deadline of a solve that begins now."""
+        return Deadline(time.monotonic() + self.seconds, worked() + self.work)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +127,8 @@ class Session(Protocol):
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v`` over the program loaded.
 
-        Raises ``SolverError`` where the solver fails in a way that leaves no result,
+        The solve is counted on the clock of work, no less than the limit if that ended it. Raises
+        ``SolverError`` where the solver fails in a way that leaves no result,
         ``LicenceLimitError`` where its licence does not cover the program, and
         ``KeyboardInterrupt`` after Ctrl-C, with the session still usable.
         """
@@ -182,6 +197,7 @@ CAPABILITIES = {
     "priorities": "branching priorities",
     "start": "start",
     "early_stop": "early stop",
+    "work_limit": "limit of work",
     "duals": "duals",
 }
 """Capabilities in words: kinds of rows (beyond linear ones, see ``Program.needs``), abilities."""

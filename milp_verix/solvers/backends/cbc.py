@@ -23,21 +23,26 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.parameters import CBC, cbc_options
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond, start_of
+from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
 
 name = "cbc"
 licence = "EPL-2.0"
-capabilities = frozenset({"sos1", "start", "early_stop"})
+capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
 _PRINTED = 1e-7
 _GRACE_SECONDS = 5.0
+# it has no limit of iterations, only of nodes
+_ITERATIONS_OF_A_NODE = 20
+_MOST_NODES = 2_000_000_000
 
 _STATUS = {
     "Optimal": SolveStatus.OPTIMAL,
@@ -74,7 +79,9 @@ def open(*, threads: int, tolerances: Tolerances) -> "CbcSession":  # noqa: A001
     path = binary()
     if path is None:
         raise SolverUnavailableError(str(unavailable()))
-    return CbcSession(path, threads, tolerances)
+    session = CbcSession(path, threads, tolerances)
+    ask_control(session)
+    return session
 
 
 class CbcSession:
@@ -129,23 +136,32 @@ class CbcSession:
     ) -> SolveResult:
         model, solution = folder / "check.mps", folder / "check.sol"
         write_mps(program.without_tiny(CBC.dropped), cost, model)
-        command = self._command(model, solution, targets)
+        command = self._command(model, solution, program, targets)
         start = start_of(targets, cost.size)
         if start is not None and program.binaries:
             _write_start(program, start, folder / "check.start")
             command[2:2] = ["-mipstart", str(folder / "check.start")]
-        log = self._run(command, targets.seconds)
+        deadline, log = targets.deadline(), self._run(command, targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
         if not solution.exists():
             last = log.strip().splitlines()[-1:] or ["no output"]
             raise SolverError(f"CBC wrote no solution: {last[0]}")
-        return self._read(solution, log, cost, targets.holds_above)
+        result = self._read(solution, log, cost, targets)
+        spend_solve(program, result.iterations)
+        if result.status is SolveStatus.TIME_LIMIT and targets.work < np.inf:
+            deadline.use_up()
+        return result
 
-    def _command(self, model: Path, solution: Path, targets: Targets) -> list[str]:
+    def _command(
+        self, model: Path, solution: Path, program: Program, targets: Targets
+    ) -> list[str]:
         command = [self._path, str(model), "-timeMode", "elapsed"]
         if np.isfinite(targets.seconds):
             command += ["-sec", f"{max(targets.seconds, 0.001):.3f}"]
+        if np.isfinite(targets.work):
+            each = _ITERATIONS_OF_A_NODE * units_of_iteration(program)
+            command += ["-maxNodes", str(int(min(targets.work / each, _MOST_NODES)) + 1)]
         if np.isfinite(targets.holds_above):
             command += ["-cutoff", f"{targets.holds_above:.17g}"]
         for option, value in cbc_options(self._threads, self._tolerances).items():
@@ -183,14 +199,17 @@ class CbcSession:
             raise SolverError(f"CBC ended with exit code {process.returncode}")
         return log
 
-    def _read(self, solution: Path, log: str, cost: FloatArray, cutoff: float) -> SolveResult:
+    def _read(self, solution: Path, log: str, cost: FloatArray, targets: Targets) -> SolveResult:
         lines = solution.read_text().splitlines()
         detail = lines[0] if lines else "empty solution file"
         status = _STATUS.get(detail.split()[0] if detail.split() else "", SolveStatus.FAILED)
-        if status is SolveStatus.TIME_LIMIT and "time" not in detail:
+        # its words for the limit of nodes differ
+        limits = ("time", "nodes", "iterations") if targets.work < np.inf else ("time",)
+        if status is SolveStatus.TIME_LIMIT and not any(limit in detail for limit in limits):
             status = SolveStatus.FAILED
         nodes = _number(r"Enumerated nodes:\s+(\d+)", log)
         iterations = _number(r"Total iterations:\s+(\d+)", log)
+        cutoff = targets.holds_above
         if status is SolveStatus.INFEASIBLE and np.isfinite(cutoff):
             bound = cutoff - _CUTOFF_SLACK - _PRINTED / 100 * abs(cutoff)
             return SolveResult(SolveStatus.TARGET, bound, None, nodes, iterations, detail)

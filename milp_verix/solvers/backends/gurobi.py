@@ -22,9 +22,11 @@ from milp_verix.solvers.session import (
     refuse_beyond,
     start_of,
 )
+from milp_verix.solvers.solver_work import spend_solve
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.work import UNITS_PER_SECOND, spend
 
 name = "gurobi"
 licence = "proprietary, free up to 2000 columns"
@@ -32,6 +34,7 @@ capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
         *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+        "work_limit",
     }
 )
 
@@ -169,6 +172,7 @@ class GurobiSession:
             self._variables[targets.first].BranchPriority = 1
             model.Params.VarBranch = 3
         model.Params.TimeLimit = min(max(targets.seconds, 0.0), grb.INFINITY)
+        model.Params.WorkLimit = min(targets.work / UNITS_PER_SECOND, grb.INFINITY)
         model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
         model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)
 
@@ -176,7 +180,7 @@ class GurobiSession:
             if interrupt.pending:
                 running.terminate()
 
-        interrupt = Interrupt()
+        interrupt, deadline = Interrupt(), targets.deadline()
         try:
             with deferred_interrupt() as interrupt:
                 model.optimize(stop_on_interrupt)
@@ -188,8 +192,14 @@ class GurobiSession:
             grb.OPTIMAL: SolveStatus.OPTIMAL,
             grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
             grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
+            grb.WORK_LIMIT: SolveStatus.TIME_LIMIT,
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
+        if self._program is not None:
+            spend_solve(self._program, 0)
+        spend(int(model.Work * UNITS_PER_SECOND))
+        if model.Status == grb.WORK_LIMIT:
+            deadline.use_up()
         found = model.SolCount > 0
         bound = -np.inf
         sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)

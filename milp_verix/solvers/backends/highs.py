@@ -6,12 +6,12 @@ option ``objective_target`` ends it on a violating point, an interrupt callback 
 bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS reports wrong.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
@@ -24,13 +24,17 @@ from milp_verix.solvers.session import (
     refuse_beyond,
     start_of,
 )
+from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.work import spend
 
 name = "highs"
 licence = "MIT"
-capabilities = frozenset({"partition", "in_place_bounds", "growth", "start", "early_stop", "duals"})
+capabilities = frozenset(
+    {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
+)
 
 
 def unavailable() -> str | None:
@@ -43,6 +47,10 @@ def open(*, threads: int, tolerances: Tolerances) -> "HighsSession":  # noqa: A0
     if reason := unavailable():
         raise SolverUnavailableError(reason)
     return HighsSession(threads, tolerances)
+
+
+# of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
+_ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 
 
 class HighsSession:
@@ -63,7 +71,8 @@ class HighsSession:
         self._widened: Program | None = None
         self._columns = np.zeros(0, dtype=np.int32)
         self._holds_above = np.inf
-        self._deadline = np.inf
+        self._deadline: Deadline = NO_LIMIT
+        self._per_iteration = 0
         self._late = False
         self._interrupt = Interrupt()
         self.version = self._highs.version()
@@ -73,14 +82,16 @@ class HighsSession:
 
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
+        spend(_ITERATIONS_OF_A_STEP * self._per_iteration)
         event.interrupt(self._must_stop() or event.data_out.mip_dual_bound > self._holds_above)
 
     def _on_simplex(self, event: Any) -> None:
+        spend(self._per_iteration)
         event.interrupt(self._must_stop())
 
     def _must_stop(self) -> bool:
         # linear programs inside a MIP look here, and nowhere at the option time_limit
-        self._late = time.monotonic() > self._deadline
+        self._late = self._deadline.passed()
         return self._late or self._interrupt.pending
 
     def load(self, program: Program) -> None:
@@ -110,6 +121,7 @@ class HighsSession:
     def _know(self, program: Program) -> None:
         self._program = program
         self._integer = bool(program.integer.any())
+        self._per_iteration = units_of_iteration(program)
         self._columns = np.arange(program.columns, dtype=np.int32)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -128,6 +140,8 @@ class HighsSession:
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs = self._highs
+        if self._program is None:
+            raise SolverError("load a program before minimising")
         for option, value in (_GENERAL if targets.whole else HIGHS_LEAN).items():
             highs.setOptionValue(option, value)
         highs.changeColsCost(self._columns.size, self._columns, cost)
@@ -136,7 +150,8 @@ class HighsSession:
             solution = self._highspy.HighsSolution()
             solution.col_value = start.tolist()
             highs.setSolution(solution)
-        self._deadline = time.monotonic() + targets.seconds
+        self._deadline = targets.deadline()
+        spend_solve(self._program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
@@ -146,7 +161,7 @@ class HighsSession:
                 # another session of this process had another number of threads, and left them
                 highs.resetGlobalScheduler(True)
                 highs.run()
-            left = self._deadline - time.monotonic()
+            left = self._deadline.seconds
             timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
                 # a version whose limit counts from the session's first solve

@@ -6,6 +6,7 @@ Ctrl-C, so it runs in a process of its own.
 """
 
 import inspect
+import time
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +15,18 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
+from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
 from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
+from milp_verix.solvers.trust import distrust
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 _BUNDLED = "PULP_CBC_CMD"
+_MOST_OF_IT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,8 @@ class PulpSession:
         self.version = str(pulp.__version__)
         self.capabilities = solver.capabilities
         self.largest_big_m = self._parameters.largest_big_m
-        self.notes = notes_on(solver.name, solver.options)
+        self._distrust = distrust("pulp", solver.native)
+        self.notes = notes_on(solver.name, solver.options, self._distrust)
         self._arguments = {
             **_arguments(pulp, solver.native, self._parameters, threads, tolerances),
             **solver.options,
@@ -90,6 +95,8 @@ class PulpSession:
         self._kept: Program | None = None
         self._variables: list[Any] = []
         self._rows: list[Any] = []
+        if self._distrust is None:
+            ask_control(self)
 
     def load(self, program: Program) -> None:
         """Replace the problem by ``program``."""
@@ -154,23 +161,28 @@ class PulpSession:
         for variable in self._variables:
             variable.varValue = None
         limit = seconds if np.isfinite(seconds) else None
+        started = time.monotonic()
         problem.solve(pulp.getSolver(self._solver.native, timeLimit=limit, **self._arguments))
         detail = f"PuLP: {pulp.LpStatus[problem.status]}, {pulp.LpSolution[problem.sol_status]}"
         if problem.status == pulp.LpStatusInfeasible:
             # what is left in the variables is no point
+            if self._distrust is not None:
+                return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
             return Attempt(Outcome.EMPTY, detail=detail)
         assert self._kept is not None
         point = filled(self._kept, [variable.varValue for variable in self._variables])
         if problem.sol_status == pulp.LpSolutionOptimal:
             return Attempt(Outcome.POINT, point, detail)
         stopped = problem.sol_status == pulp.LpSolutionIntegerFeasible
-        if stopped or problem.status == pulp.LpStatusNotSolved:
+        # a missing file and a limit on nodes are "not solved" as well
+        late = time.monotonic() - started > _MOST_OF_IT * seconds
+        if late and (stopped or problem.status == pulp.LpStatusNotSolved):
             return Attempt(Outcome.LATE, point if stopped else None, detail)
-        return Attempt(Outcome.FAILED, detail=detail)
+        return Attempt(Outcome.FAILED, point if stopped else None, detail)
 
     def close(self) -> None:
         """Forget the problem."""
-        self._program, self._variables, self._rows = None, [], []
+        self._program, self._kept, self._variables, self._rows = None, None, [], []
 
 
 def _arguments(

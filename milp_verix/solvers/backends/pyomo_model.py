@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.errors import InputError
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import dense
 
 
+@checked(encoding=instance_of(Encoding))
 def to_pyomo(encoding: Encoding) -> Any:
     """Return ``encoding`` as a concrete ``pyomo.environ.Block`` without an objective.
 

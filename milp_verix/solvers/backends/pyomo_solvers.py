@@ -14,19 +14,17 @@ import numpy as np
 
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.backends.pyomo_model import program_block
+from milp_verix.solvers.control import ask_control
 from milp_verix.solvers.cutoff import Attempt, Outcome, filled, minimise_by_cutoff
 from milp_verix.solvers.parameters import notes_on, parameters_of
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from milp_verix.solvers.session import SolveResult, Targets, refuse_beyond
+from milp_verix.solvers.trust import TRUSTED, distrust
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 _HIGHS = "appsi_highs"
-_USUAL = (
-    *("appsi_highs", "highs", "appsi_gurobi", "gurobi_direct", "gurobi_persistent", "appsi_cbc"),
-    *("cbc", "scip", "scip_direct", "scip_persistent", "glpk", "cplex_direct", "xpress_direct"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class PyomoSolver:
             return f"pyomo does not import ({error}): pip install pyomo"
         if _is_available(pyo, self.native):
             return None
-        found = ", ".join(name for name in _USUAL if _is_available(pyo, name))
+        found = ", ".join(name for name in TRUSTED["pyomo"] if _is_available(pyo, name))
         return f"Pyomo does not find {self.native!r} here; some that it finds: {found or 'none'}"
 
     def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
@@ -68,6 +66,9 @@ class PyomoSolver:
 
 def _is_available(pyo: Any, native: str) -> bool:
     logging.getLogger("pyomo").setLevel(logging.CRITICAL)
+    # the factory runs a name that it does not know as a program, and so what follows a colon
+    if native.startswith("_") or native not in set(pyo.SolverFactory):
+        return False
     try:
         return bool(pyo.SolverFactory(native).available(exception_flag=False))
     except Exception:  # noqa: BLE001, RUF100 - whatever the solver's package raises
@@ -92,12 +93,15 @@ class PyomoSession:
         self.name, self.capabilities = solver.name, solver.capabilities
         self.largest_big_m = self._parameters.largest_big_m
         self.version = str(version)
-        self.notes = notes_on(solver.name, solver.options)
+        self._distrust = distrust("pyomo", solver.native)
+        self.notes = notes_on(solver.name, solver.options, self._distrust)
         self._solver: Any = None
         self._model: Any = None
         self._variables: list[Any] = []
         self._program: Program | None = None
         self._kept: Program | None = None
+        if self._distrust is None:
+            ask_control(self)
 
     def load(self, program: Program) -> None:
         """Replace the model by ``program``."""
@@ -162,6 +166,8 @@ class PyomoSession:
         condition = results.solver.termination_condition
         detail = f"Pyomo: {condition}"
         if condition in (ended.infeasible, ended.infeasibleOrUnbounded):
+            if self._distrust is not None:
+                return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
             return Attempt(Outcome.EMPTY, detail=detail)
         if condition == ended.optimal:
             return Attempt(Outcome.POINT, self._point(results), detail)
@@ -186,4 +192,4 @@ class PyomoSession:
 
     def close(self) -> None:
         """Forget the model."""
-        self._program, self._model, self._solver = None, None, None
+        self._program, self._kept, self._model, self._solver = None, None, None, None

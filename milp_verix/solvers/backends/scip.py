@@ -21,6 +21,7 @@ from milp_verix.solvers.session import (
     refuse_beyond,
     start_of,
 )
+from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -31,6 +32,7 @@ capabilities = frozenset(
     {
         *("quadratic", "indicator", "sos1", "partition"),
         *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+        "work_limit",
     }
 )
 
@@ -39,6 +41,7 @@ _STATUS = {
     "primallimit": SolveStatus.TARGET,
     "duallimit": SolveStatus.TARGET,
     "timelimit": SolveStatus.TIME_LIMIT,
+    "userinterrupt": SolveStatus.TIME_LIMIT,  # by _iteration_limit alone
     "infeasible": SolveStatus.INFEASIBLE,
 }
 
@@ -70,6 +73,7 @@ class ScipSession:
         self._options = scip_options(threads, tolerances)
         self._model: Any = None
         self._variables: list[Any] = []
+        self._limit: Any = None
         self._program: Program | None = None
         self._widened: Program | None = None
         self._first = np.zeros(0, dtype=np.intp)
@@ -90,6 +94,8 @@ class ScipSession:
         model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
         for option, value in self._options.items():
             model.setParam(option, value)
+        self._limit = _iteration_limit(self._scip)
+        model.includeEventhdlr(self._limit, "work", "limit of work")
         self._variables = []
         self._add_rest(program, 0, 0)
         for row in program.quadratic_rows:
@@ -148,8 +154,10 @@ class ScipSession:
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         model = self._model
-        if model is None:
+        program = self._program
+        if model is None or program is None:
             raise SolverError("load a program before minimising")
+        deadline, self._limit.most = targets.deadline(), targets.work / units_of_iteration(program)
         infinity = model.infinity()
         used = np.flatnonzero(cost)
         model.setObjective(self._sum(cost[used], used) + 0.0, "minimize")
@@ -165,6 +173,9 @@ class ScipSession:
             model.addSol(given)
         model.optimizeNogil()
         result = self._result(cost)
+        spend_solve(program, result.iterations)
+        if result.detail == "userinterrupt":
+            deadline.use_up()
         model.freeTransform()
         return result
 
@@ -194,6 +205,28 @@ class ScipSession:
     def close(self) -> None:
         """Free the model."""
         self._model = None
+
+
+def _iteration_limit(package: Any) -> Any:
+    """Return an event handler that ends a solve after ``most`` iterations, looking at each LP.
+
+    SCIP has no such limit of its own.
+    """
+
+    class IterationLimit(package.Eventhdlr):  # type: ignore[misc]
+        most = np.inf
+
+        def eventinit(self) -> None:
+            self.model.catchEvent(package.SCIP_EVENTTYPE.LPSOLVED, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(package.SCIP_EVENTTYPE.LPSOLVED, self)
+
+        def eventexec(self, _event: Any) -> None:
+            if self.model.getNLPIterations() > self.most:
+                self.model.interruptSolve()
+
+    return IterationLimit()
 
 
 def _limit(value: float) -> float | None:

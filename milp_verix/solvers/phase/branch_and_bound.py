@@ -14,12 +14,12 @@ node, from its dual ray. Phases are fixed exactly, so no integrality tolerance l
 big-Ms.
 """
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError, SolverUnavailableError
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
@@ -34,7 +34,9 @@ from verix_encodings.proofs.safe_bound import SafeBound
 
 name = "phase"
 licence = "BSD-3-Clause, HiGHS MIT"
-capabilities = frozenset({"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop"})
+capabilities = frozenset(
+    {"partition", "in_place_bounds", "in_place_rows", "growth", "early_stop", "work_limit"}
+)
 _DECIDED = 1e-9
 
 
@@ -163,10 +165,10 @@ class PhaseSession:
         self, loaded: _Loaded, search: Search, interrupt: Interrupt
     ) -> tuple[SolveStatus, str]:
         """Expand nodes until the question is answered; return how the search ended."""
-        deadline = time.monotonic() + search.targets.seconds
+        deadline = search.targets.deadline()
         while (node := search.take()) is not None:
             result = None
-            if not interrupt.pending and time.monotonic() < deadline:
+            if not (interrupt.pending or deadline.passed()):
                 node, result = self._solved(loaded, search, node, deadline, interrupt)
             if result is None or result.status is SolveStatus.TIME_LIMIT:
                 search.put_back(node)
@@ -184,7 +186,7 @@ class PhaseSession:
         loaded: _Loaded,
         search: Search,
         node: Node,
-        deadline: float,
+        deadline: Deadline,
         interrupt: Interrupt,
     ) -> tuple[Node, LpResult]:
         """Solve the linear program of ``node``; return the node with its bound, and the end."""

@@ -79,8 +79,9 @@ class Search:
             heapq.heappush(self.open, node)
 
     def answers(self, cost: FloatArray, targets: Targets) -> bool:
-        """Return whether this search for ``cost`` goes on to ``targets``, but for their time."""
-        own = replace(self.targets, seconds=targets.seconds, probe=targets.probe)
+        """Return whether this search for ``cost`` goes on to ``targets``, but for their limits."""
+        seconds, work, probe = targets.seconds, targets.work, targets.probe
+        own = replace(self.targets, seconds=seconds, work=work, probe=probe)
         return own == targets and np.array_equal(self.cost, cost)
 
     def close(self, node: Node) -> None:

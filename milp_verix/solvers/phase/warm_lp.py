@@ -4,17 +4,19 @@ The dual simplex starts from the last basis, which stays dual feasible when boun
 would lose it. Scaling costs more iterations here than it saves, and so do old factors of the basis.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from milp_verix.clock import NO_LIMIT, Deadline
+from milp_verix.errors import SolverError
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.parameters import HIGHS_DROPS, highs_options
 from milp_verix.solvers.phase.row_differences import NO_REFERENCES, absolute, references, relative
 from milp_verix.solvers.session import SolveStatus
+from milp_verix.solvers.solver_work import spend_solve, units_of_iteration
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -74,7 +76,7 @@ class WarmLp:
         self._columns = np.zeros(0, dtype=np.int32)
         self._program: Program | None = None
         self._lower, self._upper = np.zeros(0), np.zeros(0)
-        self._deadline = np.inf
+        self._deadline: Deadline = NO_LIMIT
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
         highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
@@ -86,7 +88,7 @@ class WarmLp:
         )
 
     def _on_simplex(self, event: Any) -> None:
-        event.interrupt(self._interrupt.pending or time.monotonic() > self._deadline)
+        event.interrupt(self._interrupt.pending or self._deadline.passed())
 
     def load(self, program: Program) -> None:
         """Replace the linear program by the relaxation of ``program``.
@@ -146,8 +148,8 @@ class WarmLp:
             self._highs.changeColsBounds(columns.size, columns, lower[changed], upper[changed])
         self._lower, self._upper = lower, upper
 
-    def solve(self, cutoff: float, deadline: float, interrupt: Interrupt) -> LpResult:
-        """Minimise until ``deadline``, a time of ``time.monotonic()``, or an interrupt.
+    def solve(self, cutoff: float, deadline: Deadline, interrupt: Interrupt) -> LpResult:
+        """Minimise until ``deadline`` or an interrupt.
 
         ``TARGET`` says that HiGHS found the cost to be above ``cutoff``; the multipliers may prove
         it.
@@ -163,6 +165,7 @@ class WarmLp:
             status_of.kOptimal: SolveStatus.OPTIMAL,
             status_of.kModelEmpty: SolveStatus.OPTIMAL,
             status_of.kInterrupt: SolveStatus.TIME_LIMIT,
+            status_of.kIterationLimit: SolveStatus.TIME_LIMIT,
             status_of.kObjectiveBound: SolveStatus.TARGET,
             status_of.kInfeasible: SolveStatus.INFEASIBLE,
         }.get(native, SolveStatus.FAILED)
@@ -186,23 +189,29 @@ class WarmLp:
         """Solve, and return the number of iterations.
 
         Asking after each iteration whether to stop costs a twentieth of a short solve, so only
-        solves longer than a fraction of a second ask.
+        solves longer than a fraction of a second ask. A limit of work is one of iterations.
         """
-        model = self._highs
-        entries = 1 if self._program is None else max(self._program.matrix.nnz, 1)
-        unasked = int(max(min(_SHORT, _MOST_WORK / entries), 1))
+        model, program = self._highs, self._program
+        if program is None:
+            raise SolverError("load a program before solving")
+        most = max(self._deadline.units / units_of_iteration(program), 1)
+        unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
         model.setOptionValue("simplex_iteration_limit", unasked)
         if model.run() == self._highspy.HighsStatus.kError:
             # another session of this process had another number of threads, and left them
             model.resetGlobalScheduler(True)
             model.run()
-        iterations = self._iterations()
-        if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:
-            model.setOptionValue("simplex_iteration_limit", _UNLIMITED)
+        iterations, ended = self._iterations(), self._highspy.HighsModelStatus.kIterationLimit
+        if model.getModelStatus() == ended and most - iterations >= 1:
+            further = int(min(most - iterations, _UNLIMITED))
+            model.setOptionValue("simplex_iteration_limit", further)
             model.cbSimplexInterrupt += self._on_simplex
             model.run()
             model.cbSimplexInterrupt -= self._on_simplex
             iterations += self._iterations()
+        spend_solve(program, iterations)
+        if model.getModelStatus() == ended:
+            self._deadline.use_up()
         return iterations
 
     def _iterations(self) -> int:

@@ -21,6 +21,7 @@ from milp_verix.solvers.session import (
 )
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.work import spend
 
 _GRACE_SECONDS = 5.0
 
@@ -79,7 +80,8 @@ class RemoteSession:
         if said is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
         result: SolveResult
-        result, self.notes = said
+        result, self.notes, work = said
+        spend(work)
         if result.point is not None and result.point.shape != cost.shape:
             raise SolverError(f"{self.name} gave a point of shape {result.point.shape}")
         return result

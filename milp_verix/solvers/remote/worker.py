@@ -14,6 +14,7 @@ import threading
 from typing import Any, BinaryIO
 
 from milp_verix.errors import MilpVerixError, SolverError
+from verix_encodings.work import worked
 
 
 def main(folder: str) -> None:
@@ -32,9 +33,10 @@ def main(folder: str) -> None:
                 session = question()
                 answer = _about(session)
             else:
+                began = worked()
                 for method, *arguments in question:
                     answer = getattr(session, method)(*arguments)
-                answer = (answer, session.notes)
+                answer = (answer, session.notes, worked() - began)
         except MilpVerixError as error:
             answer = error
         except Exception as error:  # noqa: BLE001, RUF100

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from typer.testing import CliRunner
 
 from milp_verix import (
     InputError,
-    SolverError,
     SolverUnavailableError,
     check,
     compare,
@@ -23,6 +23,7 @@ from milp_verix.cli.app import app
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
+from milp_verix.solvers.named_options import ALLOWED, read_option
 from milp_verix.solvers.parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, parameters_of
 from milp_verix.solvers.registry import CHECKERS, FAMILIES, SOLVERS
 from tests.support.installed_solvers import needs
@@ -33,9 +34,12 @@ from tests.support.scipy_reference import optimum, over
 def test_names_are_read() -> None:
     assert solver_named("pulp") == PulpSolver("pulp", "PULP_CBC_CMD", {})
     assert solver_named("pulp:HiGHS") == PulpSolver("pulp:HiGHS", "HiGHS", {})
-    name = "pyomo:gurobi_direct?MIPFocus=1&Heuristics=0.5&LogFile=a.b&NoRel=false"
-    options = {"MIPFocus": 1, "Heuristics": 0.5, "LogFile": "a.b", "NoRel": False}
+    name = "pyomo:gurobi_direct?MIPFocus=1&Heuristics=0.5"
+    options = {"MIPFocus": 1, "Heuristics": 0.5}
     assert solver_named(name) == PyomoSolver(name, "gurobi_direct", options)
+    name = "pulp:HiGHS?mip_detect_symmetry=true&presolve=On"
+    options = {"mip_detect_symmetry": True, "presolve": "on"}
+    assert solver_named(name) == PulpSolver(name, "HiGHS", options)
     assert solver_named("pyomo?presolve=on") == PyomoSolver(
         "pyomo?presolve=on", "appsi_highs", {"presolve": "on"}
     )
@@ -85,17 +89,17 @@ def test_a_solver_that_pulp_lacks_is_refused_with_those_it_has() -> None:
 @needs("pyomo")
 def test_a_solver_that_pyomo_lacks_is_refused_with_those_it_has() -> None:
     for lacking in ("none", "cplex_persistent"):
-        with pytest.raises(SolverUnavailableError, match=f"'{lacking}'.*finds: appsi_highs"):
+        with pytest.raises(SolverUnavailableError, match=f"'{lacking}'.*finds: .*appsi_highs"):
             resolve_solver(f"pyomo:{lacking}")
 
 
 def test_what_is_known_of_the_solvers_behind_names() -> None:
     of = {
-        HIGHS: ("HiGHS", "HiGHS_CMD", "appsi_highs", "highs"),
+        HIGHS: ("HiGHS", "appsi_highs", "highs"),
         GUROBI: ("GUROBI", "gurobi_persistent", "appsi_gurobi"),
         SCIP: ("SCIP_PY", "scip_direct", "scip"),
         CBC: ("PULP_CBC_CMD", "COIN_CMD", "cbc", "appsi_cbc"),
-        UNKNOWN: ("GLPK_CMD", "cplex_direct", "FSCIP_CMD", "glpk"),
+        UNKNOWN: ("GLPK_CMD", "cplex_direct", "FSCIP_CMD", "glpk", "HiGHS_CMD", "SCIP_CMD"),
     }
     for parameters, names in of.items():
         assert {parameters_of(name) for name in names} == {parameters}
@@ -104,7 +108,7 @@ def test_what_is_known_of_the_solvers_behind_names() -> None:
 NATIVE = [
     *("pulp:HiGHS", "pulp:GUROBI", "pulp:SCIP_PY", "pyomo:highs", "pyomo:appsi_gurobi"),
     *("pyomo:gurobi_direct", "pyomo:gurobi_persistent", "pyomo:scip_direct"),
-    *("pulp:COIN_CMD", "pulp:GLPK_CMD", "pyomo:appsi_cbc", "pyomo:glpk"),
+    *("pulp:COIN_CMD", "pulp:GLPK_CMD", "pyomo:appsi_cbc"),
 ]
 
 
@@ -138,8 +142,67 @@ def test_optima_and_proofs(name: str) -> None:
     session.close()
 
 
+STRANGERS = [
+    *("pulp:COIN_CMD?path=/tmp/evil", "pulp?logPath=/tmp/evil", "pulp?keepFiles=true"),
+    *("pulp?options=x", "pulp?warmStart=true", "pulp?threads=2 -import x", "pulp?gapRel=0.1"),
+    *("pulp:CPLEX_CMD?path=/tmp/evil", "pulp:GUROBI?ResultFile=/tmp/evil.sol"),
+    *("pulp:GUROBI?LogFile=/tmp/evil", "pulp:GUROBI?Cutoff=0", "pulp:GUROBI?IntFeasTol=0.1"),
+    *("pulp:HiGHS?solution_file=/tmp/evil", "pulp:HiGHS?log_file=/tmp/evil"),
+    *("pulp:HiGHS?write_model_file=/tmp/evil", "pulp:HiGHS?objective_bound=1"),
+    *("pulp:HiGHS?mip_feasibility_tolerance=0.4", "pulp:HiGHS?mip_rel_gap=0.5"),
+    *("pulp:HiGHS?presolve=/tmp/evil", "pulp:HiGHS?mip_heuristic_effort=nan"),
+    *("pulp:HiGHS?threads=0", "pulp:HiGHS?random_seed=1.5", "pulp:HiGHS?mip=false"),
+    *("pyomo:cbc?executable=/tmp/evil", "pyomo?keepfiles=true", "pyomo?log_file=/tmp/evil"),
+    *("pyomo:gurobi_direct?NoSuchParameter=1", "pyomo:gurobi_direct?logfile=/tmp/evil"),
+    *("pyomo:scip_direct?visual/vbcfilename=/tmp/evil", "pyomo:scip_direct?numerics/feastol=1e-3"),
+]
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_name_sets_neither_files_nor_programs_nor_tolerances(name: str) -> None:
+    option = name.partition("?")[2].partition("=")[0]
+    with pytest.raises(InputError, match=rf"may not set '{option}=.*it may set .*in Python alone"):
+        resolve_solver(name)
+
+
+@pytest.mark.parametrize("family", ["pulp", "pyomo"])
+@pytest.mark.parametrize("native", ["{}", "asl:{}", "path:{}", "_mock_cbc", "../evil"])
+def test_a_name_starts_no_program(family: str, native: str, tmp_path: Path) -> None:
+    if reason := solver_named(family).unavailable():
+        pytest.skip(reason)
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho 1.0\n")
+    evil.chmod(0o755)
+    with pytest.raises(SolverUnavailableError, match=r"what it finds|some that it finds"):
+        resolve_solver(f"{family}:{native.format(evil)}")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.filterwarnings("ignore:PULP_CBC_CMD:DeprecationWarning")
+@pytest.mark.parametrize("native", ALLOWED)
+def test_solvers_know_the_options_that_names_may_set(native: str) -> None:
+    ends = [(option, end) for option, values in ALLOWED[native].items() for end in values]
+    family = "pulp" if native.isupper() or native in ("HiGHS", "HiGHS_CMD") else "pyomo"
+    for option, end in ends:
+        value = read_option(native, family, native, option, str(end))
+        if native in ("HiGHS", "appsi_highs", "highs"):
+            highspy = pytest.importorskip("highspy")
+            model = highspy.Highs()
+            model.setOptionValue("output_flag", False)
+            assert model.setOptionValue(option, value) == highspy.HighsStatus.kOk
+        elif parameters_of(native) is GUROBI:
+            gurobipy = pytest.importorskip("gurobipy")
+            gurobipy.Model().setParam(option, value)
+        elif native.startswith("scip_"):
+            pytest.importorskip("pyscipopt").Model().setParam(option, value)
+        else:
+            pulp = pytest.importorskip("pulp")
+            assert pulp.getSolver(native, msg=False, **{option: value}).optionsDict[option] == value
+
+
 @pytest.mark.parametrize(
-    "name", ["pulp:HiGHS?mip_rel_gap=0.5&presolve=on", "pyomo?mip_rel_gap=0.5", "pulp?cuts=true"]
+    "name",
+    ["pulp:HiGHS?mip_heuristic_effort=0.5&presolve=on", "pyomo?presolve=on", "pulp?strong=3"],
 )
 def test_options_of_the_users_own_are_used_and_said(name: str) -> None:
     if reason := solver_named(name).unavailable():
@@ -150,22 +213,39 @@ def test_options_of_the_users_own_are_used_and_said(name: str) -> None:
     session.load(program)
     cost = np.random.default_rng(0).normal(size=program.columns)
     result = session.minimise(cost, Targets())
-    # a gap that is wide makes more solves, and no weaker proof
     assert result.bound == pytest.approx(optimum(program, cost)[0], rel=2e-5, abs=2e-5)
     (note,) = session.notes
     assert "options of the user's own" in note
     session.close()
 
 
+@needs("pulp")
+def test_python_sets_any_option(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    solver = PulpSolver("pulp", options={"logPath": str(log), "gapRel": 0.5})
+    session = open_session(solver)
+    program = over(network_of(random_layers(np.random.default_rng(3), (4, 6, 2))), cube(4)).program
+    session.load(program)
+    # a gap that is wide makes more solves, and no weaker proof
+    result = session.minimise(np.ones(program.columns), Targets())
+    best = optimum(program, np.ones(program.columns))[0]
+    assert result.bound == pytest.approx(best, rel=2e-5, abs=2e-5)
+    assert "Cbc" in log.read_text()
+    session.close()
+
+
 @pytest.mark.slow
 @needs("pyomo")
 def test_an_option_that_the_solver_refuses_is_an_error() -> None:
-    name = "pyomo:gurobi_direct?NoSuchParameter=1"
-    if reason := solver_named(name).unavailable():
+    solver = PyomoSolver("pyomo:gurobi_direct", "gurobi_direct", {"NoSuchParameter": 1})
+    if reason := solver.unavailable():
         pytest.skip(reason)
-    session = open_session(name)
-    program = over(network_of(random_layers(np.random.default_rng(3), (3, 4, 2))), cube(3)).program
-    session.load(program)
-    with pytest.raises(SolverError, match="NoSuchParameter"):
-        session.minimise(np.ones(program.columns), Targets())
-    session.close()
+    with pytest.raises(SolverUnavailableError, match="NoSuchParameter"):
+        open_session(solver)
+
+
+@pytest.mark.slow
+@needs("pyomo")
+def test_an_option_that_makes_everything_infeasible_is_an_error() -> None:
+    with pytest.raises(SolverUnavailableError, match="two binaries whose optimum is 2"):
+        open_session(PyomoSolver("pyomo", options={"objective_bound": 1}))

@@ -40,6 +40,8 @@ def fake_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBinary:
         )
         path.chmod(0o755)
         monkeypatch.setattr(cbc, "binary", lambda: str(path))
+        # it passed the control question, and does this afterwards
+        monkeypatch.setattr(cbc, "ask_control", lambda _session: None)
 
     return install
 
@@ -168,6 +170,7 @@ def running(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         seen.append({file.name for file in scratch.glob("*/*")})
         return honest(*arguments)
 
+    monkeypatch.setattr(cbc, "ask_control", lambda _session: None)
     monkeypatch.setattr(cbc.CbcSession, "_run", run)
     return seen
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from milp_verix.clock import NO_LIMIT
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase import row_differences
@@ -104,11 +105,11 @@ def test_optima_and_proofs_are_the_same(seed: int) -> None:
             lp = WarmLp(1, Tolerances(), similar_rows=similar)
             lp.load(first)
             lp.set_cost(_cost(first))
-            lp.solve(np.inf, np.inf, Interrupt())
+            lp.solve(np.inf, NO_LIMIT, Interrupt())
             # what joins refers to rows that there are already
             lp.extend(whole)
             lp.set_cost(_cost(whole))
-            result = lp.solve(np.inf, np.inf, Interrupt())
+            result = lp.solve(np.inf, NO_LIMIT, Interrupt())
             assert result.multipliers is not None
             safe = SafeBound(whole)
             if result.status is SolveStatus.OPTIMAL:

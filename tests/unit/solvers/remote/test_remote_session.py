@@ -104,11 +104,10 @@ def test_a_solver_that_hangs_is_killed_with_all_it_started(
     session = odd("hang", tmp_path / "once")
     task = small_program()
     session.load(task)
-    started = time.monotonic()
     result = session.minimise(np.ones(task.columns), Targets(seconds=0.5))
     assert result.status is SolveStatus.TIME_LIMIT
+    assert result.detail == "killed at the time limit"
     assert result.bound == -np.inf
-    assert time.monotonic() - started < 10
     assert sleeper(os.getpid()) not in running()
     assert_works(session)
 
