@@ -25,6 +25,7 @@ _SPECIFICATION = re.compile(
     r"(?::(?P<key>[^\[\]]*)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?)?",
     re.IGNORECASE | re.DOTALL,
 )
+_ROW = re.compile(r"(?P<path>.+\.(?:csv|parquet)):\d+", re.IGNORECASE | re.DOTALL)
 _LONGEST_NUMBER = 1000
 _LONGEST_TEXT = 2**20
 """Bytes in a JSON file for each number, and besides: far more than any needs."""
@@ -79,7 +80,7 @@ def read_numbers(path: Path, most: int) -> Any:
 
 def file_of(specification: str) -> Path:
     """Return the file of an input, which may be of another kind than arrays and pictures."""
-    matched = _SPECIFICATION.fullmatch(specification)
+    matched = _SPECIFICATION.fullmatch(specification) or _ROW.fullmatch(specification)
     return Path(specification if matched is None else matched["path"])
 
 
@@ -87,7 +88,8 @@ def _parts(specification: str) -> tuple[Path, str, tuple[int, ...]]:
     """Return the path, the key and the index of a specification."""
     matched = _SPECIFICATION.fullmatch(specification)
     if matched is None:
-        by_name = "; values by name, .json, need --inputs" if ".json" in specification else ""
+        named = re.search(r"\.(json|csv|parquet)", specification, re.IGNORECASE)
+        by_name = f"; values by name, {named[0]}, need --inputs" if named else ""
         raise InputError(f"cannot tell what the input {specification!r} is: {_FORMS}{by_name}")
     index = matched["index"]
     entry = tuple(int(part) for part in index.split(",")) if index else ()

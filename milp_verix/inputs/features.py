@@ -1,13 +1,16 @@
 """Kinds of features: the values that one feature of an input may have, and their names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.argument_kinds import TEXT, checked
+from milp_verix.arguments import refuse_surrogates
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import listed, meant, shown
 
 KINDS = ("continuous", "integer", "binary", "category", "ordinal", "fixed")
 _LARGEST_WHOLE = 2.0**53
@@ -38,8 +41,13 @@ class Feature:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"a feature is named by a text, got {self.name!r}")
+        if not isinstance(self.unit, str | None):
+            raise InputError(f"{self.name}: the unit is a text, got {shown(self.unit)}")
+        refuse_surrogates([self.name, self.unit or "", *self.values], "a feature's name or word")
         if self.kind not in KINDS:
             raise InputError(f"{self.name}: unknown kind {self.kind!r}; choose {', '.join(KINDS)}")
+        if not isinstance(self.one_hot, bool):
+            raise InputError(f"{self.name}: one_hot is true or false, got {shown(self.one_hot)}")
         spread = self.deviation
         if spread is not None and not (isinstance(spread, int | float) and 0 <= spread < np.inf):
             raise InputError(
@@ -65,10 +73,15 @@ class Feature:
     def code_of(self, word: str) -> int:
         """Return the code of a value; ``InputError`` for a word that is none."""
         if word not in self.values:
-            raise InputError(
-                f"{self.name} has no value {word!r}; its values are {', '.join(self.values)}"
-            )
+            raise InputError(self.unknown(word))
         return self.codes[self.values.index(word)]
+
+    def unknown(self, word: str) -> str:
+        """Return the message that ``word`` is no value of the feature."""
+        if not self.values:
+            return f"{self.name} has numbers, got the word {shown(word)}"
+        told = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
+        return told + meant(word, self.values)
 
     def text(self, values: NDArray[np.floating]) -> str:
         """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
@@ -88,6 +101,7 @@ def word_of(value: Any) -> str:
     return str(int(plain)) if whole else str(plain)
 
 
+@checked(name=TEXT)
 def continuous(
     name: str,
     lower: float = -np.inf,
@@ -104,6 +118,7 @@ def continuous(
     return Feature(name, "continuous", low, high, unit, deviation=deviation)
 
 
+@checked(name=TEXT)
 def integer(
     name: str,
     lower: float = -np.inf,
@@ -118,11 +133,18 @@ def integer(
     """
     low, high = _ends(name, lower, upper)
     for end in (low, high):
-        if np.isfinite(end) and (end != np.rint(end) or abs(end) > _LARGEST_WHOLE):
+        if np.isfinite(end) and end != np.rint(end):
             raise InputError(f"{name}: the ends of whole numbers are whole, got {end}")
+        if np.isfinite(end) and abs(end) > _LARGEST_WHOLE:
+            raise InputError(
+                f"{name}: the ends of whole numbers are at most {_LARGEST_WHOLE:.0f}, up to which "
+                f"float64 has all of them, got {end:g}: subtract an offset, leave the column out "
+                "if it only counts rows, or call it continuous"
+            )
     return Feature(name, "integer", low, high, unit, deviation=deviation)
 
 
+@checked(name=TEXT)
 def binary(name: str, values: Sequence[str] = ("no", "yes")) -> Feature:
     """Return a feature that is 0 or 1; ``values`` are the words for these."""
     words = _words(name, values)
@@ -131,6 +153,7 @@ def binary(name: str, values: Sequence[str] = ("no", "yes")) -> Feature:
     return Feature(name, "binary", 0.0, 1.0, values=words, codes=(0, 1))
 
 
+@checked(name=TEXT)
 def category(
     name: str,
     values: Sequence[str],
@@ -151,16 +174,20 @@ def category(
     return Feature(name, "category", low, high, values=words, codes=found, one_hot=one_hot)
 
 
+@checked(name=TEXT)
 def ordinal(name: str, values: Sequence[str], *, first: int = 0) -> Feature:
     """Return a feature with one of ``values``, in their order; the code of the first is ``first``.
 
     A step leads from one value to the next.
     """
     words = _words(name, values)
+    if isinstance(first, bool) or not isinstance(first, (int, np.integer)):
+        raise InputError(f"{name}: the first code is a whole number, got {shown(first)}")
     found = _codes(name, range(first, first + len(words)), len(words))
     return Feature(name, "ordinal", float(found[0]), float(found[-1]), values=words, codes=found)
 
 
+@checked(name=TEXT)
 def fixed(name: str, unit: str | None = None) -> Feature:
     """Return a feature that keeps the value of the input explained."""
     return Feature(name, "fixed", unit=unit)
@@ -179,17 +206,31 @@ def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:
 
 
 def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    words = () if isinstance(values, str) else tuple(values)
+    listing = isinstance(values, Iterable) and not isinstance(values, str)
+    given = tuple(values) if listing else ()
+    words = tuple(str(word) if isinstance(word, bool) else word for word in given)
     if not words or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"{name}: values are a list of texts, got {values!r}")
+        raise InputError(f"{name}: values are a list of texts, got {shown(values)}")
     if len({*words}) != len(words):
         raise InputError(f"{name}: a value is listed twice")
     return words
 
 
 def _codes(name: str, codes: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    found = tuple(range(count)) if codes is None else tuple(codes)
+    given = range(count) if codes is None else codes
+    found = tuple(given) if isinstance(given, Iterable) else ()
     whole = all(isinstance(c, (int, np.integer)) and not isinstance(c, bool) for c in found)
     if not whole or len(found) != count or len({*found}) != count:
         raise InputError(f"{name}: codes are {count} distinct whole numbers, got {codes!r}")
     return tuple(int(c) for c in found)
+
+
+def class_names_of(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the words for the classes; ``InputError`` unless they are distinct texts."""
+    listed = isinstance(given, Iterable) and not isinstance(given, str)
+    names = tuple(given) if listed else ()
+    right = all(isinstance(name, str) and name for name in names) and len({*names}) == len(names)
+    if not (listed and right):
+        raise InputError(f"class_names are a list of distinct texts, one a class; got {given!r}")
+    refuse_surrogates(names, "class_names")
+    return names

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.cells import remedy_for
 from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
+from milp_verix.inputs.names import listed, meant, shown
+
+_FRAME = "pd.DataFrame(array, columns=[…]) gives an array names"
+_DATES = ": turn dates into numbers first, such as days since a fixed date"
 
 
 def features_of_frame(
@@ -19,29 +24,91 @@ def features_of_frame(
     fixed_names: Iterable[str],
 ) -> list[Feature]:
     """Return a feature for each column; see :meth:`milp_verix.Inputs.from_frame`."""
-    names = [str(name) for name in frame.columns]
+    frame = frame_with_rows(frame)
+    names = list(frame.columns)
+    refuse_other_kinds({"categories": categories, "ranges": ranges, "units": units}, Mapping)
+    refuse_other_kinds({"one_hot": one_hot, "fixed": fixed_names}, Iterable)
     blocks, still = {*one_hot}, {*fixed_names}
     refuse_unknown({*categories, *blocks, *ranges, *units, *still}, names)
     features = []
     for name in names:
-        column, unit = frame[name], units.get(name)
+        column, unit = _plain(frame[name]), units.get(name)
+        words = name in categories or name in blocks or column.dtype.kind not in "biufmM"
+        if words and (name in still or name in ranges or name in units):
+            raise InputError(
+                f"the column {name} has words, which have no range and no unit and are not fixed: "
+                "leave it out of ranges, units and fixed; a radius of 0 keeps its word"
+            )
         if name in still:
-            _refuse_missing(column)
             features.append(fixed(name, unit))
-        elif name in categories or name in blocks or column.dtype.kind not in "biuf":
-            _refuse_missing(column)
-            words = categories.get(name) or _words(name, column)
-            features.append(category(name, words, one_hot=name in blocks))
+        elif words:
+            known = categories.get(name) or _words(column)
+            features.append(category(name, known, one_hot=name in blocks))
         else:
             features.append(number_feature(column, ranges.get(name), unit))
     return features
 
 
+def refuse_other_kinds(given: Mapping[str, object], kind: type) -> None:
+    """Raise ``InputError`` for an argument that is no ``kind``, a mapping or a list of names."""
+    for name, value in given.items():
+        if not isinstance(value, kind) or isinstance(value, str):
+            form = "a dict with names of columns" if kind is Mapping else "a list of names"
+            raise InputError(f"{name} is {form}, got {shown(value)}")
+
+
+def _plain(column: Any) -> Any:
+    """Return a complete column; objects and categories that are all truth values are of bool."""
+    _refuse_missing(column)
+    known = getattr(getattr(column, "cat", None), "categories", [])
+    if len(known) and all(isinstance(value, bool) for value in known):
+        return column.astype(bool)
+    return column.infer_objects()
+
+
+def is_frame(given: Any) -> bool:
+    """Return whether ``given`` is a DataFrame of pandas."""
+    return hasattr(given, "columns") and hasattr(given, "iloc")
+
+
+def named_frame(frame: Any) -> Any:
+    """Return a DataFrame with texts for the names of its columns.
+
+    Raises ``InputError`` for anything else, for columns of one name, and for names of several
+    levels.
+    """
+    if not is_frame(frame):
+        way = "call its to_pandas()" if hasattr(frame, "to_pandas") else _FRAME
+        raise InputError(f"a pandas DataFrame is expected, got {type(frame).__name__}: {way}")
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            f"the columns have names of {frame.columns.nlevels} levels, such as "
+            f"{tuple(frame.columns[0])!r}, expected one text each: "
+            "df.columns = ['_'.join(map(str, name)) for name in df.columns]"
+        )
+    names = [str(name) for name in frame.columns]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"the frame has two columns named {twice!r}: rename or drop one of them")
+    return frame.set_axis(names, axis=1)
+
+
+def frame_with_rows(frame: Any) -> Any:
+    """Return a DataFrame as :func:`named_frame` does; ``InputError`` for an empty one, too."""
+    named = named_frame(frame)
+    if named.empty:
+        raise InputError(
+            f"the frame has the shape {named.shape}, expected a row and a column or more: ranges "
+            "and words are those of its rows"
+        )
+    return named
+
+
 def refuse_unknown(given: set[str], names: Sequence[str]) -> None:
     """Raise ``InputError`` for names that are no column."""
-    if unknown := given - {*names}:
+    if unknown := sorted(map(str, given - {*names})):
         raise InputError(
-            f"there are no columns {sorted(unknown)}; the columns are {', '.join(names)}"
+            f"there are no columns {unknown}; the columns are {listed(names)}"
+            f"{meant(unknown[0], names)}"
         )
 
 
@@ -52,31 +119,59 @@ def number_feature(
 
     Without ``ends`` they are the least and the largest number of the column.
     """
-    name = str(column.name)
+    name, column = str(column.name), _plain(column)
     if column.dtype.kind not in "biuf":
-        raise InputError(f"the column {name} has type {column.dtype}, expected numbers")
-    _refuse_missing(column)
+        seen = column.iloc[0]
+        date = column.dtype.kind in "mM"
+        way = _DATES if date else remedy_for(seen) or ": pandas.to_numeric makes numbers of texts"
+        raise InputError(
+            f"the column {name} has type {column.dtype}, expected numbers; its first value is "
+            f"{shown(str(seen) if date else seen)}{way}"
+        )
     if column.dtype.kind == "b":
         return binary(name)
+    numbers = column.to_numpy(np.float64)
+    if len(wrong := np.flatnonzero(np.isinf(numbers))):
+        raise InputError(
+            f"the column {name} is {numbers[wrong[0]]} in the row {column.index[wrong[0]]!r}, "
+            "expected finite numbers: correct or drop such rows"
+        )
+    if ends is not None and np.shape(ends) != (2,):
+        raise InputError(f"the range of {name} is a pair (lower, upper), got {shown(ends)}")
     low, high = ends or (float(column.min()), float(column.max()))
-    spread = float(np.std(column.to_numpy(np.float64)))
+    spread = float(np.std(numbers))
     if column.dtype.kind == "f":
         return continuous(name, low, high, unit, deviation=spread)
     return integer(name, low, high, unit, deviation=spread)
 
 
 def _refuse_missing(column: Any) -> None:
-    if bool(column.isna().any()):
-        raise InputError(f"the column {column.name} has missing values: fill or drop them first")
-
-
-def _words(name: str, column: Any) -> list[str]:
-    """Return the values of a column of words, in the order of its categories or sorted."""
-    known = getattr(getattr(column, "cat", None), "categories", None)
-    values = sorted({*column.tolist()}) if known is None else list(known)
-    if not all(isinstance(value, str) for value in values):
+    missing = column.isna().to_numpy(bool)
+    if missing.any():
+        first = column.index[int(np.argmax(missing))]
         raise InputError(
-            f"the column {name} holds {np.unique([type(v).__name__ for v in values]).tolist()}: "
-            "give its values in categories, or numbers in the frame"
+            f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
+            f"the first in the row {first!r}: fill or drop them first"
         )
-    return values
+
+
+def _words(column: Any) -> list[str]:
+    """Return the values of a column of words, in the order of its categories or sorted."""
+    name = column.name
+    known = getattr(getattr(column, "cat", None), "categories", None)
+    values = column.tolist() if known is None else list(known)
+    kinds = sorted({type(value).__name__ for value in values})
+    if kinds != ["str"]:
+        raise InputError(
+            f"the column {name} holds values of type {', '.join(kinds)}, such as "
+            f"{shown(values[0])}, expected texts: give its values in categories, turn it into "
+            f"texts with df[{name!r}].astype(str), or into numbers"
+        )
+    if known is None and all(way := [remedy_for(value) for value in values]):
+        raise InputError(
+            f"the column {name} holds texts such as {shown(values[0])}{way[0]}; if they are words, "
+            "list them in categories"
+        )
+    if not all(value.strip() for value in values):
+        raise InputError(f"the column {name} has empty texts: fill or drop such rows first")
+    return values if known is not None else sorted({*values})

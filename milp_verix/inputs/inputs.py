@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature, word_of
+from milp_verix.inputs.cells import code_in, refuse_value
+from milp_verix.inputs.features import Feature, class_names_of
+from milp_verix.inputs.names import no_feature
 from milp_verix.inputs.nearest_point import nearest_point
+from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
 from verix_encodings import Interval
@@ -44,17 +47,20 @@ class Inputs:
         *,
         class_names: Sequence[str] = (),
     ) -> None:
-        given = features if isinstance(features, tuple) else tuple(features)
+        listed = isinstance(features, Iterable)
+        given = features if isinstance(features, tuple) else tuple(features) if listed else ()
         if not given or not all(isinstance(feature, Feature) for feature in given):
             raise InputError(
                 "inputs are a list of features, made by continuous, integer, binary, category, "
-                "ordinal and fixed"
+                "ordinal and fixed; Inputs.from_frame(frame) makes them of a table"
             )
         names = [feature.name for feature in given]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise InputError(f"two features are named {twice!r}")
+        if isinstance(rules, str):
+            raise InputError(f"rules are a list of rules and texts, got the text {rules!r}")
         object.__setattr__(self, "features", given)
-        object.__setattr__(self, "class_names", _class_names(class_names))
+        object.__setattr__(self, "class_names", class_names_of(class_names))
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
         self._refuse_contradictions()
@@ -128,7 +134,7 @@ class Inputs:
     def __getitem__(self, name: str) -> Quantity:
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
         if name not in self._quantities:
-            raise InputError(f"there is no feature {name!r}; there are {', '.join(self.names)}")
+            raise InputError(no_feature(name, self.names))
         return self._quantities[name]
 
     def where(self, *rules: Rule | str) -> "Inputs":
@@ -208,29 +214,24 @@ class Inputs:
 
         return data_of(self)
 
-    def row(self, values: Mapping[str, Any]) -> FloatArray:
+    def row(self, values: Any) -> FloatArray:
         """Return the input, shape (size,), with these values by name: numbers, or words.
 
-        A row of a DataFrame is such a mapping; columns that are no feature are left out.
-        ``InputError`` for a name that is missing, and for a word that is no value.
+        They are a mapping, a list of one, or a row of a DataFrame or a DataFrame of one row;
+        columns that are no feature are left out. Truth values stand for two words such as no and
+        yes. ``InputError`` for a name that is missing, and for a word that is no value.
         """
-        given = {str(name): values[name] for name in values.keys()}  # noqa: SIM118, a pandas row
-        if missing := [name for name in self.names if name not in given]:
-            raise InputError(f"the input needs a value for each feature; missing: {missing}")
+        given = named_row(values, self.names)
         row = np.zeros(self.size)
         for feature, group in zip(self.features, self.groups, strict=True):
-            value = given[feature.name]
-            if feature.one_hot:
-                row[group[feature.code_of(word_of(value))]] = 1.0
-            elif isinstance(value, str):
-                row[group[0]] = feature.code_of(value)
-            else:
-                row[group[0]] = value
+            code = code_in(feature, given[feature.name])
+            at = int(code) if feature.one_hot else 0
+            row[group[at]] = 1.0 if feature.one_hot else code
         return row
 
     def texts(self, x: NDArray[np.floating]) -> tuple[str, ...]:
         """Return the value of each feature of ``x`` in words, such as ``"Never-married"``."""
-        flat = np.asarray(x).reshape(-1)
+        flat = self._coordinates(x)
         pairs = zip(self.features, self.groups, strict=True)
         return tuple(feature.text(flat[group]) for feature, group in pairs)
 
@@ -242,7 +243,7 @@ class Inputs:
         self, x: NDArray[np.floating], other: NDArray[np.floating]
     ) -> dict[str, tuple[str, str]]:
         """Return the features in which two inputs differ, by name, each with both its values."""
-        before, after = np.asarray(x).reshape(-1), np.asarray(other).reshape(-1)
+        before, after = self._coordinates(x), self._coordinates(other)
         return {
             feature.name: (feature.text(before[group]), feature.text(after[group]))
             for feature, group in zip(self.features, self.groups, strict=True)
@@ -251,8 +252,9 @@ class Inputs:
 
     def refuse(self, x: NDArray[np.floating]) -> None:
         """Raise ``InputError`` unless ``x``, shape (size,), is such an input."""
+        x = self._coordinates(x)
         for feature, group in zip(self.features, self.groups, strict=True):
-            _refuse_value(feature, x[group])
+            refuse_value(feature, x[group])
         for rule in self.rules:
             if not all(any(half.holds(x) for half in clause) for clause in rule.clauses):
                 raise InputError(
@@ -274,7 +276,24 @@ class Inputs:
             raise InputError(f"a rule is a comparison of features or a text, got {given!r}")
         if given.owner is not self.features:
             raise InputError(f"the rule {given.text} is about the features of other Inputs")
+        if not rule_in(given.text, self._quantities).same(given):
+            raise InputError(
+                f"the rule {given.text} is read as another one when it was stored: state it in "
+                "other words, or as several rules"
+            )
         return given
+
+    def _coordinates(self, x: Any) -> NDArray[Any]:
+        """Return the coordinates of an array, shape (size,), or of a row as :meth:`row` does."""
+        if row_of(x) is not None:
+            return self.row(x)
+        flat = np.asarray(x).reshape(-1)
+        if flat.size != self.size or flat.dtype.kind not in "biuf":
+            raise InputError(
+                f"the input holds {flat.size} entries of type {flat.dtype}, expected {self.size} "
+                "numbers, or values by name"
+            )
+        return flat
 
     def _of_coordinates(self, values: list[float]) -> FloatArray:
         return np.repeat(np.array(values, dtype=np.float64), [f.width for f in self.features])
@@ -312,15 +331,6 @@ def inputs_of(given: "Inputs | Sequence[Feature] | str | Path | None") -> Inputs
     return Inputs(given)
 
 
-def _class_names(given: Sequence[str]) -> tuple[str, ...]:
-    listed = isinstance(given, Iterable) and not isinstance(given, str)
-    names = tuple(given) if listed else ()
-    right = all(isinstance(name, str) and name for name in names) and len({*names}) == len(names)
-    if not (listed and right):
-        raise InputError(f"class_names are a list of distinct texts, one a class; got {given!r}")
-    return names
-
-
 def _gaps(feature: Feature, coordinate: int) -> list[Clause]:
     """Return the clauses that keep a category away from numbers between its codes."""
     codes, at = sorted(feature.codes), np.array([coordinate], dtype=np.intp)
@@ -329,20 +339,3 @@ def _gaps(feature: Feature, coordinate: int) -> list[Clause]:
         for low, high in pairwise(codes)
         if high - low > 1
     ]
-
-
-def _refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
-    """Raise ``InputError`` unless ``x``, the feature's coordinates, is a value of it."""
-    told = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
-    if feature.one_hot:
-        if not (np.all((x == 0) | (x == 1)) and x.sum() == 1):
-            raise InputError(f"{told}: a one-hot block has one 1, and 0 elsewhere")
-    elif feature.whole and x[0] != np.rint(x[0]):
-        raise InputError(f"{told}, and must be whole; call the feature continuous if it is not")
-    elif feature.values and x[0] not in feature.codes:
-        codes = ", ".join(
-            f"{code} {word}" for code, word in zip(feature.codes, feature.values, strict=True)
-        )
-        raise InputError(f"{told}, which is none of its codes: {codes}")
-    elif not feature.lower <= x[0] <= feature.upper:
-        raise InputError(f"{told}, outside of [{feature.lower:g}, {feature.upper:g}]")

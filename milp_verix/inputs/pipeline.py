@@ -5,7 +5,14 @@ from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature, binary, category, ordinal, word_of
-from milp_verix.inputs.frame import number_feature, refuse_unknown
+from milp_verix.inputs.fitted import is_pipeline, names_of, without_search
+from milp_verix.inputs.frame import (
+    frame_with_rows,
+    number_feature,
+    refuse_other_kinds,
+    refuse_unknown,
+)
+from milp_verix.inputs.one_row import refuse_missing_names
 from milp_verix.inputs.table_encoding import Column, encoding_of
 
 
@@ -16,19 +23,42 @@ def described_by(
 
     See :meth:`milp_verix.Inputs.from_pipeline`.
     """
-    fitted_on_frame = hasattr(pipeline, "feature_names_in_")
-    given = None if fitted_on_frame else [str(name) for name in frame.columns]
+    pipeline, _ = without_search(pipeline)
+    frame = frame_with_rows(frame)
+    refuse_other_kinds({"ranges": ranges, "units": units}, Mapping)
+    given = None if names_of(pipeline) else list(frame.columns)
     columns = encoding_of(pipeline, given).columns
     names = [column.name for column in columns]
-    if missing := {*names} - {*frame.columns}:
-        raise InputError(
-            f"the frame has no columns {sorted(missing)}, which the pipeline was fitted on"
-        )
+    refuse_missing_names(names, list(frame.columns), "the frame, as the pipeline was fitted,")
     refuse_unknown({*ranges, *units}, names)
     features = [_feature(column, frame, ranges, units) for column in columns]
-    classes = [word_of(value) for value in getattr(pipeline, "classes_", ())]
+    return features, fitted_class_names(pipeline)
+
+
+def fitted_class_names(model: Any) -> list[str]:
+    """Return the names of the classes of a fitted classifier; none if they are 0, 1, …."""
+    classes = [word_of(value) for value in getattr(model, "classes_", ())]
     numbered = classes == [str(number) for number in range(len(classes))]
-    return features, [] if numbered else classes
+    return [] if numbered else classes
+
+
+def coordinate_names(fitted: Any) -> tuple[str, ...] | None:
+    """Return the names of the coordinates of a fitted estimator's or transformer's rows.
+
+    They are names of columns, and ``town=Paris`` in a one-hot block; None for any other object, and
+    for one that was fitted on arrays.
+    """
+    fitted, _ = without_search(fitted)
+    names = names_of(fitted)
+    if names is None:
+        return None
+    if hasattr(fitted, "predict") and not is_pipeline(fitted):
+        return tuple(names)
+    found: list[str] = []
+    for column in encoding_of(fitted).columns:
+        block = [f"{column.name}={word_of(value)}" for value in column.values]
+        found += block if column.form == "block" else [column.name]
+    return tuple(found)
 
 
 def _feature(

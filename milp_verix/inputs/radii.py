@@ -5,7 +5,7 @@
 | ``3`` | 3 units of each feature |
 | ``"10%"`` | a tenth of the range of each feature |
 | ``"0.5sd"`` | half a standard deviation of each feature |
-| ``inf`` | the whole domain of each feature |
+| ``inf``, ``"inf"`` | the whole domain of each feature |
 | ``{"age": 5, "wage": "10%", "*": 0}`` | each feature's own; ``"*"`` stands for the others |
 | ``[5, 1, 0]`` | one for each feature, in their order |
 
@@ -21,9 +21,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.names import meant
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = (
@@ -37,13 +39,17 @@ _OTHERS = "*"
 
 def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
     """Return the radius of each feature, in its unit; ``InputError`` for one that is none."""
+    if not isinstance(epsilon, Mapping) and hasattr(epsilon, "keys"):
+        epsilon = dict(epsilon.items())  # type: ignore[union-attr]  # a Series
     if isinstance(epsilon, Mapping):
         unknown = {*epsilon} - {*inputs.names, _OTHERS}
         missing = [] if _OTHERS in epsilon else [n for n in inputs.names if n not in epsilon]
         if unknown or missing:
+            wrong = sorted(map(str, unknown))
+            close = meant(wrong[0], inputs.names) if wrong else ""
             raise InputError(
                 "epsilon by name needs a radius for each feature, or '*' for those not named; "
-                f"wrong: {sorted(unknown) or missing}"
+                f"wrong: {wrong or missing}{close}"
             )
         given = [epsilon.get(name, epsilon.get(_OTHERS, 0.0)) for name in inputs.names]
     elif isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):
@@ -86,23 +92,24 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
 
 
 def _radius(feature: Feature, given: object) -> float:
-    if isinstance(given, str):
+    if isinstance(given, str) and _RELATIVE.fullmatch(given):
         return _relative(feature, given)
     try:
-        radius = float(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{feature.name}: epsilon must be a number, got {given!r}") from error
+        radius = number_in(given)  # type: ignore[arg-type]
+    except InputError as error:
+        raise InputError(
+            f"{feature.name}: epsilon is {given!r}, expected a number such as 0.5 or 'inf', or a "
+            "relative radius such as '10%' or '0.5sd'"
+        ) from error
     if not radius >= 0:
-        raise InputError(f"{feature.name}: epsilon must not be negative, got {radius}")
+        raise InputError(f"{feature.name}: epsilon must be a number and not negative, got {given}")
     return radius
 
 
 def _relative(feature: Feature, given: str) -> float:
     """Return the radius that a share of the range, or a number of standard deviations, is."""
-    if not (match := _RELATIVE.fullmatch(given)):
-        raise InputError(
-            f"{feature.name}: a relative epsilon is such as '10%' or '0.5sd', got {given!r}"
-        )
+    match = _RELATIVE.fullmatch(given)
+    assert match is not None
     if feature.kind == "fixed":
         return 0.0
     if match[2] == "sd":

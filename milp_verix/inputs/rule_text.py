@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import no_feature
 from milp_verix.inputs.rules import Quantity, Rule
 
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
@@ -42,11 +43,29 @@ def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
     try:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} characters")
-        found = _value(ast.parse(text.strip(), mode="eval").body, features)
-    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, InputError) as error:
+        found = _value(_parsed(text.strip()), features)
+    except SyntaxError as error:
+        raise InputError(
+            f"the rule {text!r} is not understood: {error.msg} at character {error.offset}; rules "
+            "compare by <=, <, >=, >, == or !=, such as 'a <= 2 * b'"
+        ) from error
+    except (ValueError, TypeError, KeyError, RecursionError, InputError) as error:
         raise InputError(f"the rule {text!r} is not understood: {error}") from error
     if not isinstance(found, Rule):
         raise InputError(f"the rule {text!r} compares nothing: it needs <=, <, >=, >, == or !=")
+    return found
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return the expression that ``text`` is, with names as they are written.
+
+    Python reads "ﬁx", with a ligature, as "fix": names in NFKC. These may be two features.
+    """
+    found = ast.parse(text, mode="eval").body
+    if not text.isascii():
+        for node in ast.walk(found):
+            if isinstance(node, ast.Name):
+                node.id = ast.get_source_segment(text, node) or node.id
     return found
 
 
@@ -60,7 +79,7 @@ def _value(node: ast.expr, features: Mapping[str, Quantity]) -> Any:
     name = _name_in(node)
     if name is not None:
         if name not in features:
-            raise InputError(f"there is no feature {name!r}; there are {', '.join(features)}")
+            raise InputError(no_feature(name, features))
         return features[name]
     match node:
         case ast.Constant(value=int() | float() | str() as constant):

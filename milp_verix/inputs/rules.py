@@ -10,6 +10,7 @@ coefficients are whole, so ``s < b`` is ``s ≤ ⌈b⌉ − 1`` there; other str
 """
 
 import keyword
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.cells import code_in
 from milp_verix.inputs.features import Feature
+from milp_verix.inputs.names import listed
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
 
 _MOST_CLAUSES = 10_000
@@ -49,7 +52,7 @@ class Rule:
         return replace(~self | other, text=f"({self.text}).implies({_rule(other).text})")
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise InputError(
             "a rule is neither true nor false: join rules by & and |, in parentheses, not by "
             "'and', 'or' or chains of comparisons"
         )
@@ -62,6 +65,10 @@ class Rule:
         either = _product(self.clauses, other.clauses), self.opposite + other.opposite
         clauses, opposite = both if word == "and" else either
         return Rule(clauses, opposite, f"({self.text}) {sign} ({other.text})", self.owner)
+
+    def same(self, other: "Rule") -> bool:
+        """Return whether the other rule has the same text and the same half-spaces."""
+        return (self.text, _halves(self)) == (other.text, _halves(other))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +91,9 @@ class Quantity:
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: object) -> "Quantity":
-        return self._sum(self._quantity(other), 1.0, f"{self.text} + {_text(other)}")
+        # floats are not associative: parentheses keep the order of the sum
+        term = _text(other) if _is_one_term(other) else f"({_text(other)})"
+        return self._sum(self._quantity(other), 1.0, f"{self.text} + {term}")
 
     def __radd__(self, other: object) -> "Quantity":
         return self._quantity(other) + self
@@ -109,6 +118,20 @@ class Quantity:
 
     __rmul__ = __mul__
 
+    def __truediv__(self, other: object) -> "Quantity":
+        raise InputError(
+            f"{self.text} and {_text(other)}: rules add features times numbers, without /, %, **; "
+            "write a / 2 <= 3 as a <= 6"
+        )
+
+    def __abs__(self) -> "Quantity":
+        raise InputError(
+            f"abs({self.text}): rules are linear; bound a feature from both sides, such as "
+            "(-3 <= a) & (a <= 3)"
+        )
+
+    __rtruediv__ = __pow__ = __mod__ = __floordiv__ = __truediv__
+
     def __le__(self, other: object) -> Rule:
         return self._compared(other, "<=")
 
@@ -132,20 +155,21 @@ class Quantity:
 
     def isin(self, values: Iterable[object]) -> Rule:
         """Return the rule that the quantity is one of ``values``, numbers or words."""
-        listed = list(values)
-        if not listed:
-            raise InputError(f"{self.text}: isin needs a value")
-        rules = [self == value for value in listed]
+        given = [] if isinstance(values, str) else list(values)
+        if not given:
+            raise InputError(f"{self.text}: isin takes a list of values, got {values!r}")
+        rules = [self == value for value in given]
         found = rules[0]
         for rule in rules[1:]:
             found = found | rule
-        return replace(found, text=f"{self.text}.isin({listed!r})")
+        quantity = self.text if self.feature is not None else f"({self.text})"
+        return replace(found, text=f"{quantity}.isin([{', '.join(map(_text, given))}])")
 
     def _equals(self, word: object) -> Rule:
         """Return the rule that a category has one value."""
         assert self.feature is not None
-        code = self.feature.code_of(_word(word, self.feature))
-        text = f"{self.text} == {word!r}"
+        code = int(_code(word, self.feature))
+        text = f"{self.text} == {_text(word)}"
         if self.feature.one_hot:
             at, value = self.start + code, 1.0
         else:
@@ -164,6 +188,8 @@ class Quantity:
         if sign in (">=", ">"):
             weights = {i: -w for i, w in weights.items()}
         bound = difference.constant if sign in (">=", ">") else -difference.constant
+        if not np.isfinite([bound, *weights.values()]).all():
+            raise InputError(f"the rule {text} has sums beyond float64")
         half = _half(weights, bound, strict=sign in ("<", ">"), whole=difference.whole)
         opposite = _opposite(half, whole=difference.whole)
         return Rule(((half,),), ((opposite,),), text, self.owner)
@@ -183,8 +209,8 @@ class Quantity:
         """Return ``other`` as a quantity: a number, a word of this feature, or a quantity."""
         if isinstance(other, Quantity):
             return other
-        if isinstance(other, str) and self.feature is not None:
-            other = self.feature.code_of(other)
+        if isinstance(other, (str, bool)) and self.feature is not None:
+            other = _code(other, self.feature)
         number = _number(other)
         return Quantity({}, number, True, _text(number), self.owner)
 
@@ -198,8 +224,10 @@ class Quantity:
 def quantity_of(features: tuple[Feature, ...], index: int, start: int) -> Quantity:
     """Return feature ``index``, which begins at the coordinate ``start``, as a quantity."""
     feature = features[index]
-    plain = feature.name.isidentifier() and not keyword.iskeyword(feature.name)
-    text = feature.name if plain else f"inputs[{feature.name!r}]"
+    name = str(feature.name)
+    unchanged = unicodedata.normalize("NFKC", name) == name
+    plain = unchanged and name.isidentifier() and not keyword.iskeyword(name)
+    text = name if plain else f"inputs[{name!r}]"
     return Quantity({start: 1.0}, 0.0, feature.whole, text, features, feature, start)
 
 
@@ -211,6 +239,16 @@ def _half(
         bound, strict = (np.ceil(bound) - 1.0 if strict else np.floor(bound)), False
     coordinates = np.array(sorted(weights), dtype=np.intp)
     return HalfSpace(coordinates, np.array([weights[int(i)] for i in coordinates]), bound, strict)
+
+
+def _halves(rule: Rule) -> list[list[list[tuple[Any, ...]]]]:
+    return [
+        [
+            [(h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict) for h in clause]
+            for clause in clauses
+        ]
+        for clauses in (rule.clauses, rule.opposite)
+    ]
 
 
 def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:
@@ -233,22 +271,44 @@ def _rule(given: object) -> Rule:
 
 
 def _number(given: object) -> float:
-    kinds = (int, float, np.integer, np.floating)
-    if isinstance(given, bool) or not isinstance(given, kinds) or not np.isfinite(given):
-        raise InputError(f"a rule has finite numbers and features of its Inputs, got {given!r}")
-    return float(given)
-
-
-def _word(given: object, feature: Feature) -> str:
-    if not isinstance(given, str):
+    if isinstance(given, Quantity):
         raise InputError(
-            f"{feature.name} has the values {', '.join(feature.values)}, not {given!r}"
+            "rules are linear, and a product of features is not: multiply a feature by a number "
+            "alone, or add a feature for the product to the table"
         )
-    return given
+    kinds = (int, float, np.integer, np.floating)
+    try:
+        number = float(given) if isinstance(given, kinds) else np.nan
+    except OverflowError:
+        number = np.inf
+    if isinstance(given, bool) or not np.isfinite(number):
+        raise InputError(f"a rule has finite numbers and features of its Inputs, got {given!r}")
+    return number
+
+
+def _code(given: object, feature: Feature) -> float:
+    """Return the code of a word, or of a truth value where the feature has two such words."""
+    if not feature.values:
+        raise InputError(
+            f"{feature.name} is compared with {given!r}, and has numbers: write a number, without "
+            "quotes"
+        )
+    if not isinstance(given, (str, bool)):
+        raise InputError(f"{feature.name} has the values {listed(feature.values)}, not {given!r}")
+    return code_in(feature, given)
 
 
 def _text(given: Any) -> str:
+    """Return a quantity, a word or a number as a rule's text has it; NumPy's as Python's own."""
     if isinstance(given, Quantity):
         return given.text
-    whole = isinstance(given, float) and given.is_integer()
-    return repr(int(given) if whole else given)
+    if isinstance(given, str):
+        return repr(str(given))
+    if isinstance(given, bool):
+        return repr(given)
+    number = _number(given)
+    return repr(int(number) if number.is_integer() else number)
+
+
+def _is_one_term(given: object) -> bool:
+    return not isinstance(given, Quantity) or given.feature is not None

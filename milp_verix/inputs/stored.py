@@ -20,11 +20,13 @@ that make them, rules as texts, and words for the classes::
 
 import tomllib
 from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import (
     Feature,
@@ -36,6 +38,7 @@ from milp_verix.inputs.features import (
     ordinal,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.names import listed, meant, shown
 from milp_verix.stored_numbers import json_in
 
 _MAKERS: dict[str, Callable[..., Feature]] = {
@@ -72,17 +75,20 @@ def inputs_in_file(path: str | Path) -> Inputs:
 
     Raises ``InputError`` for another suffix, a file that cannot be read, or no description.
     """
-    path = Path(path)
+    path = path_of(path, "path")
     try:
         if path.suffix.lower() == ".json":
             data = json_in(path)
         elif path.suffix.lower() == ".toml":
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         else:
-            raise InputError(f"{path}: inputs are described in a .json or a .toml file")
+            raise InputError(
+                f"{path}: inputs are described in a .json or a .toml file, which holds what "
+                "Inputs.from_frame(frame).to_data() returns for a table"
+            )
         return inputs_in(data)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except InputError as error:
         raise InputError(
             f"{path}: {error}" if str(path) not in str(error) else str(error)
@@ -113,11 +119,22 @@ def _feature_data(feature: Feature) -> dict[str, Any]:
 
 
 def _feature(entry: object) -> Feature:
-    if not isinstance(entry, Mapping) or entry.get("kind") not in _MAKERS or "name" not in entry:
-        known = ", ".join(_MAKERS)
-        raise InputError(f"a feature has a name and a kind, one of {known}; got {entry!r}")
+    kinds = tuple(_MAKERS)
+    if not isinstance(entry, Mapping) or entry.get("kind") not in kinds or "name" not in entry:
+        close = meant(str(entry.get("kind")), kinds) if isinstance(entry, Mapping) else ""
+        raise InputError(
+            f"a feature has a name and a kind, one of {', '.join(kinds)}; got {shown(entry)}{close}"
+        )
     arguments = {name: value for name, value in entry.items() if name != "kind"}
-    try:
-        return _MAKERS[entry["kind"]](**arguments)
-    except TypeError as error:
-        raise InputError(f"{entry['name']}: {error}") from error
+    maker = _MAKERS[entry["kind"]]
+    known = signature(maker).parameters
+    for name in arguments:
+        if name not in known:
+            raise InputError(
+                f"{entry['name']}: a feature of kind {entry['kind']!r} has no {name!r}; it has "
+                f"{listed([*known])}{meant(name, known)}"
+            )
+    for name, parameter in known.items():
+        if parameter.default is Parameter.empty and name not in arguments:
+            raise InputError(f"{entry['name']}: a feature of kind {entry['kind']!r} needs {name!r}")
+    return maker(**arguments)

@@ -15,13 +15,15 @@ The tables are the encoders' own answers, so that dropped and rare categories ne
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.fitted import is_pipeline, is_skipped, name_of, names_of, steps_of, width_of
+from milp_verix.inputs.fitted_arguments import require_read
 from verix_encodings.arrays import FloatArray
 
 
@@ -50,13 +52,15 @@ class TableEncoding:
     """The map ``z = x P + q`` of a transformer, or of the first ``steps`` steps of a pipeline.
 
     ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
-    (coordinates, size of z), ``offsets`` is ``q``.
+    (coordinates, size of z), ``offsets`` is ``q``. ``typical`` has the numbers that
+    imputers fill in, by the names of columns.
     """
 
     columns: tuple[Column, ...]
     matrix: FloatArray
     offsets: FloatArray
     steps: int
+    typical: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,16 @@ class _Sum:
 
 _Entry: TypeAlias = str | _Sum
 """A number computed from a row, or the name of a column that no transformer has touched."""
-_Columns: TypeAlias = dict[str, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns that were read so far, and the numbers that imputers fill in, by name."""
+
+    known: dict[str, Column] = field(default_factory=dict)
+    typical: dict[str, list[float]] = field(default_factory=dict)
+
+
 _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 
 
@@ -82,22 +95,18 @@ def encoding_of(fitted: Any, names: Sequence[str] | None = None) -> TableEncodin
     If the pipeline ends in an estimator, steps are taken up to the first that is not known; others
     read the estimator and steps before it. ``names`` are the names of the table's columns, where
     ``fitted`` saw arrays. Raises ``InputError`` for another object, one that is not fitted, and for
-    a transformer that is not known, by its name.
+    a transformer or an argument of one that is not known, by its name.
     """
     leading = _leading(fitted)
-    if not hasattr(fitted, "n_features_in_"):
-        raise InputError(f"the {type(fitted).__name__} is not fitted: call fit first")
-    given = list(names or _names_of(fitted))
-    if len(given) != fitted.n_features_in_:
-        raise InputError(
-            f"the frame has {len(given)} columns, the pipeline was fitted on "
-            f"{fitted.n_features_in_}"
-        )
+    size = width_of(fitted)
+    given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
+    if len(given) != size:
+        raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
     entries, columns = list[_Entry](given), _Columns()
     for step in leading:
         entries = _through(step, entries, columns)
     sums = [_number(entry, columns) for entry in entries]
-    used = tuple(columns[name] for name in given if name in columns)
+    used = tuple(columns.known[name] for name in given if name in columns.known)
     starts = accumulate((column.width for column in used), initial=0)
     place = {column.name: start for column, start in zip(used, starts, strict=False)}
     matrix = np.zeros((sum(column.width for column in used), len(sums)))
@@ -105,55 +114,33 @@ def encoding_of(fitted: Any, names: Sequence[str] | None = None) -> TableEncodin
         for (name, coordinate), coefficient in one.terms.items():
             matrix[place[name] + coordinate, number] = coefficient
     constants = np.array([one.constant for one in sums])
-    return TableEncoding(used, matrix, constants, len(leading))
-
-
-def is_pipeline(model: Any) -> bool:
-    """Return True for a ``Pipeline`` of scikit-learn that ends in an estimator."""
-    return _name(model) == "Pipeline" and hasattr(model, "predict")
+    return TableEncoding(used, matrix, constants, len(leading), columns.typical)
 
 
 def _leading(fitted: Any) -> list[Any]:
     if is_pipeline(fitted):
-        steps = [step for _, step in fitted.steps[:-1]]
-        return list(takewhile(lambda step: _skipped(step) or _name(step) in _STEPS, steps))
-    if _name(fitted) in _STEPS:
+        return list(takewhile(lambda step: name_of(step) in _STEPS, steps_of(fitted)[:-1]))
+    if name_of(fitted) in _STEPS:
         return [fitted]
     raise InputError(
         f"the pipeline is a {type(fitted).__name__}, expected a fitted Pipeline or "
         "ColumnTransformer of scikit-learn; make_pipeline(transformer, estimator) joins fitted "
-        "parts, and a search has its best_estimator_"
+        "parts"
     )
-
-
-def _names_of(pipeline: Any) -> list[str]:
-    """Return the columns' names that ``pipeline`` was fitted with; x0, x1, … for arrays."""
-    known = getattr(pipeline, "feature_names_in_", None)
-    if known is None:
-        return [f"x{number}" for number in range(pipeline.n_features_in_)]
-    return [str(name) for name in known]
 
 
 def _through(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return what the fitted transformer ``step`` makes of ``entries``; note columns it reads."""
-    if _skipped(step):
+    if is_skipped(step):
         return entries
-    if _name(step) not in _STEPS:
+    if name_of(step) not in _STEPS:
         raise InputError(
             f"the pipeline has a {type(step).__name__}, whose output is not read as an affine map "
             f"of columns; transformers may be {', '.join(_STEPS)}. Apply it to the frame before "
             "the pipeline, or to numbers in a step of its own behind the ColumnTransformer"
         )
-    return _STEPS[_name(step)](step, entries, columns)
-
-
-def _skipped(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
-
-
-def _name(step: Any) -> str:
-    """Return the class of a transformer of scikit-learn; no subclass, which may do otherwise."""
-    return type(step).__name__ if type(step).__module__.startswith("sklearn.") else ""
+    require_read(step)
+    return _STEPS[name_of(step)](step, entries, columns)
 
 
 def _number(entry: _Entry, columns: _Columns) -> _Sum:
@@ -164,10 +151,10 @@ def _number(entry: _Entry, columns: _Columns) -> _Sum:
 
 
 def _note(column: Column, columns: _Columns) -> None:
-    if columns.setdefault(column.name, column) != column:
+    if columns.known.setdefault(column.name, column) != column:
         raise InputError(
             f"the pipeline reads the column {column.name} in two ways, as {column.form} and as "
-            f"{columns[column.name].form}: give the frame a column for each"
+            f"{columns.known[column.name].form}: give the frame a column for each"
         )
 
 
@@ -180,11 +167,26 @@ def _steps(pipeline: Any, entries: list[_Entry], columns: _Columns) -> list[_Ent
 def _by_columns(transformer: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     names = list(getattr(transformer, "feature_names_in_", range(len(entries))))
     found: list[_Entry] = []
-    for _, part, chosen in transformer.transformers_:
+    for name, part, chosen in transformer.transformers_:
         if not (isinstance(part, str) and part == "drop"):
             picked = [entries[place] for place in _places(names, chosen)]
-            found += _through(part, picked, columns) if picked else []
+            made = _through(part, picked, columns) if picked else []
+            found += _weighted(transformer, name, made, columns)
     return found
+
+
+def _side_by_side(union: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
+    found: list[_Entry] = []
+    for name, part in union.transformer_list:
+        if part != "drop":
+            found += _weighted(union, name, _through(part, entries, columns), columns)
+    return found
+
+
+def _weighted(parent: Any, name: str, made: list[_Entry], columns: _Columns) -> list[_Entry]:
+    """Return what a part made, times the weight that ``parent`` gives to the part ``name``."""
+    weight = (parent.transformer_weights or {}).get(name)
+    return made if weight is None else _affine(made, weight, 0.0, columns)
 
 
 def _places(names: list[Any], chosen: Any) -> list[int]:
@@ -207,16 +209,7 @@ def _kept(_step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]
     return entries
 
 
-def _function(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    if step.func is not None:
-        raise InputError(
-            "the pipeline has a FunctionTransformer, whose function may be anything: apply it to "
-            "the frame before the pipeline"
-        )
-    return _kept(step, entries, columns)
-
-
-def _imputed(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return complete ``entries`` as they are, and 0 for each column that marks missing values."""
     empty = any(str(fill) in _MISSING for fill in step.statistics_)
     if empty or str(step.missing_values) not in _MISSING:
@@ -224,6 +217,9 @@ def _imputed(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entr
             "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
             "be NaN, and no column empty; fill the frame's missing values before the pipeline"
         )
+    for entry, fill in zip(entries, step.statistics_, strict=True):
+        if isinstance(entry, str) and isinstance(fill, int | float | np.number):
+            columns.typical.setdefault(entry, []).append(float(fill))
     marks = len(step.indicator_.features_) if step.add_indicator else 0
     return [*entries, *[_Sum({})] * marks]
 
@@ -233,7 +229,12 @@ def _selected(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Ent
 
 
 def _scaled(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    factors, offsets = (np.broadcast_to(part, len(entries)) for part in _SCALES[_name(step)](step))
+    return _affine(entries, *_SCALES[name_of(step)](step), columns)
+
+
+def _affine(entries: list[_Entry], factors: Any, offsets: Any, columns: _Columns) -> list[_Entry]:
+    """Return ``factors * entries + offsets``."""
+    factors, offsets = (np.broadcast_to(part, len(entries)) for part in (factors, offsets))
     found: list[_Entry] = []
     for entry, factor, offset in zip(entries, factors, offsets, strict=True):
         number = _number(entry, columns)
@@ -247,21 +248,16 @@ def _standard(centre: Any, scale: Any) -> tuple[Any, Any]:
     return factor, 0.0 if centre is None else -centre * factor
 
 
-def _clipped(step: Any, factor: Any, offset: Any) -> tuple[Any, Any]:
-    if getattr(step, "clip", False):
-        raise InputError(
-            f"the pipeline has a {_name(step)} that clips: fit it with clip=False, and give the "
-            "columns their ranges"
-        )
-    return factor, offset
-
-
+# they know the mean and the scale even where they do not use them
 _SCALES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
-    # it knows the mean even where it does not use it
-    "StandardScaler": lambda step: _standard(step.mean_ if step.with_mean else None, step.scale_),
-    "RobustScaler": lambda step: _standard(step.center_, step.scale_),
-    "MaxAbsScaler": lambda step: _clipped(step, 1.0 / step.scale_, 0.0),
-    "MinMaxScaler": lambda step: _clipped(step, step.scale_, step.min_),
+    "StandardScaler": lambda step: _standard(
+        step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None
+    ),
+    "RobustScaler": lambda step: _standard(
+        step.center_ if step.with_centering else None, step.scale_ if step.with_scaling else None
+    ),
+    "MaxAbsScaler": lambda step: (1.0 / step.scale_, 0.0),
+    "MinMaxScaler": lambda step: (step.scale_, step.min_),
 }
 
 
@@ -277,14 +273,14 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     for place, (entry, values) in enumerate(zip(entries, step.categories_, strict=True)):
         if not isinstance(entry, str):
             raise InputError(
-                f"the pipeline has a {_name(step)} of numbers that another transformer computed: "
+                f"the pipeline has a {name_of(step)} of numbers that another transformer computed: "
                 "encode the column itself"
             )
         rows = np.repeat(first[None], len(values), axis=0)
         rows[:, place] = values
         table = _run(step, rows)
         if not np.isfinite(table).all():
-            raise InputError(f"the {_name(step)} gives a value of {entry} a number that is none")
+            raise InputError(f"the {name_of(step)} gives a value of {entry} a number that is none")
         moving = np.flatnonzero((table != still).any(axis=0))
         column = _column(step, entry, values, table[:, moving])
         _note(column, columns)
@@ -325,9 +321,10 @@ def _looked_up(column: Column, table: FloatArray) -> _Sum:
 _STEPS: dict[str, _Step] = {
     "Pipeline": _steps,
     "ColumnTransformer": _by_columns,
+    "FeatureUnion": _side_by_side,
     **dict.fromkeys(_SCALES, _scaled),
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _encoded),
     "SimpleImputer": _imputed,
-    "FunctionTransformer": _function,
+    "FunctionTransformer": _kept,
     **dict.fromkeys(("SelectKBest", "SelectPercentile", "VarianceThreshold"), _selected),
 }

@@ -41,8 +41,11 @@ class NodeContext:
         return value
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute. Raises ``ModelError`` where it has another type."""
-        value = self.attributes.get(name, default)
+        """Return a float attribute. Raises ``ModelError`` where it has another type.
+
+        ONNX stores it as float32, and its default, too.
+        """
+        value = self.attributes.get(name, float(np.float32(default)))
         if not isinstance(value, float):
             raise self._mistyped(name, "a number")
         return value

@@ -1,7 +1,7 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,8 +11,13 @@ import onnx
 import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
 from milp_verix.image_shape import shape_seen
+from milp_verix.inputs.frame import is_frame, named_frame
+from milp_verix.inputs.names import listed
+from milp_verix.inputs.one_row import numbers_in, row_of
+from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.onnx_reader import (
     IN_MEMORY,
     Anchor,
@@ -28,6 +33,7 @@ from milp_verix.onnx_reader import (
     serialised,
     trace,
 )
+from milp_verix.onnx_reader.known_facts import KnownFacts, facts_of
 from milp_verix.onnx_reader.messages import first_line
 from verix_encodings.network.network import Network
 
@@ -45,6 +51,8 @@ class OnnxNetwork:
     ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
+    ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
+    the coordinates, None where the model does not tell.
     """
 
     path: Path | None
@@ -63,6 +71,8 @@ class OnnxNetwork:
     anchor_session: Any
     model: onnx.ModelProto
     signature: Signature
+    facts: KnownFacts
+    columns: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -73,8 +83,9 @@ class OnnxNetwork:
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of a result on how the file was run."""
         if self.scores_name == self.output_name:
-            return ()
+            return self.facts.notes
         return (
+            *self.facts.notes,
             f"the output {self.output_name!r} holds labels or a map; the file was run as far as "
             f"{self.scores_name!r}, the scores that they are made from",
         )
@@ -117,22 +128,41 @@ class OnnxNetwork:
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the file at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
 
+        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`numbers_of`.
         Raises as :meth:`evaluate` does.
         """
-        rows = [self.evaluate(x) for x in _numbers(xs)]
+        table = named_frame(xs).to_dict("records") if is_frame(xs) else _numbers(xs)
+        rows = [self.evaluate(x) for x in table]
         return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
 
     def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
 
         ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
-        input is taken from an image of one channel as well, row by row. Raises ``InputError`` for
-        any other shape.
+        input is taken from an image of one channel as well, row by row, and from a row of a table
+        as by :meth:`numbers_of`. Raises ``InputError`` for any other shape.
         """
-        array = _numbers(x)
+        row = row_of(x)
+        array = _numbers(x) if row is None else np.array(self.numbers_of(row))
         shape_seen(array.shape, self.input_shape)
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
+
+    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
+        """Return the numbers of a row of a table, by the names of ``columns``.
+
+        Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
+        missing, and for a value that is no number.
+        """
+        if self.columns is None:
+            return numbers_in(row)
+        if missing := [name for name in self.columns if name not in row]:
+            raise InputError(
+                f"the network's input needs {listed(missing)}, and the row has "
+                f"{listed(list(row))}: give a number by each name; "
+                "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
+            )
+        return numbers_in({name: row[name] for name in self.columns})
 
     def __repr__(self) -> str:
         maxima = f", {self.ir.max_count} maxima" if self.ir.max_count else ""
@@ -147,6 +177,7 @@ NetworkLike: TypeAlias = OnnxNetwork | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
+@checked(output=TEXT.or_none())
 def load_network(
     source: ModelSource | Any,
     *,
@@ -158,16 +189,18 @@ def load_network(
     """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
 
     A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
-    estimator or pipeline, or a Keras model. The exporters of these libraries turn it into ONNX:
-    PyTorch's for the module's behaviour in evaluation, skl2onnx, and ``model.export`` of Keras. The
-    input of a scikit-learn ``Pipeline`` is a row of its table before scaling and encoding, which
+    estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
+    libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
+    ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
+    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
             included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
-            predictions are compared with the pipeline's. Other models do not use it.
+            scores are compared with the pipeline's, beside rows made from what it was fitted on.
+            Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
         transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
@@ -179,6 +212,7 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
+    fitted = source if transformer is None else transformer
     if transformer is None:
         source = as_onnx(source, example)
     else:
@@ -188,6 +222,7 @@ def load_network(
     embed(model, None if path is None else path.parent)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     traced = trace(model, signature)
+    columns = coordinate_names(fitted)
     anchored = [anchor.tensor for anchor in traced.anchors]
     return OnnxNetwork(
         path=path,
@@ -206,6 +241,8 @@ def load_network(
         anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
         model=model,
         signature=signature,
+        facts=facts_of(model, max(traced.network.output_size, 2)),
+        columns=columns if columns and len(columns) == traced.network.input_size else None,
     )
 
 

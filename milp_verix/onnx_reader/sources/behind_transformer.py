@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
+from milp_verix.errors import InputError
+from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.onnx_reader.signature import read_signature
+from milp_verix.onnx_reader.sources.compared import require_equal
 from milp_verix.onnx_reader.sources.conversion import as_onnx
 from milp_verix.onnx_reader.sources.external_data import embed
 from milp_verix.onnx_reader.sources.model_file import path_of, read_model
-from milp_verix.onnx_reader.sources.table_model import behind, rows_of
+from milp_verix.onnx_reader.sources.table_model import behind
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-6
+"""Rounding of the numbers, relative to the largest: a scaled number may be far from zero before."""
 
 
 def behind_transformer(
@@ -21,14 +23,20 @@ def behind_transformer(
 ) -> onnx.ModelProto:
     """Return the model of rows of a table that ``transformer`` turns into inputs of ``source``.
 
-    With a DataFrame ``frame`` the numbers that its rows become are compared. Raises ``InputError``
-    for a transformer that is not known, and for a network of another input; ``ModelError`` where
-    numbers differ.
+    The numbers that rows become are compared, with a DataFrame ``frame`` those of its rows, too.
+    Raises ``InputError`` for a transformer that is not known, and for a network of another input;
+    ``ModelError`` where numbers differ.
     """
     encoding = encoding_of(transformer)
     width = encoding.matrix.shape[1]
-    if hasattr(frame, "columns"):
-        _require_same_numbers(encoding, transformer, frame)
+    require_equal(
+        encoding,
+        transformer,
+        frame,
+        found=lambda rows: rows @ encoding.matrix + encoding.offsets,
+        expected=lambda table: _dense(transformer.transform(table)),
+        rounding=_ROUNDING,
+    )
     found = as_onnx(source, np.zeros((1, width), np.float32))
     path = path_of(found)
     model, _ = read_model(found)
@@ -40,13 +48,5 @@ def behind_transformer(
     return behind(encoding, model, signature.input_name)
 
 
-def _require_same_numbers(encoding: TableEncoding, transformer: Any, frame: Any) -> None:
-    rows = rows_of(transformer, frame)
-    found, seen = rows @ encoding.matrix + encoding.offsets, transformer.transform(frame)
-    expected = np.asarray(seen.toarray() if hasattr(seen, "toarray") else seen, dtype=np.float64)
-    allowed = _ROUNDING * np.maximum(np.abs(expected), 1.0)
-    if found.shape != expected.shape or (np.abs(found - expected) > allowed).any():
-        raise ModelError(
-            f"the {type(transformer).__name__} is not read as it computes the rows of the frame: "
-            "nothing would be proven about it; please report it"
-        )
+def _dense(codes: Any) -> Any:
+    return codes.toarray() if hasattr(codes, "toarray") else codes

@@ -16,8 +16,9 @@ import numpy as np
 import onnx
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.table_encoding import is_pipeline
+from milp_verix.onnx_reader.known_facts import FACTS_KEY
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.sources.estimators import refuse_trees
 from milp_verix.onnx_reader.sources.model_file import ModelSource
 from milp_verix.onnx_reader.sources.table_model import table_model
 
@@ -31,12 +32,13 @@ def as_onnx(source: Any, example: Any = None) -> ModelSource:
     """Return ``source`` if it is ONNX already, otherwise the ONNX model that its library exports.
 
     ``example`` is an input of the shape that a PyTorch module takes, the batch of one included; or
-    a DataFrame for which a scikit-learn pipeline and its ONNX model must predict the same.
+    a DataFrame of rows at which a scikit-learn pipeline is compared with its network, too.
     Modules are exported as they behave in evaluation. Raises ``InputError`` for anything that is
     no model, and where the exporter is not installed; ``ModelError`` where it fails.
     """
     if isinstance(source, str | PathLike | bytes | onnx.ModelProto):
         return source
+    refuse_trees(source)
     kind = _kind(source)
     if kind is None:
         raise InputError(
@@ -97,21 +99,7 @@ def _export_torch(module: Any, example: Any, file: Path) -> None:
 
 
 def _export_sklearn(estimator: Any, example: Any, file: Path) -> None:
-    from skl2onnx import to_onnx
-    from skl2onnx.common.data_types import FloatTensorType
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError as error:
-        raise InputError(f"the {type(estimator).__name__} is not fitted: call fit first") from error
-    if is_pipeline(estimator):
-        model = table_model(estimator, example)
-    else:
-        kind = FloatTensorType([1, estimator.n_features_in_])
-        model = to_onnx(estimator, initial_types=[("x", kind)])
-    file.write_bytes(model.SerializeToString())
+    file.write_bytes(table_model(estimator, example).SerializeToString())
 
 
 def _export_keras(model: Any, _example: Any, file: Path) -> None:
@@ -146,5 +134,8 @@ def _without_remarks(model: onnx.ModelProto) -> onnx.ModelProto:
     parts = (*model.graph.node, *model.graph.initializer, *model.graph.value_info)
     for part in (model, model.graph, *parts, *model.graph.input, *model.graph.output):
         part.doc_string = ""
+        facts = [entry.value for entry in part.metadata_props if entry.key == FACTS_KEY]
         del part.metadata_props[:]
+        for text in facts:
+            part.metadata_props.add(key=FACTS_KEY, value=text)
     return model

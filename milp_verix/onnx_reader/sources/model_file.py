@@ -16,6 +16,25 @@ ModelSource: TypeAlias = str | PathLike[str] | bytes | onnx.ModelProto
 
 IN_MEMORY = "the model in memory"
 
+_TORCH = (
+    "a file of PyTorch",
+    "load the module in Python and give it with example=x, or export it with torch.onnx.export",
+)
+_PICKLE = (
+    "a pickle of Python",
+    "load the model in Python and give it in place of the path, or export it to ONNX",
+)
+_KERAS = (
+    "a file of Keras",
+    "load it with keras.saving.load_model and give the model, or export it with model.export",
+)
+_OTHERS = {
+    **dict.fromkeys((".pt", ".pth", ".ckpt"), _TORCH),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), _PICKLE),
+    **dict.fromkeys((".h5", ".hdf5", ".keras"), _KERAS),
+}
+"""Files of other libraries by their suffix: what they are, and what to do."""
+
 _LARGEST = 2**31
 """Bytes up to which Protocol Buffers go; larger weights are stored beside the file."""
 
@@ -59,6 +78,9 @@ def _bytes_of(source: ModelSource) -> bytes:
     path = Path(source)
     if path.exists() and not path.is_file():
         raise ModelError(f"cannot read {path}: it is not a file")
+    kind, remedy = _OTHERS.get(path.suffix.lower(), ("", ""))
+    if kind and path.exists():
+        raise ModelError(f"cannot read {path}: it is {kind} and no ONNX file; {remedy}")
     try:
         if path.stat().st_size > _LARGEST:
             raise ModelError(f"cannot read {path}: it is larger than 2 GiB, as no ONNX file is")

@@ -1,13 +1,14 @@
-"""A fitted scikit-learn pipeline as a network whose input is a row of its table, before scaling.
+"""A fitted estimator or pipeline of scikit-learn as a network of a row of its table.
 
-The leading steps are one ``Gemm`` in front of the network that skl2onnx makes of the others:
-``z = x P + q`` of :mod:`milp_verix.inputs.table_encoding`. All numbers are float64, as scikit-learn
-computes: a whole number is whole at the network's input, and scores differ from the pipeline's by
-rounding alone. A linear classifier is its decision function, ``z Cᵀ + d``, one score for two
-classes: skl2onnx writes probabilities that are no network of the scores.
+The leading steps are one ``Gemm`` in front of the network of the others: ``z = x P + q`` of
+:mod:`milp_verix.inputs.table_encoding`. All numbers are float64, as scikit-learn computes: a whole
+number is whole at the network's input, and scores differ from the pipeline's by rounding alone. A
+linear model is ``z Cᵀ + d``, for a classifier its decision function with one score for two classes;
+skl2onnx writes the other networks.
+
+It is compared with the pipeline before it is believed, see :mod:`.compared`.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,15 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 from milp_verix.errors import InputError, ModelError
-from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.fitted import name_of, without_search
+from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS, LINEAR_REGRESSORS
+from milp_verix.inputs.pipeline import fitted_class_names
 from milp_verix.inputs.table_encoding import TableEncoding, encoding_of
+from milp_verix.onnx_reader.known_facts import KnownFacts, write_facts
 from milp_verix.onnx_reader.outputs import cut, scores_of
-from milp_verix.onnx_reader.signature import read_signature
+from milp_verix.onnx_reader.sources.compared import require_equal
+from milp_verix.onnx_reader.sources.estimators import flat_pipeline, require_exportable
 from milp_verix.onnx_reader.sources.model_file import serialised
-from milp_verix.onnx_reader.trace import trace
 from verix_encodings.arrays import FloatArray
 
 _INPUT, _ENCODED = "table_row", "table_encoded"
@@ -33,26 +37,43 @@ _ROUNDING = 1e-5
 """Rounding of scores, relative to the largest: a pipeline may compute in float32."""
 
 
-def table_model(pipeline: Any, frame: Any = None) -> onnx.ModelProto:
-    """Return the network of ``pipeline``.
+def table_model(source: Any, frame: Any = None) -> onnx.ModelProto:
+    """Return the network of a fitted estimator, of a pipeline, or of what a search has chosen.
 
-    With a DataFrame ``frame`` the scores for its rows are compared. Raises ``InputError`` for a
-    transformer that is not known; ``ModelError`` where scores differ;
+    Its scores are compared with those of the pipeline, and with a DataFrame ``frame`` for its rows,
+    too. Raises ``InputError`` for a transformer or an argument that is not known, and where no
+    rows can be made and none are given; ``ModelError`` where scores differ;
     ``UnsupportedOperatorError`` for an estimator such as a forest.
     """
+    chosen, notes = without_search(source)
+    pipeline = flat_pipeline(chosen)
+    estimator = pipeline.steps[-1][1]
     encoding = encoding_of(pipeline)
     rest = pipeline[encoding.steps :]
     width = encoding.matrix.shape[1]
-    estimator = rest.steps[-1][1]
-    if hasattr(pipeline, "classes_") and np.ndim(rest.predict(np.zeros((1, width)))) > 1:
+    require_exportable(step for _, step in rest.steps[:-1])
+    classifier = hasattr(estimator, "classes_")
+    if classifier and np.ndim(rest.predict(np.zeros((1, width)))) > 1:
         raise InputError("the pipeline gives a row several labels at once: fit one for each label")
-    alone = len(rest.steps) == 1
-    linear = alone and _is_linear_classifier(estimator)
-    model = _linear_model(estimator) if linear else _exported(rest, width)
-    model = behind(encoding, model, "encoded")
-    if hasattr(frame, "columns"):
-        trace(model, read_signature(model.graph))  # trees are refused as such, not by their scores
-        _require_same_scores(model, pipeline, frame)
+    if classifier and len(estimator.classes_) < 2:
+        raise InputError("the classifier has seen one class alone, which it always predicts")
+    model = _model_of(rest, width)
+    if encoding.steps:
+        model = behind(encoding, model, "encoded")
+    require_equal(
+        encoding,
+        pipeline,
+        frame,
+        found=lambda rows: _run(model, rows),
+        expected=lambda table: _scores(pipeline, table),
+        rounding=_ROUNDING,
+    )
+    facts = KnownFacts(
+        None if classifier else type(estimator).__name__,
+        tuple(fitted_class_names(estimator)),
+        notes,
+    )
+    write_facts(model, facts)
     return model
 
 
@@ -67,19 +88,18 @@ def behind(encoding: TableEncoding, model: onnx.ModelProto, name: str) -> onnx.M
     graph.node.insert(1, helper.make_node("Cast", [_ENCODED], [name], to=kind))
     graph.input.remove(given)
     size = encoding.matrix.shape[0]
-    row = helper.make_tensor_value_info(_INPUT, onnx.TensorProto.DOUBLE, [None, size])
-    graph.input.append(row)
+    graph.input.append(_value(_INPUT, size))
     model.ir_version = max(model.ir_version, _FIRST_IR_VERSION)
     return model
 
 
-def rows_of(pipeline: Any, frame: Any) -> FloatArray:
-    """Return the rows of a DataFrame as inputs of the network, shape (rows, size).
-
-    ``InputError`` for a word that the fitted ``pipeline`` does not know.
-    """
-    inputs = Inputs.from_pipeline(pipeline, frame)
-    return np.array([inputs.row(row) for row in frame.to_dict("records")])
+def _model_of(rest: Any, width: int) -> onnx.ModelProto:
+    """Return the network of the last steps of a pipeline, with the input ``encoded``."""
+    steps, estimator = [step for _, step in rest.steps[:-1]], rest.steps[-1][1]
+    if name_of(estimator) not in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
+        return _exported(rest, width)
+    model = _exported(rest[:-1], width) if steps else _nothing(width)
+    return _with_linear(model, estimator)
 
 
 def _exported(rest: Any, width: int) -> onnx.ModelProto:
@@ -94,57 +114,57 @@ def _exported(rest: Any, width: int) -> onnx.ModelProto:
     return model
 
 
-def _is_linear_classifier(estimator: Any) -> bool:
-    ours = type(estimator).__module__.startswith("sklearn.")
-    return ours and "LinearClassifierMixin" in {b.__name__ for b in type(estimator).__mro__}
-
-
-def _linear_model(estimator: Any) -> onnx.ModelProto:
-    coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
-    classes, width = coefficients.shape
-    constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), classes)
-    value = partial(helper.make_tensor_value_info, elem_type=onnx.TensorProto.DOUBLE)
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["encoded", "coefficients", "constants"], ["scores"], transB=1)],
-        "linear classifier",
-        [value("encoded", shape=[None, width])],
-        [value("scores", shape=[None, classes])],
-        [
-            numpy_helper.from_array(coefficients, "coefficients"),
-            numpy_helper.from_array(constants, "constants"),
-        ],
-    )
+def _nothing(width: int) -> onnx.ModelProto:
+    """Return a model whose output is its input."""
+    value = _value("encoded", width)
+    graph = helper.make_graph([], "linear model", [value], [value])
     return helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
     )
 
 
-def _require_same_scores(model: onnx.ModelProto, pipeline: Any, frame: Any) -> None:
-    """Raise ``ModelError`` unless ``model`` has the scores that ``pipeline`` has, for each row.
+def _with_linear(model: onnx.ModelProto, estimator: Any) -> onnx.ModelProto:
+    """Put the linear ``estimator`` behind the only output of ``model``, and return ``model``."""
+    graph = model.graph
+    (before,) = (value.name for value in graph.output)
+    coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    count = len(coefficients)
+    constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
+    graph.initializer.append(numpy_helper.from_array(coefficients, "coefficients"))
+    graph.initializer.append(numpy_helper.from_array(constants, "constants"))
+    inputs = [before, "coefficients", "constants"]
+    graph.node.append(helper.make_node("Gemm", inputs, ["scores"], transB=1))
+    del graph.output[:]
+    graph.output.append(_value("scores", count))
+    return model
 
-    Raises ``InputError`` for a row that is not in the table.
-    """
-    rows = rows_of(pipeline, frame)
+
+def _value(name: str, size: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, onnx.TensorProto.DOUBLE, [None, size])
+
+
+def _run(model: onnx.ModelProto, rows: FloatArray) -> FloatArray:
     name = scores_of(model.graph, None)[1]
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 4
     session = onnxruntime.InferenceSession(serialised(cut(model, [name])), quiet)
-    found = session.run([name], {_INPUT: rows})[0].reshape(len(rows), -1)
-    expected = np.asarray(_scores(pipeline, frame), dtype=np.float64).reshape(found.shape)
-    apart = np.abs(found - expected).max(axis=1) > _ROUNDING * np.abs(expected).max()
-    if apart.any():
-        place = int(np.flatnonzero(apart)[0])
+    scores: FloatArray = session.run([name], {model.graph.input[0].name: rows})[0]
+    return scores
+
+
+def _scores(pipeline: Any, table: Any) -> FloatArray:
+    """Return the scores, or the values, that scikit-learn has for each row of ``table``."""
+    estimator = pipeline.steps[-1][1]
+    if not hasattr(estimator, "classes_"):
+        return np.asarray(pipeline.predict(table), dtype=np.float64)
+    linear = name_of(estimator) in LINEAR_CLASSIFIERS
+    scores: FloatArray = (pipeline.decision_function if linear else pipeline.predict_proba)(table)
+    each = scores if scores.ndim > 1 else np.stack([-scores, scores], axis=1)
+    chosen = np.searchsorted(estimator.classes_, pipeline.predict(table))
+    short = each.max(axis=1) - each[np.arange(len(each)), chosen]
+    if (short > _ROUNDING * np.abs(each).max()).any():
         raise ModelError(
-            f"the network made of the pipeline returns {found[place]} for row "
-            f"{frame.index[place]}, the pipeline {expected[place]}; rows that differ: "
-            f"{int(apart.sum())} of {len(rows)}. Nothing would be proven about the pipeline; "
-            "please report it"
+            f"the {type(estimator).__name__} does not predict the class of the greatest score: "
+            "nothing would be proven about its predictions; please report it"
         )
-
-
-def _scores(pipeline: Any, frame: Any) -> Any:
-    if _is_linear_classifier(pipeline.steps[-1][1]):
-        return pipeline.decision_function(frame)
-    return (pipeline.predict_proba if hasattr(pipeline, "predict_proba") else pipeline.predict)(
-        frame
-    )
+    return scores

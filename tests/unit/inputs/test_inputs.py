@@ -85,7 +85,7 @@ def test_inputs_outside_of_the_description_are_refused(change: dict[int, float],
         (lambda: Inputs([integer("a", 0, 1), binary("a")]), "named 'a'"),
         (lambda: integer("a", 0.5, 2), "whole"),
         (lambda: integer("a", 3, 2), "at most"),
-        (lambda: continuous("a", "x", 2), "numbers"),  # type: ignore[arg-type]
+        (lambda: continuous("a", "x", 2), "lower must be a number, got 'x'"),  # type: ignore[arg-type]
         (lambda: category("a", ["x", "x"]), "twice"),
         (lambda: category("a", ["x", "y"], codes=[1, 1]), "distinct"),
         (lambda: category("a", "xy"), "list of texts"),
@@ -116,9 +116,17 @@ def test_radii_are_numbers_shares_and_names() -> None:
     assert reach.tolist() == [5, inf, inf, inf, inf, inf, inf, inf, 0]
     none = radii_of_coordinates(inputs, radii_of(inputs, 0.9))
     assert none.tolist() == [0, 0, 0, 0, 0, 0, 0.9, 0, 0]
+    for text, number in (("inf", np.inf), ("Inf", np.inf), ("8/255", 8 / 255), (" 2.5 ", 2.5)):
+        assert radii_of(inputs, text) == (number,) * 7
+        assert radii_of(inputs, {"age": text, "*": 0})[:2] == (number, 0.0)
     for wrong, told in (
         ({"age": 1}, "wrong: "),
         ({"*": 1, "size": 2}, r"\['size'\]"),
+        ({"*": 1, "Age": 2}, r"\['Age'\]; did you mean 'age'"),
+        ("abc", "age: epsilon is 'abc', expected a number such as .*'inf'.*'10%' or '0.5sd'"),
+        ("-10%", "epsilon is '-10%', expected"),
+        ("1,5", "epsilon is '1,5', expected"),
+        ("nan", "a number and not negative, got nan"),
         ([1, 2], "2 radii"),
         ("ten", "relative"),
         (-1, "negative"),
@@ -154,14 +162,39 @@ def test_files_and_data_hold_the_description(tmp_path: Path) -> None:
         ('{"features": [{"name": "a", "kind": "real"}]}', "a name and a kind"),
         ('{"features": [{"name": "a", "kind": "integer", "low": 3}]}', "low"),
         ('{"features": [{"name": "a", "kind": "fixed"}], "rules": "a"}', "list of texts"),
+        ('{"features": [{"name": "a", "kind": "integer", "lowr": 3}]}', "did you mean 'lower'"),
+        ('{"features": [{"name": "a", "kind": "Integer"}]}', "did you mean 'integer'"),
+        ('{"features": [{"name": "a", "kind": ["integer"]}]}', "a name and a kind"),
+        ('{"features": [{"name": "a", "kind": "category"}]}', "a: .* needs 'values'"),
+        ('{"features": [{"name": "a", "kind": "integer", "unit": 3}]}', "a: the unit is a text"),
+        (
+            '{"features": [{"name": "a", "kind": "ordinal", "values": ["x"], "first": "x"}]}',
+            "first must be an integer, got 'x'",
+        ),
+        (
+            '{"features": [{"name": "a", "kind": "category", "values": ["x"], "codes": 3}]}',
+            "codes must be a list, got 3",
+        ),
+        (
+            '{"features": [{"name": "a", "kind": "category", "values": ["x"], "one_hot": "no"}]}',
+            "one_hot must be True or False, got 'no'",
+        ),
         ('{"features": [], "more": 1}', "more"),
         ("{", "JSON"),
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=told):
             Inputs.from_file(path)
+    path.write_text('{"features": [{"name": "a", "kind": "binary", "values": [false, true]}]}')
+    truth = Inputs.from_file(path)
+    for value, number in ((True, 1), ("true", 1), ("False", 0), ("no", 0), (1, 1)):
+        assert truth.row({"a": value}).tolist() == [number]
     with pytest.raises(InputError, match="cannot read"):
         Inputs.from_file(tmp_path / "missing.toml")
+    with pytest.raises(InputError, match="path must be the path of a file"):
+        Inputs.from_file(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="rules are a list"):
+        Inputs(FEATURES, "age >= 18")
     with pytest.raises(InputError, match=r"\.json or a \.toml"):
         Inputs.from_file(tmp_path / "inputs.yaml")
 
@@ -251,6 +284,19 @@ def test_questions_that_do_not_fit_are_refused(
 
 def test_a_described_radius_without_inputs_is_refused(tmp_path: Path) -> None:
     network = dense_network(random_layers(np.random.default_rng(0), (2, 4, 2)), tmp_path)
-    for epsilon in ("10%", {"a": 1}, float("inf")):
-        with pytest.raises(InputError, match="epsilon must be"):
+    for epsilon in ("10%", {"a": 1}, float("inf"), "inf", "abc"):
+        with pytest.raises(InputError, match=r"epsilon must be .* description, inputs="):
             check(network, np.zeros(2), [0], epsilon=epsilon)
+    found = make_problem(network, np.zeros(2), epsilon="8/255")
+    assert found.ball.epsilon == 8 / 255
+
+
+def test_the_end_of_a_domain_is_not_rounded_to_the_type_of_the_input(tmp_path: Path) -> None:
+    net = dense_network(random_layers(np.random.default_rng(0), (1, 2, 2)), tmp_path)
+    share = [continuous("share", 0.0, 0.1)]
+    # float32 has no 0.1: the next number is above it, and no input of this description
+    above = np.array([0.1], dtype=np.float32)
+    assert float(above[0]) > 0.1
+    with pytest.raises(InputError, match=r"share is 0\.1.*, outside of \[0, 0\.1\]"):
+        make_problem(net, above, epsilon=0.05, inputs=share)
+    assert float(make_problem(net, [0.1], epsilon=0.05, inputs=share).x[0]) < 0.1

@@ -2,11 +2,12 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from milp_verix import InputError, Inputs, category, continuous, integer, ordinal
+from milp_verix import InputError, Inputs, binary, category, continuous, integer, ordinal
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Rule
 
@@ -97,7 +98,12 @@ def test_strict_rules_over_real_numbers_stay_strict() -> None:
         ("missing <= 1", "no feature 'missing'"),
         ("colour >= 'red'", "is a category"),
         ("colour == 'pink'", "no value 'pink'"),
-        ("a * a <= 3", "finite numbers"),
+        ("a * a <= 3", "rules are linear, and a product of features is not: multiply"),
+        ("a * inputs['two words'] <= 3", "rules are linear"),
+        ("a = 3", "invalid syntax.*rules compare by"),
+        ("colours == 'red'", "no feature 'colours'.*did you mean 'colour'"),
+        ("a >= '3'", "a is compared with '3', and has numbers: write a number, without quotes"),
+        ("a >= True", "a is compared with True, and has numbers"),
         ("__import__('os').system('true')", "not understood"),
         ("a.__class__ == 1", "no part of a rule"),
         ("[a for a in a] == 1", "no part of a rule"),
@@ -112,9 +118,39 @@ def test_texts_that_are_no_rules_are_refused(text: str, told: str) -> None:
         Inputs(FEATURES, [text])
 
 
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda i: i["a"] * i["two words"] <= 1, "rules are linear, and a product of features"),
+        (lambda i: i["a"] / 2 <= 1, "without /, %, .*write a / 2 <= 3 as a <= 6"),
+        (lambda i: 2 / i["a"] <= 1, "without /, %,"),
+        (lambda i: i["a"] ** 2 <= 1, "without /, %,"),
+        (lambda i: abs(i["a"]) <= 1, "bound a feature from both sides"),
+        (lambda i: i["Colour"] == "red", "no feature 'Colour'; .*mean 'colour'"),
+        (lambda i: i[0] <= 1, "no feature 0"),
+        (lambda i: i["a"] <= "3", "write a number, without quotes"),
+        (lambda i: i["colour"].isin("red"), "isin takes a list of values, got 'red'"),
+        (lambda i: i["colour"] == "Red", "no value 'Red'.*did you mean 'red'"),
+    ],
+)
+def test_objects_that_make_no_rule_are_refused_with_the_remedy(make: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        make(Inputs(FEATURES))
+
+
+def test_a_truth_value_is_the_word_for_it() -> None:
+    inputs = Inputs([binary("member"), binary("sex", ["female", "male"])])
+    for rule in (inputs["member"] == True, inputs["member"] == "true"):  # noqa: E712
+        assert [holds(rule, point) for point in ((0, 0), (1, 0))] == [False, True]
+    again = Inputs(inputs.features, ["member == True"]).rules[0]
+    assert [holds(again, point) for point in ((0, 0), (1, 0))] == [False, True]
+    with pytest.raises(InputError, match="sex has no value 'true'; its values are female, male"):
+        _ = inputs["sex"] == "true"
+
+
 def test_chains_and_python_s_and_are_refused_for_objects() -> None:
     inputs = Inputs(FEATURES)
-    with pytest.raises(TypeError, match="parentheses"):
+    with pytest.raises(InputError, match="parentheses"):
         _ = 1 <= inputs["a"] <= 3
     with pytest.raises(InputError, match="two different Inputs"):
         _ = inputs["a"] <= Inputs(FEATURES)["a"]

@@ -148,7 +148,7 @@ def test_it_is_what_the_pipeline_computes(name: str) -> None:
     frame = table()
     pipeline = fitted(holed(frame) if name == "imputers" else frame, *STEPS[name])
     encoding = encoding_of(pipeline)
-    assert encoding.steps == len(pipeline.steps) - 1
+    assert encoding.steps == sum(step != "passthrough" for _, step in pipeline.steps[:-1])
     inputs = Inputs.from_pipeline(pipeline, frame)
     rows = np.array([inputs.row(row) for row in frame.to_dict("records")])
     for row in rows:
@@ -205,7 +205,7 @@ class Doubling(StandardScaler):  # type: ignore[misc]
         ([by_columns((KNNImputer(), NUMBERS))], "has a KNNImputer"),
         ([by_columns((Doubling(), NUMBERS))], "has a Doubling"),
         ([by_columns((FunctionTransformer(np.log1p), ["age"]))], "FunctionTransformer"),
-        ([by_columns((MinMaxScaler(clip=True), ["age"]))], "MinMaxScaler that clips"),
+        ([by_columns((MinMaxScaler(clip=True), ["age"]))], "MinMaxScaler has clip=True"),
         ([by_columns((SimpleImputer(missing_values=18), ["age"]))], "SimpleImputer that changes"),
         (
             [by_columns((OrdinalEncoder(), ["month"]), ("passthrough", ["month"]))],
@@ -221,10 +221,14 @@ def test_other_transformers_are_refused_by_name(steps: list[Any], told: str) -> 
 
 
 def test_other_objects_are_refused() -> None:
-    search = GridSearchCV(DummyClassifier(), {"strategy": ["prior"]})
-    for other in (search, DummyClassifier(), 3):
-        with pytest.raises(InputError, match=r"expected a fitted Pipeline.*best_estimator_"):
+    for other in (DummyClassifier(), 3):
+        with pytest.raises(InputError, match=r"expected a fitted Pipeline.*joins fitted"):
             Inputs.from_pipeline(other, table())
+    with pytest.raises(InputError, match="a pandas DataFrame is expected, got ndarray"):
+        Inputs.from_pipeline(fitted(table()[NUMBERS], StandardScaler()), table().to_numpy())
+    search = GridSearchCV(DummyClassifier(), {"strategy": ["prior"]})
+    with pytest.raises(InputError, match="GridSearchCV is not fitted: call fit"):
+        Inputs.from_pipeline(search, table())
     with pytest.raises(InputError, match="ColumnTransformer is not fitted: call fit"):
         Inputs.from_pipeline(by_columns((StandardScaler(), NUMBERS)), table())
 

@@ -124,14 +124,14 @@ def computed(rng: np.random.Generator) -> onnx.ModelProto:
 
 def survives(path: Path) -> bool:
     """Return whether the file loads and runs; fail for any error but the package's own."""
-    started = time.monotonic()
+    started = time.process_time()
     try:
         network = load_network(path)
         network.evaluate(np.zeros(network.input_size))
         message = None
     except MilpVerixError as error:
         message = str(error)
-    assert time.monotonic() - started < SECONDS
+    assert time.process_time() - started < SECONDS
     assert message is None or (message and "\n" not in message)
     return message is None
 

@@ -74,9 +74,9 @@ def test_a_transformer_that_is_misread_is_refused(monkeypatch: pytest.MonkeyPatc
     encoding = behind_transformer.encoding_of(fitted())
     moved = replace(encoding, matrix=1.001 * encoding.matrix)
     monkeypatch.setattr(behind_transformer, "encoding_of", lambda _: moved)
-    load_network(model(), transformer=fitted())
-    with pytest.raises(ModelError, match="ColumnTransformer is not read as it computes"):
-        load_network(model(), transformer=fitted(), example=table())
+    for frame in (None, table()):
+        with pytest.raises(ModelError, match=r"returns .* rows that differ: \d+ of (64|114)"):
+            load_network(model(), transformer=fitted(), example=frame)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")

@@ -91,3 +91,27 @@ def test_what_is_no_network(given: Any) -> None:
     for ask in (load_network, lambda network: milp_verix.check(network, X, [0], epsilon=0.1)):
         with pytest.raises(InputError, match=r"expected the path of an ONNX file, its bytes, an"):
             ask(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("model.pt", "a file of PyTorch and no ONNX file; .*torch.onnx.export"),
+        ("MODEL.PTH", "a file of PyTorch"),
+        ("model.pkl", "a pickle of Python and no ONNX file; load the model in Python"),
+        ("model.joblib", "a pickle of Python"),
+        ("model.h5", "a file of Keras and no ONNX file; .*model.export"),
+        ("model.keras", "a file of Keras"),
+    ],
+)
+def test_a_file_of_another_library_is_refused_in_one_line(
+    name: str, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\x80\x04")
+    with pytest.raises(ModelError, match=told) as refused:
+        load_network(path)
+    assert "\n" not in str(refused.value)
+    path.unlink()
+    with pytest.raises(ModelError, match="No such file"):
+        load_network(path)

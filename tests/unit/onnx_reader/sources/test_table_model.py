@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from milp_verix import InputError, Inputs, ModelError, load_network
-from milp_verix.onnx_reader.sources import table_model
+from milp_verix import InputError, Inputs, ModelError, UnsupportedOperatorError, load_network
+from milp_verix.onnx_reader.sources import compared, table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
@@ -111,9 +111,28 @@ def test_a_network_that_predicts_otherwise_is_refused(
     encoding = table_model.encoding_of(pipeline)
     moved = replace(encoding, offsets=encoding.offsets + 1.0)
     monkeypatch.setattr(table_model, "encoding_of", lambda _: moved)
-    load_network(pipeline)
-    with pytest.raises(ModelError, match=r"returns .* for row \d+, the pipeline .* of 80"):
+    for frame in (None, table()):
+        with pytest.raises(
+            ModelError, match=r"returns .* for row \d+ made .*, scikit-learn .* of (64|144)"
+        ):
+            load_network(pipeline, example=frame)
+    monkeypatch.setattr(compared, "made_rows", _no_rows)
+    with pytest.raises(ModelError, match=r"returns .* for row \d+, scikit-learn .* of 80"):
         load_network(pipeline, example=table())
+
+
+def test_rows_are_asked_for_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compared, "made_rows", _no_rows)
+    pipeline = fitted(perceptron())
+    with pytest.raises(
+        InputError, match=r"no rows can be made .*\(no dates\): give rows .*example=frame"
+    ):
+        load_network(pipeline)
+    assert load_network(pipeline, example=table()).input_size == 5
+
+
+def _no_rows(*_: Any) -> Any:
+    raise ValueError("no dates")
 
 
 def test_rows_that_the_encoders_do_not_know_are_refused() -> None:
@@ -128,11 +147,30 @@ def test_several_labels_at_once_are_refused() -> None:
     labels = np.column_stack([frame.age > 40, frame.wage > 4e4]).astype(int)
     for estimator in (perceptron(), RidgeClassifier()):
         pipeline = make_pipeline(StandardScaler(), estimator).fit(frame, labels)
-        with pytest.raises(InputError, match="several labels at once"):
-            load_network(pipeline)
+        for model in (pipeline, pipeline[-1]):
+            with pytest.raises(InputError, match="several labels at once"):
+                load_network(model)
+
+
+def test_a_single_class_is_refused() -> None:
+    frame = table()[["age", "wage"]]
+    for estimator in (perceptron(max_iter=2), RidgeClassifier()):
+        with pytest.raises(InputError, match="seen one class alone"):
+            load_network(estimator.fit(frame, np.ones(len(frame))))
+
+
+def test_arguments_set_after_fit_count() -> None:
+    frame = table()[["age", "wage"]]
+    pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(frame, frame.age)
+    for arguments in ({"with_mean": False}, {"with_std": False}):
+        pipeline[0].set_params(**arguments)
+        found = load_network(pipeline).evaluate_many(frame.to_numpy())
+        np.testing.assert_allclose(found[:, 0], pipeline.predict(frame), rtol=1e-12)
 
 
 @pytest.mark.parametrize("example", [None, table()], ids=["alone", "with rows"])
 def test_an_estimator_that_is_no_network_is_refused_by_name(example: Any) -> None:
-    with pytest.raises(ModelError, match="TreeEnsemble"):
+    with pytest.raises(
+        UnsupportedOperatorError, match="DecisionTreeClassifier is made of decision"
+    ):
         load_network(fitted(DecisionTreeClassifier(max_depth=2)), example=example)
