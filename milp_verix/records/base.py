@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.still import still_features
 from milp_verix.records.statistics import Statistics
 
 Prediction = int | tuple[float, ...]
@@ -22,11 +24,14 @@ class Counterfactual:
     """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
 
     In an explanation it differs from the original only in irrelevant features and in the one that
-    it belongs to.
+    it belongs to. ``rival`` is a class that scores above the original's where a result is
+    ``against`` some classes alone; None elsewhere. Results of earlier versions have such a class
+    as ``prediction``, and no ``rival``.
     """
 
     input: NDArray[Any]
     prediction: Prediction
+    rival: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class ModelInfo:
     """The network that a result is about.
 
     ``sha256`` is that of the ONNX file. ``content_sha256`` covers weights stored beside it, the
-    input's shape and the output's name, too; None in files of earlier versions.
+    input's shape and the output's name, too; None in files of earlier versions. ``class_names`` are
+    the words for its classes, if the model itself tells them.
     """
 
     file: str
@@ -44,6 +50,7 @@ class ModelInfo:
     softmax_stripped: bool
     sigmoid_stripped: bool = False
     content_sha256: str | None = None
+    class_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -83,3 +90,26 @@ class Result:
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
         self.input.flags.writeable = False
+
+    @property
+    def still(self) -> tuple[int, ...]:
+        """Features that have one value all over the ball, ascending, as far as that is proven.
+
+        That they stay as they are says nothing about the network.
+        """
+        x = self.input.reshape(-1)
+        if self.inputs is not None and self.radii is not None:
+            return still_features(self.inputs, self.radii, tuple(x.tolist()))
+        low, high = (np.broadcast_to(end, x.shape) for end in self.domain)
+        stuck = (low == high) | (self.epsilon == 0)
+        if not stuck.any():
+            return ()
+        return tuple(f for f, group in enumerate(self.groups) if stuck[list(group)].all())
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The words for a predicted class that the inputs give, or the model; none without any."""
+        if not isinstance(self.prediction, int):
+            return ()
+        described = () if self.inputs is None else self.inputs.class_names
+        return described or self.model.class_names

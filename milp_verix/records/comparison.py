@@ -155,7 +155,8 @@ class Comparison:
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
-    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C.
+    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
+    ``rules``, as texts, narrow the question.
     """
 
     model: str
@@ -171,6 +172,9 @@ class Comparison:
     skipped: tuple[Skipped, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     stopped: str | None = None
+    against: tuple[int, ...] | None = None
+    output: int | None = None
+    rules: tuple[str, ...] = ()
 
     @property
     def agree(self) -> bool:

@@ -69,6 +69,10 @@ class Explanation(Result):
             raise ValueError("each feature has one cost")
         if self.feature_names is not None and len(self.feature_names) != len(self.groups):
             raise ValueError("each feature has one name")
+        if self.sensitivity is not None and len(self.sensitivity) != len(self.groups):
+            raise ValueError("each feature has one score in sensitivity")
+        if not {*self.must, *self.must_not} <= {*everything}:
+            raise ValueError("must and must_not are features of the input")
         if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
             raise ValueError("the lower bound is above the cost of the explanation")
 

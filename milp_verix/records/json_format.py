@@ -24,7 +24,9 @@ from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
 from milp_verix.records.relevance import Relevance
+from milp_verix.records.schema_check import fault_in
 from milp_verix.records.stored.audit import audit_data, audit_fields
+from milp_verix.records.stored.consistency import refuse_other_kinds
 from milp_verix.records.stored.contrast import contrast_data, contrast_fields
 from milp_verix.records.stored.enumeration import enumeration_data, enumeration_fields
 from milp_verix.records.stored.explanation import explanation_data, explanation_fields
@@ -79,9 +81,15 @@ def from_data(data: dict[str, Any], where: str, kind: type[AnyResult]) -> AnyRes
         if data.get("kind") != form.kind:
             found, expected = (held or "explanation" for held in (data.get("kind"), form.kind))
             raise ValueError(f"it holds {found!r}, not {expected!r}")
+        fault = fault_in(data, f"{form.kind or 'explanation'}.json")
+        if fault is not None:
+            raise ValueError(fault)
         shared = subject_fields(data)
-        return kind(**shared, **form.fields(data, shared["input"]))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        own = form.fields(data, shared["input"])
+        for found in own.values():
+            refuse_other_kinds(shared["prediction"], found)
+        return kind(**shared, **own)
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{where} is not {form.name}: {reason}") from error
 

@@ -1,6 +1,5 @@
 """Explanations of one prediction at several radii."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -66,10 +65,17 @@ class EpsilonSweep:
                 found[feature] = number
         return tuple(found)
 
+    def freed(self) -> tuple[int, ...]:
+        """Return how many features with room to change are irrelevant at each level."""
+        return tuple(len({*level.irrelevant} - {*level.still}) for level in self.levels)
+
     def added(self) -> tuple[int, ...]:
-        """Return how many features are irrelevant at each level and at no larger radius."""
-        first: Sequence[int | None] = self.level_of()
-        return tuple(sum(level == number for level in first) for number in range(len(self.levels)))
+        """Return how many of these are irrelevant at no larger radius."""
+        first = self.level_of()
+        return tuple(
+            sum(first[feature] == number for feature in {*level.irrelevant} - {*level.still})
+            for number, level in enumerate(self.levels)
+        )
 
 
 def _smaller(after: Explanation, before: Explanation) -> bool:

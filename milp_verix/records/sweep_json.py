@@ -7,6 +7,7 @@ from typing import TypeVar
 from milp_verix.errors import InputError
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.json_format import SCHEMA, from_data, read_data, result_data
+from milp_verix.records.schema_check import fault_in
 from milp_verix.records.sweep import EpsilonSweep
 
 AnySweep = TypeVar("AnySweep", bound=EpsilonSweep)
@@ -35,8 +36,10 @@ def load_sweep(source: str | Path, kind: type[AnySweep], level_kind: type[Explan
     try:
         if data.get("kind") != _KIND:
             raise ValueError(f"it holds {data.get('kind') or 'explanation'!r}, not {_KIND!r}")
+        fault = fault_in(data, "sweep.json")
+        if fault is not None:
+            raise ValueError(fault)
         levels = tuple(from_data(level, where, level_kind) for level in data["levels"])
         return kind(levels=levels, nested=data["nested"], seconds=data["seconds"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{where} is not a sweep: {reason}") from error
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where} is not a sweep: {error}") from error

@@ -58,8 +58,9 @@ class Verdict:
 
     ``HOLDS`` carries ``bound``, a proven upper bound on the worst margin, below zero.
     ``VIOLATED`` carries ``witness``, an input of the network's shape and dtype inside the ball,
-    and ``prediction``, what onnxruntime predicts for it. ``UNKNOWN`` carries ``reason``. ``stage``
-    is the last one that the answer needed.
+    and ``prediction``, what onnxruntime predicts for it; ``rival`` is the class that overtakes the
+    original's there, if only some classes were asked about. ``UNKNOWN`` carries ``reason``.
+    ``stage`` is the last one that the answer needed.
     """
 
     answer: Answer
@@ -69,6 +70,7 @@ class Verdict:
     reason: str | None = None
     effort: Effort = Effort()
     stage: Stage = Stage.SOLVES
+    rival: int | None = None
 
     @property
     def holds(self) -> bool:

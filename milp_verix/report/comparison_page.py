@@ -8,7 +8,8 @@ from typing import Any
 
 import milp_verix
 from milp_verix.errors import InputError
-from milp_verix.reporting.comparison_files import COLUMNS
+from milp_verix.reporting.comparison_files import COLUMNS, told
+from milp_verix.reporting.comparison_table import narrowed
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.html.claims import claims
 from milp_verix.reporting.html.markup import Html, element, joined
@@ -39,7 +40,10 @@ def from_csv(path: Path) -> StoredComparison:
             lines = csv.DictReader(file)
             if tuple(lines.fieldnames or ()) != COLUMNS:
                 raise InputError(f"{path} is no comparison: its columns are not those of compare")
-            runs = [{name: text or None for name, text in line.items()} for line in lines]
+            runs = [
+                {name: told(text) if text else None for name, text in line.items()}
+                for line in lines
+            ]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -80,11 +84,13 @@ def _page(found: StoredComparison) -> str:
 def _question(data: Mapping[str, Any]) -> Html:
     checks, epsilon = data["checks"], data["epsilon"]
     radius = "∞" if epsilon is None else number(epsilon, 6)
+    asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
     facts = [
         ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
         ("prediction", str(data["prediction"])),
         ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
         *([("δ", number(data["delta"]))] if data["delta"] is not None else []),
+        *([("restricted", asked)] if asked else []),
         ("features", str(data["features"])),
         ("asked", "an explanation" if checks is None else counted(len(checks), "check")),
         ("rounds", str(data["rounds"])),

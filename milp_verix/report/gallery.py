@@ -15,6 +15,7 @@ from milp_verix.reporting.html.markup import Html, element
 from milp_verix.reporting.html.result_views import outcome, view
 from milp_verix.reporting.html.tables import paged
 from milp_verix.reporting.wording import prediction_text, seconds_text
+from milp_verix.study.results import place, place_of
 
 PAGE = 50
 
@@ -28,17 +29,26 @@ class Stored:
 
 
 def stored_results(rows: Sequence[Row], journal: Path, folder: Path | None) -> list[Stored]:
-    """Return the tasks whose whole result is there: as the ``journal`` says, or in ``folder``."""
-    base = journal.resolve().parent
+    """Return the tasks whose whole result is there: as the ``journal`` says, or in ``folder``.
+
+    A path that leads out of the journal's folder, or out of ``folder``, is not followed.
+    """
     found = []
     for row in rows:
-        places = [] if row.result is None else [base / row.result]
+        places = [] if row.result is None else [place(journal, row.result)]
         if folder is not None:
-            places.insert(0, folder / row.key[:2] / f"{row.key}.json.gz")
-        path = next((place for place in places if place.is_file()), None)
+            places.insert(0, place_of(folder, row.key))
+        path = next((one for one in places if one is not None and _is_file(one)), None)
         if path is not None:
             found.append(Stored(row, path))
     return found
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def read_result(stored: Stored) -> Result:

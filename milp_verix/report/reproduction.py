@@ -19,34 +19,50 @@ def command(rows: Sequence[Row], settings: Settings, journal: str, models: Seque
     that a record holds as a hash, and the inputs, are names in capitals.
     """
     parts = [
-        "milp-verix batch",
-        shlex.quote(models[0]) if len(models) == 1 else "MODEL",
-        "INPUTS",
-        "--epsilon " + ",".join(str(radius) for radius in settings.radii),
-        "--indices " + ranges(sorted({row.index for row in rows})),
-        "--journal " + shlex.quote(journal),
+        ["milp-verix", "batch"],
+        [_file(models[0], "MODEL") if len(models) == 1 else "MODEL"],
+        ["INPUTS"],
+        ["--epsilon", ",".join(str(radius) for radius in settings.radii)],
+        ["--indices", ranges(sorted({row.index for row in rows}))],
+        ["--journal", _file(journal, "JOURNAL")],
     ]
     if settings.tasks != ("explain",):
-        parts.append("--task " + ",".join(settings.tasks))
+        parts.append(["--task", ",".join(settings.tasks)])
     defaults = _defaults(settings.tasks)
     told: dict[str, list[Any]] = {}
     for setting in {id(row.setting): row.setting for row in rows}.values():
         for name, value in setting.items():
-            if name not in defaults or value != defaults[name] or name in settings.varies:
+            # other names are no arguments of these tasks, and might be options that write files
+            if name in defaults and (value != defaults[name] or name in settings.varies):
                 told.setdefault(name, []).append(value)
     for name, values in told.items():
         parts += _option(name, values)
-    return " \\\n  ".join(parts)
+    return " \\\n  ".join(shlex.join(_printable(part)) for part in parts)
 
 
-def _option(name: str, values: Sequence[Any]) -> list[str]:
+def _file(name: str, told_as: str) -> str:
+    """Return the name of a file as an argument that is no option."""
+    if not name.isprintable():
+        return told_as
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _printable(part: Sequence[str]) -> list[str]:
+    """Return an option and its values; capitals for a value that a terminal might obey."""
+    capitals = part[0].lstrip("-").replace("-", "_").upper()
+    return [text if text.isprintable() else capitals for text in part]
+
+
+def _option(name: str, values: Sequence[Any]) -> list[list[str]]:
     option, kinds = f"--{name.replace('_', '-')}", list(dict.fromkeys(map(str, values)))
     value = values[0]
-    if name in ("domain", "image_shape") and isinstance(value, list):
-        return [f"{option} " + (" " if name == "domain" else ",").join(map(str, value))]
+    if name == "domain" and isinstance(value, list):
+        return [[option, *map(str, value)]]
+    if name == "image_shape" and isinstance(value, list):
+        return [[option, ",".join(map(str, value))]]
     if isinstance(value, list | Mapping) or value is None:
-        return [] if value is None else [f"{option} {name.upper()}"]
-    return [f"{option} " + shlex.quote(",".join(kinds))]
+        return [] if value is None else [[option, name.upper()]]
+    return [[option, ",".join(kinds)]]
 
 
 def _defaults(tasks: Iterable[str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from milp_verix.report.study_rows import (
     told,
 )
 from milp_verix.report.summary import distributions, summary, totals
-from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.figures.style import FREED, typeset
 from milp_verix.reporting.html.claims import claims
 from milp_verix.reporting.html.markup import Html, element, joined
 from milp_verix.reporting.html.page import Section, page
@@ -52,7 +52,13 @@ def study_page(
     many of them are shown, spread evenly, each with so many ``counterfactuals``. Raises
     ``InputError`` for a journal that cannot be read or holds no record.
     """
-    rows = read_rows(journal, warn)
+    told = list[str]()
+
+    def tell(text: str) -> None:
+        told.append(text.removeprefix(f"{journal}: "))
+        warn(text)
+
+    rows = read_rows(journal, tell)
     if not rows:
         raise InputError(f"{journal} holds no record of a task: a study has a line for each")
     if results is not None and not results.is_dir():
@@ -64,7 +70,7 @@ def study_page(
     open_rows = [row for row in rows if row.status != DONE]
     links = {id(stored.row) for stored in chosen}
     sections = [
-        Section("question", "What was asked", _question(rows, settings, examples)),
+        Section("question", "What was asked", _question(rows, settings, examples, told)),
         Section("grounds", "What the answers rest on", _grounds(settings)),
         Section("summary", "Summary", summary(rows, settings)),
         Section("distributions", "Sizes and times", distributions(rows, settings)),
@@ -102,7 +108,9 @@ def _examples(there: Sequence[Stored]) -> dict[str, Result]:
     return found
 
 
-def _question(rows: Sequence[Row], settings: Settings, examples: dict[str, Result]) -> Html:
+def _question(
+    rows: Sequence[Row], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
+) -> Html:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
     facts = [
@@ -118,6 +126,7 @@ def _question(rows: Sequence[Row], settings: Settings, examples: dict[str, Resul
             ("note", f"{note} ({counted(count, 'task')})")
             for note, count in Counter(note for row in rows for note in row.notes).most_common(12)
         ),
+        *(("journal", text) for text in told_of),
     ]
     shared = [
         (name.replace("_", " "), typeset(told(value))) for name, value in settings.shared.items()
@@ -153,9 +162,10 @@ def _told(chosen: Sequence[Stored], there: Sequence[Stored], rows: Sequence[Row]
         element("li", element("span", "in the explanation", class_="status explanation")),
         element("li", element("span", "undecided", class_="status undecided")),
         element("li", element("span", "irrelevant", class_="status irrelevant")),
+        element("li", element("span", "stays as it is: no room to change", class_="status still")),
         element("li", element("span", "+ red", class_="rise"), ": the counterfactual is higher"),
         element("li", element("span", "− blue", class_="fall"), ": it is lower"),
-        element("li", "outlined: the feature freed"),
+        element("li", f"outlined: {FREED}"),
         class_="key",
     )
     lacking = sum(row.size is not None or row.robust for row in rows) - len(there)
@@ -168,8 +178,8 @@ def _told(chosen: Sequence[Stored], there: Sequence[Stored], rows: Sequence[Row]
     if lacking > 0:
         notes.append(
             f"{counted(lacking, 'task')} without a whole result: pictures and counterfactuals need "
-            "one. If the results were moved, say where they are by --results FOLDER; a study with "
-            "--no-results has none."
+            "one. Results that are not in the journal's folder are read from --results FOLDER; a "
+            "study with --no-results has none."
         )
     return joined((*(element("p", note) for note in notes), *([key] if chosen else [])))
 

@@ -5,15 +5,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from milp_verix.argument_kinds import PATH, checked
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 from milp_verix.records.base import Result
 from milp_verix.records.comparison import Comparison
+from milp_verix.records.explanation import Explanation
 from milp_verix.records.json_format import KINDS, load
+from milp_verix.records.schema_check import fault_in
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.records.sweep_json import load_sweep
 from milp_verix.report.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.report.single_page import single_page
 from milp_verix.report.study_page import study_page
+from milp_verix.report.sweep_page import sweep_page
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.stored_numbers import json_in, parsed
 
@@ -24,6 +30,7 @@ FORMS = (
 _FEW, _MANY = 4, 24
 
 
+@checked(path=PATH.or_none())
 def write_report(
     source: Any,
     path: str | Path | None = None,
@@ -39,13 +46,14 @@ def write_report(
     sorted.
 
     Args:
-        source: the journal of a study, a file or a folder; the JSON file of a result; the JSON or
-            CSV file of a comparison; or a result or comparison itself.
+        source: the journal of a study, a file or a folder; the JSON file of a result or sweep; the
+            JSON or CSV file of a comparison; or a result, sweep or comparison itself.
         path: the file to write.
         gallery: the most explanations of a study that are shown, spread evenly.
         counterfactuals: the most for each explanation; by default 4 in a study, 24 for one result.
         results: a folder of whole results of the study, if they are not beside the journal.
-        warn: called with a text for each line of a journal that is no record.
+        warn: called with a text for each line of a journal that is no record, and where records
+            stand twice or are by several versions.
 
     Raises:
         InputError: the source cannot be read or is nothing of this, or ``path`` cannot be written.
@@ -57,6 +65,8 @@ def write_report(
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result):
         text = single_page(source, counterfactuals=many)
+    elif isinstance(source, EpsilonSweep):
+        text = sweep_page(source)
     elif isinstance(source, Comparison):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
@@ -93,9 +103,14 @@ def _of_json(path: Path, counterfactuals: int) -> str:
         raise InputError(f"cannot read {path}: {error}; a report needs {FORMS}") from error
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}; a report needs {FORMS}") from error
-    kind = data.get("kind") if isinstance(data, dict) else data
+    kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(data, dict) and isinstance(data.get("runs"), list):
+        if fault := fault_in(data, "comparison.json"):
+            raise InputError(f"{path} is not a comparison that compare wrote: {fault}")
         return comparison_page(StoredComparison(path.name, data["runs"], data))
-    if not isinstance(data, dict) or "schema" not in data or kind not in KINDS:
+    if kind == "sweep":
+        return sweep_page(load_sweep(path, EpsilonSweep, Explanation))
+    named = kind is None or isinstance(kind, str)
+    if not isinstance(data, dict) or "schema" not in data or not named or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
     return single_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)

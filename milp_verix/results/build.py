@@ -13,7 +13,7 @@ from milp_verix.records.statistics import SolverStatistics, Statistics
 from milp_verix.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
 
-NOT_INSTALLED = "not installed as a package"
+_NOT_INSTALLED = "not installed as a package"
 
 
 def shared_fields(
@@ -34,6 +34,7 @@ def shared_fields(
             network.softmax_stripped,
             network.sigmoid_stripped,
             network.content_sha256,
+            network.facts.class_names,
         ),
         "input": problem.x.reshape(network.input_shape),
         "prediction": problem.question.prediction,
@@ -81,7 +82,7 @@ def counterfactual_of(verdict: Verdict) -> Counterfactual:
     """Return the counterfactual of a violated claim; ``ValueError`` for any other."""
     if verdict.witness is None or verdict.prediction is None:
         raise ValueError("only a violated claim has a counterfactual")
-    return Counterfactual(verdict.witness, verdict.prediction)
+    return Counterfactual(verdict.witness, verdict.prediction, verdict.rival)
 
 
 def _end(values: FloatArray) -> DomainEnd:
@@ -98,5 +99,5 @@ def package_versions() -> dict[str, str]:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
-            versions[package] = NOT_INSTALLED
+            versions[package] = _NOT_INSTALLED
     return versions

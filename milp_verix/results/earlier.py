@@ -1,9 +1,9 @@
 """An earlier result of the same question, and how much of it a new search may take over.
 
 A counterfactual is run in onnxruntime again, and is inside the ball by definition: it rests on
-nobody's word. A proof is not in a result. The earlier claim that some features may be free, and an
-earlier lower bound, count without a new proof only if the same version of milp-verix found them for
-the same network; a note then says so.
+nobody's word. A proof is not in a result, and a file can be edited: the earlier claim that some
+features may be free counts once it is proven again, and an earlier lower bound never counts. A note
+tells that bound as the word of the earlier run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Result
+from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.json_format import load
-from milp_verix.records.verdict import Answer, Verdict
-from milp_verix.results.build import NOT_INSTALLED, package_versions, shared_fields
+from milp_verix.records.verdict import Verdict
+from milp_verix.reporting.wording import number
+from milp_verix.results.build import shared_fields
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
 
+_ROUNDED = 1.0 + 1e-9
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 
@@ -59,18 +62,26 @@ class Earlier:
 
     ``counterfactuals`` are those that a replay confirmed; they stand if the features in
     ``result.irrelevant`` may be free. ``scenarios`` are points of the ball of all features, shape
-    (N, d), in float64. ``trusted`` tells whether its proofs count without a new one.
+    (N, d), in float64.
     """
 
     result: Explanation
     counterfactuals: Mapping[int, Verdict]
     scenarios: NDArray[np.float64]
-    trusted: bool
 
     @property
     def author(self) -> str:
-        """The version of milp-verix that found it."""
+        """The version of milp-verix that it says it is by."""
         return _author(self.result)
+
+    def bound_for(self, costs: FloatArray, must: Sequence[int], must_not: Sequence[int]) -> float:
+        """Return the lower bound that it tells where that is about the same objective, else zero.
+
+        ``costs`` are those of the features; ``must`` and ``must_not`` are ascending.
+        """
+        result = self.result
+        same = (result.must, result.must_not) == (tuple(must), tuple(must_not))
+        return _told(result.lower_bound) if same and _same_costs(result.costs, costs) else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,24 +90,21 @@ class EarlierContrastSearch:
 
     result: ContrastiveExplanation
     verdict: Verdict | None
-    trusted: bool
 
     @property
     def author(self) -> str:
-        """The version of milp-verix that found it."""
+        """The version of milp-verix that it says it is by."""
         return _author(self.result)
 
     def bound_for(self, costs: FloatArray, must_not: Sequence[int], *, distance: bool) -> float:
-        """Return its lower bound on a contrast's cost where that is one here, else zero.
+        """Return the lower bound that it tells where that would be one here, else zero.
 
-        It is one for the same ``costs``, of features or of a ``distance``, and if a contrast could
-        change all features that it may change now.
+        It would be one for the same ``costs``, of features or of a ``distance``, and if a contrast
+        could change all features that it may change now.
         """
         result = self.result
-        before = np.ones(costs.size) if result.costs is None else np.array(result.costs)
-        same = np.array_equal(before, costs) and distance == (result.scales is not None)
-        counts = self.trusted and same and {*result.must_not} <= {*must_not}
-        return float(result.lower_bound or 0.0) if counts else 0.0
+        same = _same_costs(result.costs, costs) and distance == (result.scales is not None)
+        return _told(result.lower_bound) if same and {*result.must_not} <= {*must_not} else 0.0
 
 
 def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContrastSearch:
@@ -107,8 +115,20 @@ def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContras
     result = asked_before(given, ContrastiveExplanation, problem)
     found, verdict = result.counterfactual, None
     if found is not None and result.contrast and stands(problem, result.contrast, found):
-        verdict = Verdict(Answer.VIOLATED, witness=found.input, prediction=found.prediction)
-    return EarlierContrastSearch(result, verdict, trusted(result, problem))
+        verdict = _violated(problem, found)
+    return EarlierContrastSearch(result, verdict)
+
+
+def note_on_bound(told: float, proven: float | None, cost: float | None, author: str) -> str | None:
+    """Return the note on a lower bound that an earlier run ``told``; None if none is needed.
+
+    ``proven`` is the lower bound that this run has proven, ``cost`` the best that it found.
+    """
+    if cost is not None and told > cost * _ROUNDED:
+        return f"this result refutes the lower bound {number(told)} of an earlier run of {author}"
+    if proven is not None and told > proven * _ROUNDED:
+        return f"the lower bound by an earlier run of {author} is {number(told)}: not proven here"
+    return None
 
 
 def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
@@ -118,7 +138,7 @@ def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
     """
     result = asked_before(given, Explanation, problem)
     counterfactuals = {
-        feature: Verdict(Answer.VIOLATED, witness=found.input, prediction=found.prediction)
+        feature: _violated(problem, found)
         for feature, found in result.counterfactuals.items()
         if stands(problem, [*result.irrelevant, feature], found)
     }
@@ -126,7 +146,7 @@ def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
     points = [point.reshape(-1) for point in result.scenarios]
     inside = [p.astype(np.float64) for p in points if problem.ball.contains(p, everything)]
     scenarios = np.array(inside).reshape(len(inside), problem.x.size)
-    return Earlier(result, counterfactuals, scenarios, trusted(result, problem))
+    return Earlier(result, counterfactuals, scenarios)
 
 
 def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResult:
@@ -157,28 +177,34 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
     for name, (before, after) in pairs.items():
         if before != after:
             raise EarlierResultError(
-                f"resume: the earlier result is about another question: its {_told(name)} "
+                f"resume: the earlier result is about another question: its {_in_words(name)} "
                 f"{_differs(before, after)}; ask the same question, or leave resume out"
             )
     return result
 
 
-def trusted(result: Result, problem: Problem) -> bool:
-    """Return whether this version of milp-verix found ``result``, for exactly this network."""
-    same_network = result.model.content_sha256 == problem.network.content_sha256
-    mine = package_versions()[_PACKAGE]
-    return same_network and mine != NOT_INSTALLED and result.versions.get(_PACKAGE) == mine
+def _violated(problem: Problem, found: Counterfactual) -> Verdict:
+    outputs = problem.network.evaluate(found.input)
+    return violated_by(problem.question, found.input, outputs)
 
 
 def _author(result: Result) -> str:
     return f"{_PACKAGE} {result.versions.get(_PACKAGE, 'of an unknown version')}"
 
 
+def _told(bound: float | None) -> float:
+    return float(bound or 0.0)
+
+
+def _same_costs(before: tuple[float, ...] | None, costs: FloatArray) -> bool:
+    return np.array_equal(np.ones(costs.size) if before is None else np.array(before), costs)
+
+
 def _exactly(array: NDArray[Any]) -> tuple[str, bytes]:
     return str(array.dtype), array.tobytes()
 
 
-def _told(name: str) -> str:
+def _in_words(name: str) -> str:
     return {"groups": "division into features"}.get(name, name)
 
 

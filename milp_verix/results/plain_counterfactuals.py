@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
 from milp_verix.records.base import Counterfactual
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Explanation
 
 _DIGITS = (2, 3, 4)
@@ -62,7 +64,7 @@ def plain_counterfactual(
             point = _nearer(point, int(group[0]), float(problem.x[group[0]]), feature.whole, counts)
     point = point.reshape(network.input_shape)
     point.flags.writeable = False
-    return Counterfactual(point, problem.question.predicted(network.evaluate(point)))
+    return counterfactual_of(violated_by(problem.question, point, network.evaluate(point)))
 
 
 def _put_back(

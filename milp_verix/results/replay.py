@@ -108,13 +108,13 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
 def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
     """Return whether the counterfactual changes the prediction and moves ``free`` features only.
 
-    It lies in the ball by definition, and its prediction is the one recorded.
+    It lies in the ball by definition, and its prediction is the one recorded; earlier versions
+    recorded the best of the classes compared.
     """
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False
-    outputs = problem.network.evaluate(counterfactual.input)
-    return (
-        problem.question.changed(outputs)
-        and problem.question.predicted(outputs) == counterfactual.prediction
-    )
+    outputs, question = problem.network.evaluate(counterfactual.input), problem.question
+    predicted, rival = question.predicted(outputs), question.rival(outputs)
+    recorded = counterfactual.prediction, counterfactual.rival
+    return question.changed(outputs) and recorded in ((predicted, rival), (rival, None))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from milp_verix.argument_kinds import SEVERAL, TEXTS, checked, instance_of
 from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs as Description
@@ -29,6 +30,7 @@ class Tally:
 
     ``known`` tasks were in the journal already; ``done``, ``undecided`` and ``failed`` count them,
     too. ``seconds`` is the wall-clock time. ``stopped`` is ``"interrupted"`` or None.
+    ``failure`` is the reason of the first task that failed since the start, if any.
     """
 
     total: int
@@ -38,6 +40,7 @@ class Tally:
     failed: int = 0
     seconds: float = 0.0
     stopped: str | None = None
+    failure: str | None = None
 
     @property
     def ended(self) -> int:
@@ -54,6 +57,12 @@ class Tally:
         return replace(self, **{status: getattr(self, status) + 1})
 
 
+@checked(
+    described=instance_of(Description, str, Path).or_none(),
+    indices=SEVERAL.or_none(),
+    results=instance_of(bool, str, Path),
+    task=TEXTS,
+)
 def explain_many(
     network: NetworkLike,
     inputs: Any,
@@ -107,7 +116,8 @@ def explain_many(
             Each is a file that ``Explanation.from_json`` reads; the record's ``result`` names it.
         fsync: whether each record is forced to the disk, to survive a failure of the machine.
         progress: called with a :class:`Tally` at the start and after each record.
-        warn: called with a text for each line of the journal that is no record.
+        warn: called with a text for each line of the journal that is no record, and where records
+            stand twice or are by several versions.
         **options: arguments of :func:`milp_verix.explain`, :func:`milp_verix.minimum` and
             :func:`milp_verix.contrastive`, the same for all tasks that take them; ``time_limit``
             is that of one task.
@@ -188,7 +198,7 @@ def run_parts(
                                 warn(text)
                             if record["status"] == DONE:
                                 forget(partial_file(partials, record["key"]))
-                            count.new(record["status"])
+                            count.new(record)
             except KeyboardInterrupt:
                 count.tally = replace(count.tally, stopped=INTERRUPTED)
             count.tell()
@@ -206,9 +216,11 @@ class _Count:
         """Count a task that the journal has a record of."""
         self.tally = replace(self.tally.counting(status), known=self.tally.known + 1)
 
-    def new(self, status: str) -> None:
+    def new(self, record: Record) -> None:
         """Count a task that has just ended."""
-        self.tally = self.tally.counting(status)
+        self.tally = self.tally.counting(record["status"])
+        if record["status"] == FAILED and self.tally.failure is None:
+            self.tally = replace(self.tally, failure=record["reason"])
         self.tell()
 
     def tell(self) -> None:
@@ -227,16 +239,17 @@ def _engine(network: OnnxNetwork, workers: int, client: Any, whole: bool) -> Eng
 
 
 def _statuses(retry: Collection[str]) -> set[str]:
-    wanted = {retry} if isinstance(retry, str) else set(retry)
-    if not wanted <= {UNDECIDED, FAILED}:
-        raise InputError(f"retry takes {UNDECIDED!r} and {FAILED!r}, got {sorted(wanted)}")
-    return wanted
+    wanted = [retry] if isinstance(retry, str) else list(retry)
+    if any(one not in (UNDECIDED, FAILED) for one in wanted):
+        raise InputError(f"retry takes {UNDECIDED!r} and {FAILED!r}, got {wanted!r}")
+    return {*wanted}
 
 
 def _folder(results: bool | str | Path, journal: Path) -> ResultsFolder | None:
     if results is False:
         return None
-    return ResultsFolder(default_folder(journal) if results is True else Path(results), journal)
+    folder = default_folder(journal) if results is True else path_of(results, "results")
+    return ResultsFolder(folder, journal)
 
 
 def _stored(outcome: Outcome, folder: ResultsFolder | None) -> Record:

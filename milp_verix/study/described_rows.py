@@ -1,15 +1,19 @@
 """Rows of a table as described inputs: columns by name, with numbers or words in them."""
 
-import csv
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.study.inputs import Inputs, inputs_of, parquet_table
+from milp_verix.inputs.one_row import refuse_missing_names
+from milp_verix.study.inputs import Inputs, inputs_of
+from milp_verix.study.tables import csv_lines, parquet_table, refuse_one_cell, refuse_other_length
 from verix_encodings.arrays import FloatArray
 
 
@@ -17,55 +21,87 @@ def described_inputs(source: Any, description: Description) -> Inputs:
     """Return the inputs in ``source``, whose columns are the features of ``description``.
 
     A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
-    by name, with numbers or words; other columns are left out. Any other source holds the
-    network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`. Raises ``InputError``; a
-    value that is missing or not known fails its own row alone.
+    by name, with numbers, words or truth values; other columns are left out. So is each row of a
+    sequence of mappings. Any other source holds
+    the network's numbers, as for :func:`~milp_verix.study.inputs.inputs_of`. Raises ``InputError``;
+    a value that is missing, not known or outside of the description fails its own row alone.
     """
-    rows = _rows(source)
-    if rows is None:
-        return inputs_of(source, description.size)
-    if not rows:
-        raise InputError(f"{source} holds no rows")
-    missing = [name for name in description.names if name not in rows[0]]
-    if missing:
-        raise InputError(
-            f"the description has a feature {missing[0]!r}, but the table has the columns "
-            f"{', '.join(map(str, rows[0]))}"
-        )
-    return Inputs(len(rows), partial(_read, rows, description))
+    given = _given(source, description)
+
+    def read(index: int) -> NDArray[Any]:
+        x = given.read(index)
+        if x.size == description.size and x.dtype.kind in "biuf":  # else refused with the setting
+            try:
+                description.refuse(x.reshape(-1).astype(np.float64))
+            except InputError as error:
+                raise InputError(f"{given.place(index)}: {error}") from error
+        return x
+
+    return replace(given, read=read)
 
 
-def _rows(source: Any) -> Sequence[Mapping[str, Any]] | None:
-    """Return the rows of a table by the names of its columns; None if ``source`` is no table."""
-    if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        records: list[dict[str, Any]] = source.to_dict("records")
-        return records
+def _given(source: Any, description: Description) -> Inputs:
     path = Path(source) if isinstance(source, str | Path) else Path()
-    if path.suffix.lower() == ".parquet":
-        return _rows(parquet_table(path))
-    if path.suffix.lower() != ".csv":
-        return None
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _csv(path, description)
+    if suffix == ".parquet":
+        return _frame(parquet_table(path), path.name, description)
+    if is_frame(source):
+        return _frame(source, "the frame", description)
+    if isinstance(source, Sequence) and any(hasattr(row, "keys") for row in source):
+        return Inputs(
+            len(source), lambda i: _row(source[i], description, f"row {i}"), place="row {}".format
+        )
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: it is no CSV file in UTF-8 ({error})") from error
+        return inputs_of(source, description.size)
+    except InputError as error:
+        raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
 
 
-def _read(rows: Sequence[Mapping[str, Any]], description: Description, index: int) -> FloatArray:
-    features = description.features
-    return description.row({one.name: _value(one, rows[index][one.name]) for one in features})
+def _frame(frame: Any, what: str, description: Description) -> Inputs:
+    frame = named_frame(frame)
+    refuse_missing_names(description.names, list(frame.columns), what)
+    rows = frame.to_dict("records")
+    _refuse_empty(rows, what)
+
+    def place(index: int) -> str:
+        return f"{what}, row {index}"
+
+    def read(index: int) -> FloatArray:
+        return _row(rows[index], description, place(index))
+
+    return Inputs(len(rows), read, place=place)
 
 
-def _value(feature: Feature, cell: Any) -> Any:
-    """Return the word or the number in a cell; a CSV file has text for both."""
-    if not isinstance(cell, str) or cell in feature.values:
-        return cell
+def _csv(path: Path, description: Description) -> Inputs:
+    lines = csv_lines(path)
+    _, header = next(lines, (1, []))
+    refuse_one_cell(path, header, len(description.names))
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
+    refuse_missing_names(description.names, header, path.name)
+    rows = list(lines)
+    _refuse_empty(rows, path.name)
+
+    def place(index: int) -> str:
+        return f"{path.name}, line {rows[index][0]}"
+
+    def read(index: int) -> FloatArray:
+        cells = rows[index][1]
+        refuse_other_length(cells, len(header), place(index))
+        return _row(dict(zip(header, cells, strict=True)), description, place(index))
+
+    return Inputs(len(rows), read, place=place)
+
+
+def _row(row: Any, description: Description, where: str) -> FloatArray:
     try:
-        return float(cell)
-    except ValueError:
-        if feature.values and cell.strip():
-            return cell  # the error of an unknown word lists the known ones
-        raise InputError(f"{feature.name}: expected a number, got {cell!r}") from None
+        return description.row(row)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _refuse_empty(rows: Sequence[Any], what: str) -> None:
+    if not rows:
+        raise InputError(f"{what} holds no rows, expected one for each input")

@@ -43,7 +43,7 @@ def stored_inputs(
         decoded = decoded_note(given.name(index) or "")
         return (*(() if decoded is None else (decoded,)), *scaled)
 
-    return Inputs(given.count, read, given.name, notes), scaled[0] if scaled else None
+    return Inputs(given.count, read, given.name, notes, given.place), scaled[0] if scaled else None
 
 
 def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> Inputs:
@@ -55,6 +55,7 @@ def _pictures(folder: Path, network: OnnxNetwork, image_shape: Shape | None) -> 
         len(files),
         lambda i: read_input(str(files[i]), network.input_shape, image_shape),
         lambda i: files[i].name,
+        place=lambda i: files[i].name,
     )
 
 
@@ -62,7 +63,7 @@ def _scales(domain: tuple[float, float]) -> bool:
     """Return whether the domain has two finite ends; one for each coordinate is none."""
     try:
         low, high = map(float, domain)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return bool(np.isfinite([low, high]).all())
 

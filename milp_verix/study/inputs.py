@@ -1,8 +1,6 @@
 """The inputs of a study: an array in memory or in a file, or the rows of a table."""
 
-import csv
 import sys
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.frame import is_frame
+from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.stored_numbers import array_in
+from milp_verix.study.tables import number_table
 
 _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"
 
 
 def _no_name(_: int) -> None:
     return None
+
+
+def _numbered(index: int) -> str:
+    return f"input {index}"
 
 
 def _no_notes(_: int) -> tuple[str, ...]:
@@ -29,7 +34,7 @@ def _no_notes(_: int) -> tuple[str, ...]:
 class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
-    ``notes(i)`` say how it was converted.
+    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source.
     ``read`` raises ``InputError`` where an input cannot be read; the others are not affected.
     """
 
@@ -37,20 +42,25 @@ class Inputs:
     read: Callable[[int], NDArray[Any]]
     name: Callable[[int], str | None] = _no_name
     notes: Callable[[int], tuple[str, ...]] = _no_notes
+    place: Callable[[int], str] = _numbered
 
 
 def inputs_of(source: Any, size: int, columns: Sequence[str] | None = None) -> Inputs:
-    """Return the inputs in ``source``: an array, a sequence of arrays, or the path of a file.
+    """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 
     The first axis of an array counts the inputs, each of ``size`` numbers. ``columns`` are the
     columns of a table that hold an input, in its order; all by default. Raises ``InputError``.
     """
     if isinstance(source, Inputs):
         return source
+    if is_frame(source) or _is_table(source):
+        table = number_table(source, size, columns)
+        _fitting(table.values, size, "the table")
+        return Inputs(len(table.values), table.row, place=table.place)
     if isinstance(source, str | Path):
         return _fitting(_stored(str(source), size, columns), size, str(source))
     if columns is not None:
-        raise InputError("columns belong to a table in a file; leave them out")
+        raise InputError("columns belong to a table; leave them out")
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _fitting(np.asarray(source), size, "the array of inputs")
     if isinstance(source, Sequence) and len(source):
@@ -85,7 +95,15 @@ def indices_in(text: str, count: int) -> list[int]:
     return found
 
 
+def _is_table(source: Any) -> bool:
+    suffixes = (".csv", ".parquet")
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in suffixes
+
+
 def _array(value: Any) -> NDArray[Any]:
+    row = row_of(value)
+    if row is not None:
+        return np.array(numbers_in(row))
     try:
         return np.asarray(value)
     except ValueError as error:  # rows of different lengths
@@ -108,9 +126,6 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
     before, found, key = source.rpartition(".npz:")
     path = Path(before + ".npz" if found else source)
     suffix = path.suffix.lower()
-    if suffix in (".csv", ".parquet"):
-        read = _csv if suffix == ".csv" else _parquet
-        return read(path, size, columns)
     if columns is not None:
         raise InputError(f"columns belong to a table, and {path} is none; leave them out")
     if suffix == ".npz":
@@ -124,92 +139,3 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
     except (ValueError, EOFError) as error:
         raise InputError(f"cannot read {path}: it holds no array of numbers ({error})") from error
     return mapped
-
-
-def _csv(path: Path, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
-    """Return the columns of a CSV file, shape (rows, columns); an empty cell is NaN.
-
-    The first line is a header unless it holds numbers alone.
-    """
-    numbers = array("d")
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file)
-            first = next(lines, [])
-            header = None if all(_is_number(cell) for cell in first) else first
-            places = _places(path, header, len(first), size, columns)
-            for cells in [first] if header is None else []:
-                numbers.extend(_numbers(cells, places, path, 1))
-            for cells in lines:
-                if cells:  # not an empty line
-                    numbers.extend(_numbers(cells, places, path, lines.line_num))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {path}: it is no CSV file in UTF-8 ({error})") from error
-    return np.array(numbers).reshape(-1, len(places))
-
-
-def _numbers(cells: list[str], places: list[int], path: Path, line: int) -> list[float]:
-    try:
-        return [float(cells[place]) if cells[place].strip() else np.nan for place in places]
-    except (ValueError, IndexError) as error:
-        raise InputError(
-            f"{path}, line {line}: expected a number in each column of the input ({error})"
-        ) from error
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _places(
-    path: Path, header: list[str] | None, count: int, size: int, columns: Sequence[str] | None
-) -> list[int]:
-    """Return the places of the input's columns."""
-    if columns is None:
-        places = list(range(count))
-    else:
-        missing = [name for name in columns if name not in (header or [])]
-        if missing:
-            held = "no header" if header is None else f"the columns {', '.join(header)}"
-            raise InputError(f"{path} has {held}, but no column {missing[0]!r}")
-        places = [(header or []).index(name) for name in columns]
-    if len(places) != size:
-        raise InputError(
-            f"the network takes {size} numbers, and {len(places)} columns of {path} were chosen; "
-            "name the columns of the input in its order (--columns A,B,…)"
-        )
-    return places
-
-
-def parquet_table(path: Path) -> Any:
-    """Return a parquet file as a pandas DataFrame; ``InputError`` where it cannot be read."""
-    try:
-        import pandas as pd
-
-        return pd.read_parquet(path)
-    except ImportError as error:
-        raise InputError(
-            f"{path} needs pandas and pyarrow: pip install 'milp-verix[pandas]' ({error})"
-        ) from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"cannot read {path}: {error}") from error
-
-
-def _parquet(path: Path, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
-    """Return the columns of a parquet file, shape (rows, columns)."""
-    table = parquet_table(path)
-    header = [str(name) for name in table.columns]
-    places = _places(path, header, len(header), size, columns)
-    try:
-        chosen: NDArray[Any] = table.iloc[:, places].to_numpy(dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: expected a number in each column ({error})") from error
-    return chosen

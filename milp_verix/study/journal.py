@@ -13,12 +13,15 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
+from milp_verix.records.schema_check import fault_in
+from milp_verix.reporting.wording import counted
+from milp_verix.stored_numbers import UnreadableError, parsed
 
 Record: TypeAlias = dict[str, Any]
 """One finished task, as JSON has it."""
@@ -53,7 +56,8 @@ class Journal:
             raise InputError(f"cannot write the journal {path}: {error.strerror}") from error
         try:
             with _locked(self._file):  # nobody is in the middle of a line
-                self.statuses = _statuses(path, warn)
+                best = _best(path, warn)
+                self.statuses = {name: STATUSES[rank] for name, (rank, _) in best.items()}
                 if not self.statuses and not _begun(self._file):
                     raise InputError(
                         f"{path} is no journal: no line of it is a record; name another file"
@@ -94,31 +98,51 @@ def best_records(path: Path, warn: Callable[[str], None] = warnings.warn) -> Ite
     """Yield the best record of each task: done before undecided before failed, then the last.
 
     ``path`` is a file or a folder of ``.jsonl`` files. A line that is no record is dropped, and
-    told to ``warn``. The places of the best records are found first, so one record at a time is in
-    memory. Raises ``InputError`` for a journal that cannot be read.
+    told to ``warn``; so are records that others take the place of, and those of other versions. The
+    places of the best records are found first, so one record at a time is in memory. Raises
+    ``InputError`` for a journal that cannot be read, and for a record with a wrong field.
     """
-    chosen: dict[str, tuple[int, tuple[str, int]]] = {}
-    for place, record in _records(path, warn):
-        name, rank = identity(record["key"], record["index"]), STATUSES.index(record["status"])
-        if name not in chosen or rank <= chosen[name][0]:
-            chosen[name] = rank, place
-    places = {place for _, place in chosen.values()}
-    for place, record in _records(path, lambda _: None):
+    places = {place for _, place in _best(path, warn).values()}
+    for place, record in _records(path, None):
         if place in places:
             yield record
 
 
-def _statuses(path: Path, warn: Callable[[str], None]) -> dict[str, str]:
-    """Return the best status of each task in a journal."""
-    found: dict[str, str] = {}
-    for _, record in _records(path, warn):
-        name = identity(record["key"], record["index"])
-        found[name] = min(found.get(name, FAILED), record["status"], key=STATUSES.index)
-    return found
+def _best(path: Path, warn: Callable[[str], None]) -> dict[str, tuple[int, tuple[str, int]]]:
+    """Return the best status of each task, as its place in ``STATUSES``, and its record's place."""
+    chosen: dict[str, tuple[int, tuple[str, int]]] = {}
+    versions: dict[str, set[str]] = {}
+    doubles = 0
+    for place, record in _records(path, warn):
+        name, rank = identity(record["key"], record["index"]), STATUSES.index(record["status"])
+        versions.setdefault(record["version"], set()).add(name)
+        doubles += name in chosen and rank == chosen[name][0] == STATUSES.index(DONE)
+        if name not in chosen or rank <= chosen[name][0]:
+            chosen[name] = rank, place
+    for text in _reservations(doubles, versions):
+        warn(f"{path}: {text}")
+    return chosen
 
 
-def _records(path: Path, warn: Callable[[str], None]) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Yield the place of each record, a file and a line, and the record."""
+def _reservations(doubles: int, versions: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield what a reader of a journal has to know about the choice of its records."""
+    if doubles:
+        yield (
+            f"{counted(doubles, 'record')} with the key, the input and the status of an earlier "
+            "one: the last counts; a task is written twice where two runs shared the journal"
+        )
+    if len(versions) > 1:
+        told = ", ".join(f"{len(names)} of {version}" for version, names in versions.items())
+        yield f"its tasks are by several versions of milp-verix, and not to be compared: {told}"
+
+
+def _records(
+    path: Path, warn: Callable[[str], None] | None
+) -> Iterator[tuple[tuple[str, int], Record]]:
+    """Yield the place of each record, a file and a line, and the record.
+
+    Without ``warn`` the journal was read before: lines are not checked again.
+    """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     try:
         for file in files:
@@ -126,12 +150,18 @@ def _records(path: Path, warn: Callable[[str], None]) -> Iterator[tuple[tuple[st
                 for number, line in enumerate(lines, start=1):
                     record = _record_in(line)
                     if record is not None:
+                        if warn is not None and (fault := fault_in(record, "journal.json")):
+                            raise InputError(f"{file}: line {number}: {fault}")
                         yield (file.name, number), record
+                        continue
+                    if warn is None:
                         continue
                     torn = "is torn" if not line.endswith(b"\n") else "is no record"
                     warn(f"{file}: line {number} {torn}; it is left out, and its task is open")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnreadableError as error:
+        raise InputError(f"{file}: line {number}: {error}") from error
 
 
 def identity(key: str, index: int) -> str:
@@ -140,17 +170,19 @@ def identity(key: str, index: int) -> str:
 
 
 def _record_in(line: bytes) -> Record | None:
-    """Return the record that a line holds whole; None for any other line."""
+    """Return the object with a key that a line holds whole; None for any other line.
+
+    Raises ``UnreadableError`` for one that readers of JSON read in different ways.
+    """
     if not line.endswith(b"\n"):
         return None
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
+        data = parsed(line.decode())
+    except UnreadableError:
+        raise
+    except ValueError:
         return None
-    if not isinstance(data, dict) or data.get("status") not in STATUSES:
-        return None
-    known = isinstance(data.get("key"), str) and isinstance(data.get("index"), int)
-    return data if known else None
+    return data if isinstance(data, dict) and "key" in data else None
 
 
 def _own_file(folder: Path) -> Path:

@@ -1,6 +1,6 @@
 """A part of a study: a network, its inputs, and the settings that each is explained with."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.inputs import inputs_of as described_as
+from milp_verix.inputs.names import listed
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
@@ -59,10 +62,11 @@ def part_of(
         network = load_network(network)
     given, options = _given(network, inputs, columns, described, options)
     chosen = _indices(indices, given.count)
+    _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
-    settings = settings_of(_listed(task), axes, options)
+    settings = settings_of([task] if isinstance(task, str) else list(task), axes, options)
     _refuse_bad_settings(network, given, chosen, settings)
     return Part(network, given, chosen, settings)
 
@@ -76,19 +80,29 @@ def _given(
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     if described is None:
+        if columns is None and is_frame(inputs) and network.columns is not None:
+            columns = network.columns
+            seen = [str(name) for name in inputs.columns]
+            if missing := [name for name in columns if name not in seen]:
+                raise InputError(
+                    f"the network's input needs {listed(missing)}, and the frame has "
+                    f"{listed(seen)}: describe it, such as "
+                    "described=Inputs.from_pipeline(pipeline, frame)"
+                )
         return inputs_of(inputs, network.input_size, columns), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
     if isinstance(described, str | Path):
         described = Description.from_file(described)
+    described = described_as(described)
+    assert described is not None
     return described_inputs(inputs, described), {**options, "inputs": described}
 
 
 def _listed(value: Any) -> list[Any]:
     """Return several values as a list, one as a list of it."""
-    if isinstance(value, str) or np.ndim(value) == 0:
-        return [value]
-    return list(value)
+    one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return [value] if one or (isinstance(value, np.ndarray) and not value.ndim) else list(value)
 
 
 def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
@@ -100,6 +114,20 @@ def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
     if not chosen or len(set(chosen)) < len(chosen) or max(chosen) >= count:
         raise InputError(f"indices are distinct ones of the inputs 0..{count - 1}, got {given!r}")
     return chosen
+
+
+def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
+    """Return the first input that can be read.
+
+    Raises ``InputError`` with what is wrong with the first of all, if there is none.
+    """
+    first: str | None = None
+    for index in indices:
+        try:
+            return inputs.read(index)
+        except InputError as error:
+            first = first or str(error)
+    raise InputError(f"none of the {len(indices)} inputs can be explained; the first: {first}")
 
 
 def _refuse_bad_settings(
@@ -133,12 +161,18 @@ def _refuse_bad_settings(
 def _samples(
     network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
 ) -> Iterator[NDArray[Any]]:
-    """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain."""
+    """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain.
+
+    Of a described domain it is the first that can be read; :func:`part_of` made sure of one.
+    """
     for index in dict.fromkeys((indices[0], indices[len(indices) // 2], indices[-1])):
         try:
             yield inputs.read(index)
         except InputError:
             continue
+    if arguments.get("inputs") is not None:
+        yield _first_readable(inputs, indices)
+        return
     try:
         low, high = arguments.get("domain", (0.0, 1.0))
         inside = np.clip(np.zeros(network.input_shape), low, high)

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from milp_verix.argument_kinds import Kind, checked
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
 
@@ -55,21 +56,50 @@ def packed(result: "Explanation | ContrastiveExplanation") -> bytes:
     return gzip.compress(result.to_json().encode(), mtime=0)
 
 
+@checked(record=Kind("a record of a journal", lambda value: hasattr(value, "get")))
 def read_result(
-    journal: str | Path, record: "Record"
+    journal: str | Path, record: "Record", *, results: str | Path | None = None
 ) -> "Explanation | ContrastiveExplanation | None":
     """Return the whole result that a record of ``journal`` names; None where it names none.
 
-    A row of :func:`milp_verix.read_study` will do as the record. Raises ``InputError`` for a file
-    that cannot be read.
+    A row of :func:`milp_verix.read_study` will do as the record. ``results`` is the folder of
+    results, if it is not inside the journal's folder. Raises ``InputError`` for a file that cannot
+    be read, and for a path that leads out of the folder.
     """
     from milp_verix.results.public import ContrastiveExplanation, Explanation
 
     told = record.get("result")
     if not isinstance(told, str):  # None, or a table's empty cell
         return None
-    kind = ContrastiveExplanation if record["task"] == "contrastive" else Explanation
-    return kind.from_json(Path(journal).resolve().parent / told)
+    path = place(Path(journal), told) if results is None else place_of(Path(results), record["key"])
+    if path is None:
+        raise InputError(
+            f"the journal {journal} names the result {told!r}, which is outside its folder; if you "
+            "trust it, give the folder of results as results=FOLDER"
+        )
+    kind = ContrastiveExplanation if record.get("task") == "contrastive" else Explanation
+    return kind.from_json(path)
+
+
+def place(journal: Path, told: str) -> Path | None:
+    """Return the path that a record calls ``told``; None if it leads out of the journal's folder.
+
+    The journal may be a stranger's. So neither an absolute path, ``..`` nor a link leads out.
+    """
+    return _inside(journal.resolve().parent, told)
+
+
+def place_of(results: Path, key: str) -> Path | None:
+    """Return the path of a task's result in the folder ``results``; None if it leads out of it."""
+    return _inside(results, f"{key[:2]}/{key}.json.gz")
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    try:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) else None
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a zero in a name
+        return None
 
 
 def _relative(path: Path, start: Path) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of, radius_in
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
@@ -19,6 +20,7 @@ from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.tasks import LIMITS
+from milp_verix.tolerances import tolerances_of
 
 _NETWORKS = ("model", "models")
 _QUESTION = (*_NETWORKS, "inputs", "columns", "described", "indices", "epsilon", "task", "grid")
@@ -48,6 +50,7 @@ OVERRIDES = (*_COURSE, "indices", *LIMITS)
 """Keys of a file that arguments of :func:`run_study` replace."""
 
 
+@checked()
 def run_study(
     path: str | Path,
     *,
@@ -69,7 +72,8 @@ def run_study(
             networks; and ``journal``, ``results``, ``workers``, ``scheduler``, ``retry`` and
             ``fsync``. Several parts are tables ``[[study]]``.
         progress: called with a :class:`Tally` at the start and after each record.
-        warn: called with a text for each line of the journal that is no record.
+        warn: called with a text for each line of the journal that is no record, and where records
+            stand twice or are by several versions.
         client: a ``dask.distributed.Client``, in the place of ``scheduler``.
         **given: ``journal``, ``results``, ``workers``, ``scheduler``, ``retry``, ``fsync``,
             ``indices``, ``time_limit`` and ``check_time_limit`` replace those of the file. Paths
@@ -104,11 +108,25 @@ def study_in(path: Path, given: Mapping[str, Any]) -> tuple[list[Part], dict[str
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: it is no TOML file ({error})") from error
+    if where := _null_in(content, ""):
+        raise InputError(f"{path}: {where} has a null character, which no name or path has")
+    return content
+
+
+def _null_in(value: Any, where: str) -> str | None:
+    """Return the key in ``value`` whose text has a null character, None if there is none."""
+    if isinstance(value, dict):
+        inner = [(f"{where}.{key}" if where else key, entry) for key, entry in value.items()]
+    elif isinstance(value, list):
+        inner = [(f"{where}[{place}]", entry) for place, entry in enumerate(value)]
+    else:
+        return where if isinstance(value, str) and "\0" in value else None
+    return next((found for name, entry in inner if (found := _null_in(entry, name))), None)
 
 
 def _tables(path: Path, content: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -148,6 +166,8 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
             name: _from_file(path, name, value, network) for name, value in keys["options"].items()
         }
         options |= {name: given[name] for name in LIMITS if name in given}
+        if "tolerances" in options:
+            options["tolerances"] = tolerances_of(options["tolerances"])
         shape = image_shape_of(options.get("image_shape"), network.input_shape)
         if shape is not None:
             options["image_shape"] = shape
@@ -155,6 +175,8 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
             name: [_from_file(path, name, value, network) for value in _list(path, name, values)]
             for name, values in keys["grid"].items()
         }
+        if "tolerances" in grid:
+            grid["tolerances"] = list(map(tolerances_of, grid["tolerances"]))
         if {"domain", "image_shape"} & set(grid):
             raise InputError(f"{path}: domain and image_shape stand in options, not in the grid")
         inputs: Any = str(path.parent / keys["inputs"])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.study.journal import Record, best_records
@@ -20,6 +21,7 @@ COLUMNS = (
 """The columns that every table has; the settings follow them."""
 
 
+@checked()
 def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn) -> "pd.DataFrame":
     """Return the journal at ``path``, a file or a folder, as a pandas DataFrame: a row for a task.
 
@@ -28,9 +30,10 @@ def read_study(path: str | Path, *, warn: Callable[[str], None] = warnings.warn)
     ``result`` the path that :func:`milp_verix.read_result` reads. Each setting is a column of its
     own: ``order``, ``norm``, … A task with several records has the best of them.
     ``to_parquet`` and ``to_csv`` of the table write it. ``warn`` is called for each line that is no
-    record.
+    record, and where records stand twice or are by several versions.
 
-    Raises ``InputError`` for a journal that cannot be read, and where pandas is not installed.
+    Raises ``InputError`` for a journal that cannot be read or has a record with a wrong field, and
+    where pandas is not installed.
     """
     try:
         import pandas as pd

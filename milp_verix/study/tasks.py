@@ -83,7 +83,7 @@ def settings_of(
     argument that none of the ``kinds`` has, and for one that is in the grid and in the options.
     """
     for kind in kinds:
-        if kind not in FUNCTIONS:
+        if not isinstance(kind, str) or kind not in FUNCTIONS:
             raise InputError(f"unknown task {kind!r}; choose from {', '.join(FUNCTIONS)}")
     if not kinds or not all(len(values) for values in grid.values()):
         raise InputError("a study needs a task, and a value for each name in its grid")

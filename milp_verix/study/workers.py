@@ -25,6 +25,7 @@ from milp_verix.study.tasks import Task
 Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
 
 ATTEMPTS = 2
+_MOST_WORKERS = 4096
 _SECONDS_BETWEEN_LOOKS = 1.0
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -35,7 +36,9 @@ def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
     ``whole`` results come with the records if they are asked for. Raises ``InputError``
     where several workers are asked for without joblib.
     """
-    if integer_of(workers, "workers") == 1:
+    if integer_of(workers, "workers") > _MOST_WORKERS:
+        raise InputError(f"workers are processes of this machine, not {workers} of them")
+    if workers == 1:
         return lambda tasks: (run_task(network, task, whole) for task in tasks)
     try:
         from joblib.externals.loky import ProcessPoolExecutor

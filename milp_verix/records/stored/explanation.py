@@ -9,6 +9,7 @@ from milp_verix.records.stored.unread_points import parsed_array
 from milp_verix.records.stored.values import (
     counterfactual_data,
     counterfactual_in,
+    numbers_in,
     tuple_in,
     written_array,
 )
@@ -52,7 +53,7 @@ def explanation_fields(data: dict[str, Any], x: NDArray[Any]) -> dict[str, Any]:
         "costs": tuple_in(data.get("costs")),
         "order": data["order"],
         "permutation": tuple(data["traversal" if old else "permutation"]),
-        "sensitivity": tuple_in(data["sensitivity"]),
+        "sensitivity": numbers_in(data["sensitivity"]),
         "explanation": tuple(data["explanation"]),
         "irrelevant": tuple(data["irrelevant"]),
         "unknown_reasons": {int(i): reason for i, reason in data["unknown_reasons"].items()},

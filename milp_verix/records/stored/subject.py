@@ -14,6 +14,7 @@ from milp_verix.records.statistics import (
     StageStatistics,
     Statistics,
 )
+from milp_verix.records.stored.consistency import refuse_contradictions
 from milp_verix.records.stored.unread_points import parsed_array
 from milp_verix.records.stored.values import (
     array_hash,
@@ -24,12 +25,22 @@ from milp_verix.records.stored.values import (
     written_array,
 )
 
+_DTYPES = (
+    "float16",
+    "float32",
+    "float64",
+    *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)),
+)
+
 
 def subject_data(result: Result) -> dict[str, Any]:
-    """Return network, input, ball and features as JSON has them."""
+    """Return network, input, ball and features as JSON has them.
+
+    ``words`` and ``still`` are there for readers of the file alone.
+    """
     low, high = result.domain
     return {
-        "model": asdict(result.model),
+        "model": _model_data(result.model),
         "input": {
             "sha256": array_hash(result.input),
             "shape": result.input.shape,
@@ -53,20 +64,25 @@ def subject_data(result: Result) -> dict[str, Any]:
         "inputs": None if result.inputs is None else data_of(result.inputs),
         "words": None if result.inputs is None else result.inputs.words(result.input),
         "radii": None if result.radii is None else finite(result.radii),
+        "still": result.still,
     }
 
 
 def subject_fields(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a :class:`Result`."""
     model, given = data["model"], data["input"]
+    if given["dtype"] not in _DTYPES:
+        raise ValueError(f"input.dtype is {given['dtype']!r:.60}, no type of numbers")
     x = parsed_array(given["values"], np.dtype(given["dtype"]), tuple(given["shape"]))
     if array_hash(x) != given["sha256"]:
         raise ValueError("the hash of the input is not the one recorded")
-    groups = data["features"]["groups"] or [[i] for i in range(data["features"]["count"])]
+    groups = data["features"]["groups"] or [[i] for i in range(x.size)]
+    if data["features"]["count"] != len(groups):
+        raise ValueError(f"features.count is not {len(groups)}, the number of its groups")
     names = data["features"].get("names")
     low, high = data["domain"]
-    return {
-        "model": ModelInfo(**{**model, "input_shape": tuple(model["input_shape"])}),
+    fields = {
+        "model": _model_in(model),
         "input": x,
         "prediction": prediction_in(data["prediction"]),
         "epsilon": end_in(data["epsilon"], math.inf),
@@ -86,6 +102,19 @@ def subject_fields(data: dict[str, Any]) -> dict[str, Any]:
         "notes": tuple(data["notes"]),
         "versions": data["versions"],
     }
+    refuse_contradictions(fields)
+    return fields
+
+
+def _model_data(model: ModelInfo) -> dict[str, Any]:
+    """Return the model as JSON has it; it names classes only if it has names for them."""
+    names = {"class_names": model.class_names} if model.class_names else {}
+    return {key: value for key, value in asdict(model).items() if key != "class_names"} | names
+
+
+def _model_in(data: dict[str, Any]) -> ModelInfo:
+    names = tuple(map(str, data.get("class_names", ())))
+    return ModelInfo(**{**data, "input_shape": tuple(data["input_shape"]), "class_names": names})
 
 
 def _statistics(data: dict[str, Any]) -> Statistics:

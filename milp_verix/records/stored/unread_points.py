@@ -4,7 +4,6 @@ Nearly all of a result's JSON is the inputs of its counterfactuals, and a galler
 shows a few of each.
 """
 
-import json
 import re
 from typing import Any
 
@@ -33,18 +32,19 @@ class UnreadCounterfactual(Counterfactual):
     _stored: tuple[str, "np.dtype[Any]", tuple[int, ...]]
 
     def __init__(
-        self, text: str, dtype: "np.dtype[Any]", shape: tuple[int, ...], prediction: Prediction
+        self, stored: tuple[str, "np.dtype[Any]", tuple[int, ...]], *told: Prediction | None
     ) -> None:
-        object.__setattr__(self, "_stored", (text, dtype, shape))
-        object.__setattr__(self, "prediction", prediction)
+        object.__setattr__(self, "_stored", stored)
+        for name, value in zip(("prediction", "rival"), told, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def input(self) -> NDArray[Any]:
         """The input, parsed anew each time."""
         text, dtype, shape = self._stored
         try:
-            return parsed_array(json.loads(text), dtype, shape)
-        except (ValueError, TypeError, RecursionError) as error:
+            return parsed_array(parsed(text), dtype, shape)
+        except (ValueError, TypeError) as error:
             raise InputError(f"a counterfactual's input is damaged: {error}") from error
 
 
@@ -84,19 +84,30 @@ def _points(data: Any) -> list[Any]:
     return single + listed + nested
 
 
-def stored_counterfactual(values: Any, x: NDArray[Any], prediction: Prediction) -> Counterfactual:
+def stored_counterfactual(
+    values: Any, x: NDArray[Any], prediction: Prediction, rival: int | None
+) -> Counterfactual:
     """Return the counterfactual with an input of :func:`parsed_lazily`, or with its numbers.
 
     ``x`` is the input explained, whose shape and dtype it has. ``ValueError`` for another shape.
     """
     if isinstance(values, dict):
-        return UnreadCounterfactual(values[_UNREAD], x.dtype, x.shape, prediction)
-    return Counterfactual(parsed_array(values, x.dtype, x.shape), prediction)
+        return UnreadCounterfactual((values[_UNREAD], x.dtype, x.shape), prediction, rival)
+    return Counterfactual(parsed_array(values, x.dtype, x.shape), prediction, rival)
 
 
 def parsed_array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return nested lists of numbers as an array; ``ValueError`` for another shape."""
-    array = np.array(values, dtype=np.float64).astype(dtype)
-    if array.shape != shape:
-        raise ValueError(f"an input has shape {array.shape}, expected {shape}")
+    """Return nested lists of numbers as an array.
+
+    Raises ``ValueError`` for another shape, and for entries that are no numbers of ``dtype``.
+    """
+    given = np.array(values)
+    if given.shape != shape:
+        raise ValueError(f"an input has shape {given.shape}, expected {shape}")
+    if given.size and given.dtype.kind not in "iuf":
+        raise ValueError("an input has entries that are no numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = given.astype(np.float64).astype(dtype)
+    if not np.isfinite(array).all():
+        raise ValueError(f"an input has numbers that {dtype} cannot hold")
     return array

@@ -18,12 +18,14 @@ def array_hash(array: NDArray[Any]) -> str:
 
 def counterfactual_data(found: Counterfactual) -> dict[str, Any]:
     """Return a counterfactual as JSON has it."""
-    return {"prediction": found.prediction, "input": written_array(found.input)}
+    rival = {} if found.rival is None else {"rival": found.rival}
+    return {"prediction": found.prediction, **rival, "input": written_array(found.input)}
 
 
 def counterfactual_in(data: dict[str, Any], x: NDArray[Any]) -> Counterfactual:
     """Return the counterfactual in ``data``, with the shape and dtype of the input ``x``."""
-    return stored_counterfactual(data["input"], x, prediction_in(data["prediction"]))
+    prediction = prediction_in(data["prediction"])
+    return stored_counterfactual(data["input"], x, prediction, data.get("rival"))
 
 
 def written_array(array: NDArray[Any]) -> Any:
@@ -40,6 +42,11 @@ def prediction_in(value: int | list[float]) -> Prediction:
 def tuple_in(values: list[Any] | None) -> tuple[Any, ...] | None:
     """Return a list as the tuple that it was."""
     return None if values is None else tuple(values)
+
+
+def numbers_in(values: list[Any] | None) -> tuple[float, ...] | None:
+    """Return a list of numbers as floats."""
+    return None if values is None else tuple(map(float, values))
 
 
 def finite(end: DomainEnd) -> Any:

@@ -159,7 +159,7 @@ def test_unknown_features_keep_their_reasons() -> None:
         ({"explanation": [0]}, "exactly once"),
         ({"permutation": [0]}, "permutation"),
         # a file that names the first schema has no permutation to read
-        ({"schema": 1}, "permutation"),
+        ({"schema": 1}, "traversal"),
         ({"counterfactuals": []}, "needs a counterfactual"),
         ({"unknown_reasons": {"x": "?"}}, "not an explanation"),
         ({"input": None}, "not an explanation"),

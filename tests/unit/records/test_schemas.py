@@ -2,19 +2,23 @@
 
 import copy
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from milp_verix import InputError, Inputs
+from milp_verix import InputError, Inputs, read_study, write_report
 from milp_verix.inputs.features import category, continuous, fixed, integer
 from milp_verix.inputs.stored import inputs_in
 from milp_verix.records.json_format import KINDS, READABLE
+from milp_verix.records.schema_check import fault_in
 from tests.support.certificates import changed
 from tests.support.documents import FEATURES, Document, written_documents
+from tests.support.mutations import mutated
 from tests.support.repository import FIXTURES
 from tests.support.schemas import SCHEMAS, faults, fits
 
@@ -26,7 +30,18 @@ NAMED_BY_DATA = {
 }
 """Objects whose keys are features, packages or arguments, and no fields."""
 
-CONTENT = {"whole", "must", "costs", "against", "blocks", "rules", "strict", "starts"}
+CONTENT = {
+    "inputs",
+    "radii",
+    "whole",
+    "must",
+    "costs",
+    "against",
+    "blocks",
+    "rules",
+    "strict",
+    "starts",
+}
 """Fields without which a file is about another question, and its other fields may be wrong."""
 
 
@@ -120,6 +135,65 @@ def as_object(data: Any, path: tuple[Any, ...]) -> dict[str, Any]:
         data = data[key]
     assert isinstance(data, dict)
     return data
+
+
+def test_our_reader_of_schemas_agrees_with_jsonschema(documents: list[Document]) -> None:
+    rng = np.random.default_rng(0)
+    seen = Counter[bool]()
+    for schema, data, _ in documents:
+        if schema in ("certificate.json", "solvers.json", "checks.json"):
+            continue  # no file of these is read by it
+        assert fault_in(data, schema) is None
+        for _ in range(12):
+            # lists of points are left to the reader of arrays
+            bad = mutated(data, rng, without=("input", "values", "unchanged", "scenarios"))
+            ours = fault_in(bad, schema)
+            fine = fits(schema, bad)
+            # 1.0 and 2**64 are integers of JSON Schema
+            if fine != (ours is None) and not (fine and "expected a whole number" in str(ours)):
+                raise AssertionError((schema, ours, faults(schema, bad)))
+            seen[fine] += 1
+    assert min(seen.values()) > 20
+
+
+def test_a_damaged_result_is_refused_or_read_and_shown(documents: list[Document]) -> None:
+    rng = np.random.default_rng(1)
+    refused = taken = 0
+    for schema, data, read in documents:
+        result = schema.removesuffix(".json") in {"sweep", *(k or "explanation" for k in KINDS)}
+        for _ in range(15 if result else 0):
+            try:
+                found: Any = read(mutated(data, rng))
+            except InputError:
+                refused += 1
+                continue
+            taken += 1
+            assert type(found).from_json(found.to_json()).to_json() == found.to_json()
+            assert repr(found)
+            assert write_report(found)
+    assert refused > 200
+    assert taken > 10
+
+
+def test_a_damaged_journal_is_refused_or_read_and_shown(
+    documents: list[Document], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(2)
+    told: list[str] = []
+    taken = 0
+    path = tmp_path / "study.jsonl"
+    for schema, data, _ in documents:
+        for _ in range(20 if schema == "journal.json" else 0):
+            lines = [json.dumps(line) for line in (mutated(data, rng), {**data, "index": 7})]
+            path.write_text("\n".join(lines) + "\n")
+            for read_by in (read_study, write_report):
+                try:
+                    read_by(path, warn=lambda _: None)
+                    taken += 1
+                except InputError as error:
+                    told.append(str(error))
+    assert all(text.startswith(f"{path}: line 1: ") for text in told)
+    assert min(taken, len(told)) > 20
 
 
 @pytest.mark.parametrize(

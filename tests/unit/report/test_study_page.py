@@ -1,6 +1,5 @@
 """The page of a study, read as a browser without JavaScript reads it."""
 
-import json
 import re
 from pathlib import Path
 
@@ -118,13 +117,6 @@ def test_what_varies_is_set_apart_and_what_is_shared_is_not(tmp_path: Path) -> N
 def test_a_study_of_nothing_but_failures_has_a_page(tmp_path: Path) -> None:
     page = page_of(study(tmp_path, None, None))
     assert "nothing to show" in section(page, "distributions").words
-
-
-def test_records_of_other_programs_do_not_break_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "study.jsonl"
-    line = {"key": "k", "index": 0, "status": "done", "settings": 3, "epsilon": "x", "size": "y"}
-    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert page_of(path).all("main")
 
 
 @pytest.mark.parametrize("content", ["", "nonsense\n"])

@@ -8,6 +8,7 @@ from milp_verix import (
     Explanation,
     InputError,
     audit,
+    epsilon_sweep,
     robustness_radius,
     write_report,
 )
@@ -78,7 +79,9 @@ def test_a_comparison_has_a_page_from_json(tmp_path: Path) -> None:
 def test_a_contradiction_is_told(tmp_path: Path) -> None:
     pair = {"solver": "highs", "formulation": "big_m"}
     found = {"holding": pair, "violated": {**pair, "solver": "cbc"}, "free": [1, 2], "margin": 0}
-    path = comparison(tmp_path, agree=False, disagreements=[{**found, "reached": 0.25}])
+    path = comparison(
+        tmp_path, agree=False, disagreements=[{**found, "reached": 0.25, "witness": [0.5]}]
+    )
     page = check_page(write_report(path))
     assert "1 contradiction" in page.all("header")[0].words
     assert "a counterfactual of cbc, big_m refutes (margin 0 is 0.25 there)" in page.words
@@ -146,3 +149,14 @@ def test_a_page_takes_no_place_of_its_source(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is the source of the report"):
         write_report(path, tmp_path / "." / "explanation.json")
     assert path.read_bytes() == content
+
+
+def test_a_sweep_has_a_page_as_an_object_and_as_its_file(tmp_path: Path) -> None:
+    found = epsilon_sweep(network(), images()[15], epsilons=[0.05, 0.1])
+    found.to_json(tmp_path / "sweep.json")
+    page = write_report(found)
+    assert page == write_report(tmp_path / "sweep.json")
+    assert "explained at 2 radii" in page
+    for level in found.levels:
+        assert f"{level.size} of 64 features" in page
+    assert 'src="data:image/png;base64,' in page

@@ -64,3 +64,37 @@ def test_real_numbers_have_few_digits(tmp_path: Path) -> None:
     assert 3.14159 < value < 3.3
     assert value == pytest.approx(float(f"{value:.2g}"))
     assert found.replay(network) == ()
+
+
+def test_contrasts_have_values_near_the_input(tmp_path: Path) -> None:
+    # the class is 1 where a + b > 12.3
+    layers = as_layers(([[0.0, 0.0], [1.0, 1.0]], [0.0, -12.3]))
+    network = dense_network(layers, tmp_path)
+    inputs = [milp_verix.integer("a", 0, 90), continuous("b", 0, 9)]
+    found = milp_verix.contrastive(network, [2, 1.5], epsilon=np.inf, inputs=inputs)
+    assert found.proven
+    assert found.sentence().startswith("With a: 2 → 11, the prediction becomes class 1.")
+    both = milp_verix.contrastive(
+        network, [2, 1.5], epsilon={"a": 8, "b": 9}, inputs=inputs, costs=[1, 2]
+    )
+    assert both.contrast == (0, 1)
+    a, b = both.counterfactual.input.reshape(-1).tolist()
+    assert a + b == pytest.approx(12.3, abs=0.3)
+    assert b == np.float32(f"{b:.4g}")
+    assert both.replay(network)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(430, 445))
+def test_contrasts_are_as_near_as_those_of_the_search(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = mixed_case(seed, rules=bool(seed % 2))
+    network, options = case.network(tmp_path), {"epsilon": case.epsilon, "inputs": case.inputs}
+    plain = milp_verix.contrastive(network, case.point, **options)
+    monkeypatch.setattr("milp_verix.duality.contrastive.plain_counterfactual", lambda _, one: one)
+    raw = milp_verix.contrastive(network, case.point, **options)
+    assert plain.replay(network)
+    assert (plain.size, plain.proven) == (raw.size, raw.proven)
+    near, far = (np.abs(one.counterfactual.input - one.input).reshape(-1) for one in (plain, raw))
+    assert np.all(near <= far)

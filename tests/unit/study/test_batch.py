@@ -157,8 +157,11 @@ def test_a_record_says_where_its_result_is(tmp_path: Path, monkeypatch: pytest.M
     assert found[0.01].startswith("../b/")
     assert found[0.02].startswith("journals.results/")
     assert found[0.03] is None
+    with pytest.raises(InputError, match=r"outside its folder; .* results=FOLDER"):
+        read_result(path, next(one for one in records if one["epsilon"] == 0.01))
     for record in records:
-        result = read_result(path, record)
+        elsewhere = tmp_path / "b" if record["epsilon"] == 0.01 else None
+        result = read_result(path, record, results=elsewhere)
         assert (result is None) == (record["epsilon"] == 0.03)
         assert result is None or result.epsilon == record["epsilon"]
     (tmp_path / "a" / found[0.02]).unlink()

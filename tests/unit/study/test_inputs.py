@@ -41,11 +41,12 @@ def test_arrays_in_memory_and_in_files_are_the_same_inputs(tmp_path: Path) -> No
     assert inputs_of(tmp_path / "a.npy", 3).read(1).dtype == np.float32
 
 
-def test_a_table_has_columns_by_name_and_empty_cells_are_nan(tmp_path: Path) -> None:
+def test_a_table_has_columns_by_name_and_an_empty_cell_fails_its_row(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", [["id", "b", "a"], ["x", 1, 2], [], ["y", "", 4]])
     inputs = inputs_of(path, 2, ["a", "b"])
     assert inputs.read(0).tolist() == [2.0, 1.0]
-    np.testing.assert_array_equal(inputs.read(1), [4.0, np.nan])
+    with pytest.raises(InputError, match=r"t\.csv, line 4: b is missing, expected a number"):
+        inputs.read(1)
 
 
 def test_a_parquet_file_is_a_table(tmp_path: Path) -> None:
@@ -54,7 +55,9 @@ def test_a_parquet_file_is_a_table(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["x", "y"], "b": [1, 2], "a": [0.5, None]})
     frame.to_parquet(tmp_path / "t.parquet")
     inputs = inputs_of(tmp_path / "t.parquet", 2, ["a", "b"])
-    np.testing.assert_array_equal(read(inputs), [[0.5, 1.0], [np.nan, 2.0]])
+    assert inputs.read(0).tolist() == [0.5, 1.0]
+    with pytest.raises(InputError, match=r"t\.parquet, row 1: a is missing"):
+        inputs.read(1)
     assert read(inputs_of(frame[["b"]], 1)) == [[1], [2]]
     with pytest.raises(InputError, match="expected a number"):
         inputs_of(tmp_path / "t.parquet", 1, ["id"])
@@ -63,16 +66,41 @@ def test_a_parquet_file_is_a_table(tmp_path: Path) -> None:
         inputs_of(tmp_path / "bad.parquet", 1)
 
 
+def test_truth_values_are_numbers_and_frames_are_read_by_their_columns(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([0.5, None])})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "headless.csv").write_text("1,True,0.5\n2,False,\n")
+    places = {
+        "t.csv, line 3": tmp_path / "t.csv",
+        "headless.csv, line 2": tmp_path / "headless.csv",
+    }
+    for place, source in {**places, "the frame, row 1": frame}.items():
+        inputs = inputs_of(source, 3)
+        assert inputs.read(0).tolist() == [1.0, 1.0, 0.5]
+        with pytest.raises(InputError, match=f"{place}: (c|column 3) is missing"):
+            inputs.read(1)
+    assert inputs_of(frame, 2, ["b", "a"]).read(1).tolist() == [0.0, 2.0]
+    with pytest.raises(InputError, match="the frame, row 0: b is 'much', expected a number: words"):
+        inputs_of(frame.assign(b="much"), 3)
+    with pytest.raises(InputError, match="two columns named 'a'"):
+        inputs_of(frame[["a", "a", "b"]], 3)
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
     [
         ([["a", "b"], [1, 2]], None, "the network takes 3 numbers, and 2 columns"),
-        ([["a", "b", "c"], [1, "two", 3]], None, "line 2: expected a number"),
-        ([["a", "b", "c"], [1, 2]], None, "line 2: expected a number"),
+        ([["a", "b", "c"], [1, "two", 3]], None, "line 2: b is 'two', expected a number"),
+        ([["a", "b", "c"], [1, 2]], None, "line 2: 2 cells, expected 3"),
+        ([["a", "b", "c"], [1, "1,234", 3]], None, "b is '1,234', .*separators of thousands"),
+        ([["a", "b", "c"], [1, "2020-01-31", 3]], None, "b is '2020-01-31', .*dates into numbers"),
+        ([["a;b;c"], ["1;2;3"]], None, "one cell, 'a;b;c': separate columns by commas"),
+        ([["a", "b", "a"], [1, 2, 3]], ["a", "b", "a"], "two columns named 'a'"),
         ([["a", "b", "c"], [1, 2, 3]], ["a", "b", "d"], "no column 'd'"),
         ([[1, 2, 3]], ["a", "b", "c"], "has no header"),
         ([["a", "b", "c"]], None, "expected an entry for each input"),
-        ([], None, "0 columns"),
+        ([], None, r"t\.csv is empty"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import resource
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from milp_verix import InputError
+from milp_verix import InputError, read_study, write_report
 from milp_verix.study.journal import Journal, best_records
 from tests.support.command_line import ENVIRONMENT
 from tests.support.studies import lines, record, written
@@ -65,8 +66,6 @@ def test_a_torn_line_longer_than_what_is_read_at_once_is_cut_off(tmp_path: Path)
     [
         b"\0" * 50,
         b"[1, 2]",
-        b'{"key": 1, "index": 0, "status": "done"}',
-        b'{"key": "a", "index": 0, "status": "doing"}',
         b"[" * 100_000,
         b"\xff\xfe",
         b"",
@@ -82,6 +81,67 @@ def test_a_line_that_is_no_record_is_told_and_left_out(tmp_path: Path, line: byt
     assert "line 2 is no record" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"key": "a"}, 'key is "a", expected a text like ^[0-9a-f]{64}$'),
+        ({"status": "doing"}, 'status is "doing", expected "done" or "undecided" or "failed"'),
+        ({"index": 2**63}, "index is 9223372036854775808, expected a whole number"),
+        ({"epsilon": 10**400}, "epsilon is 1000"),
+        ({"seconds": 10**400}, "seconds is 1000"),
+        ({"size": -(10**400)}, "size is -1000"),
+        ({"notes": True}, "notes is true, expected a list"),
+        ({"prediction": {}}, "prediction is an object, expected a whole number or a list or null"),
+        ({"prediction": [None]}, "prediction[0] is null, expected a finite number"),
+        ({"network": "\ud800"}, "half of a surrogate pair"),
+        ({"unknown": [3, 3]}, "unknown is [3, 3], expected each entry once"),
+        ({"settings": {"epsilon": math.nan}}, "NaN is no number in JSON"),
+    ],
+)
+def test_a_record_with_a_wrong_field_is_refused_by_file_line_and_field(
+    tmp_path: Path, more: dict[str, object], told: str
+) -> None:
+    path = written(tmp_path / "study.jsonl", record(0))
+    path.write_text(path.read_text() + json.dumps(record(1) | more) + "\n")
+    for read_by in (list, read_study, write_report, Journal):
+        with pytest.raises(InputError) as refused:
+            read_by(best_records(path) if read_by is list else path)  # type: ignore[operator]
+        assert f"{path}: line 2: " in str(refused.value)
+        assert told in str(refused.value)
+
+
+def test_a_record_without_a_field_and_with_one_twice_is_refused(tmp_path: Path) -> None:
+    lacking = {name: value for name, value in record(0).items() if name != "network"}
+    text = json.dumps(record(0))
+    for line, told in (
+        (json.dumps(lacking), "it lacks 'network'"),
+        (text[:-1] + ', "size": 1e999}', "the number 1e999 is too large"),
+        (text[:-1] + ', "status": "done"}', "an object in it has 'status' twice"),
+    ):
+        (tmp_path / "study.jsonl").write_text(line + "\n")
+        with pytest.raises(InputError, match=rf"study\.jsonl: line 1: {told}"):
+            read(tmp_path / "study.jsonl")
+
+
+def test_a_reader_is_told_of_records_written_twice_and_of_other_versions(tmp_path: Path) -> None:
+    path = written(tmp_path / "study.jsonl", record(0, "undecided"), record(0), record(1))
+    assert read(path) == ([0, 1], [])  # a task done again is no surprise
+    written(path, record(0, size=7), record(2, version="0.0.9"))
+    told: list[str] = []
+    assert [one.get("size") for one in best_records(path, told.append)] == [None, 7, None]
+    assert len(told) == 2
+    assert "1 record with the key, the input and the status of an earlier one" in told[0]
+    assert "2 of 0.1.0, 1 of 0.0.9" in told[1]
+    for read_by in (read_study, write_report):
+        again: list[str] = []
+        read_by(path, warn=again.append)  # type: ignore[operator]
+        assert again == told
+    assert "2 of 0.1.0, 1 of 0.0.9" in write_report(path, warn=lambda _: None)
+    again = []
+    with Journal(path, warn=again.append):
+        assert again == told
+
+
 def written_with_warnings(path: Path) -> Path:
     with Journal(path, warn=lambda _: None) as journal:
         journal.append(record(1))
@@ -92,8 +152,8 @@ def test_the_best_record_of_a_task_counts_then_the_last(tmp_path: Path) -> None:
     statuses = ["failed", "undecided", "done", "undecided", "done", "failed"]
     given = [record(0, status, size=i) for i, status in enumerate(statuses)]
     path = written(tmp_path / "study.jsonl", *given)
-    assert [one["size"] for one in best_records(path)] == [4]
-    with Journal(path) as journal:
+    assert [one["size"] for one in best_records(path, lambda _: None)] == [4]
+    with Journal(path, warn=lambda _: None) as journal:
         assert [*journal.statuses.values()] == ["done"]
 
 
@@ -106,13 +166,14 @@ WRITER = """
 import sys
 from pathlib import Path
 from milp_verix.study.journal import Journal
+from tests.support.studies import record
 with Journal(Path(sys.argv[1])) as journal:
     print("open", flush=True)
     sys.stdin.readline()
     for i in range(200):
         index = int(sys.argv[2]) + i
         long = "x" * (37 * i % 5000)
-        journal.append({"key": f"{index:064x}", "index": index, "status": "done", "reason": long})
+        journal.append(record(index, reason=long))
 """
 
 
@@ -163,14 +224,14 @@ import resource, sys
 from pathlib import Path
 from milp_verix import InputError
 from milp_verix.study.journal import Journal
+from tests.support.studies import record
 path = Path(sys.argv[1])
-record = {"key": f"{0:064x}", "index": 0, "status": "done"}
 with Journal(path) as journal:
-    journal.append(record)
+    journal.append(record(0))
     most = path.stat().st_size + int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     try:
-        journal.append({**record, "index": 1, "reason": "longer than there is room for"})
+        journal.append(record(1, reason="longer than there is room for"))
     except InputError as error:
         print(error)
 """

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import milp_verix
-from milp_verix import InputError, Tally, explain_many, run_study
+from milp_verix import InputError, Tally, explain_many, run_study, write_report
 from tests.support.command_line import run_here
 from tests.support.digits_example import IMAGES, MODEL, images
 from tests.support.studies import comparable, lines
@@ -174,6 +174,8 @@ def test_arguments_replace_keys_of_the_file(
         (QUESTION + "epsilon = 0.1\n[options]\nnrom = 'l2'", "can take no 'nrom'"),
         (QUESTION + "epsilon = 0.1\n[options]\ndomain = 3", "domain"),
         (QUESTION + "epsilon = 0.1\n[options]\ncosts = 'none.npy'", "cannot read .*none.npy"),
+        (QUESTION + "epsilon = 0.1\n[options]\nsolver = 'pulp?logPath=log'", "may not set"),
+        (QUESTION + "epsilon = 0.1\n[grid]\nsolver = ['pulp:HiGHS?log_file=a']", "may not set"),
         (QUESTION + "epsilon = 0.1\n[grid]\norder = 'bound'", "order in the grid is a list"),
         (QUESTION + "epsilon = 0.1\n[grid]\ndomain = [[0, 1]]", "not in the grid"),
         (QUESTION + "epsilon = 0.1\nretry = 'done'", "retry takes"),
@@ -203,3 +205,41 @@ def test_a_question_is_whole(tmp_path: Path) -> None:
         done = run_here("batch", *given)
         assert done.returncode == 2
         assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("lines_", "told"),
+    [
+        ("task = [[]]", r"unknown task \[\]"),
+        ('retry = [["failed"]]', "retry takes"),
+        ("workers = 9223372036854775807", "workers are processes of this machine"),
+        ('results = "a\\u0000b"', "results has a null character"),
+        ('journal = "\\u0000"', "journal has a null character"),
+        ("[options]\nsolver = 5", "solver must be the name of a solver, got 5"),
+        ("[options]\nagainst = nan", "against must be an integer or a list of integers, got nan"),
+        ("[options]\ninputs = 1", "inputs are a list of features"),
+        ("[options]\ntolerances = 1e-7", "tolerances are Tolerances, or values by name"),
+        ("[options.tolerances]\nmagrin = 1e-7", "unknown tolerance 'magrin'; there are margin, "),
+        ("[options.tolerances]\nmargin = -1", "the tolerance margin is a number of at least 0"),
+        ("[options.tolerances]\nmargin = nan", "the tolerance margin is a number of at least 0"),
+        ("[options.tolerances]\nmargin = inf", "the tolerance margin is a number of at least 0"),
+        ("[grid]\ntolerances = [1]", "tolerances are Tolerances, or values by name, got 1"),
+    ],
+)
+def test_odd_values_of_a_file_are_refused(tmp_path: Path, lines_: str, told: str) -> None:
+    path = written(tmp_path, f'{QUESTION}\nepsilon = 0.05\nindices = "0:1"\n{lines_}\n')
+    with pytest.raises(InputError, match=told):
+        run_study(path)
+
+
+def test_tolerances_are_set_in_a_file(tmp_path: Path) -> None:
+    asked = '\nepsilon = 0.05\nindices = "15:16"\ntask = "explain"\nresults = false\n'
+    path = written(tmp_path, QUESTION + asked + "[grid]\ntolerances = [{}, {margin = 1e6}]\n")
+    run_study(path)
+    default, wide = lines(tmp_path / "study.jsonl")
+    assert default["settings"]["tolerances"]["margin"] == 1e-6
+    assert wide["settings"]["tolerances"]["margin"] == 1e6
+    # no bound proves that the margins are below minus a million
+    assert (default["status"], wide["status"]) == ("done", "undecided")
+    assert wide["size"] > default["size"]
+    assert write_report(tmp_path / "study.jsonl")
