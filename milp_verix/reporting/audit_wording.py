@@ -34,7 +34,7 @@ def soundness_text(audit: Audit) -> str:
         proof = "" if audit.bound is None else f": no margin is above {number(audit.bound)}"
         return f"yes, proven{proof}"
     if audit.counterexample is not None:
-        changed = becomes_text(audit, audit.counterexample.prediction)
+        changed = becomes_text(audit, audit.counterexample)
         return f"no: a counterexample ({changed}), run in onnxruntime"
     return f"not known: {audit.unknown_reason}"
 

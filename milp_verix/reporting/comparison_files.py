@@ -26,6 +26,9 @@ def write_json(
             "epsilon": finite(comparison.epsilon),
             "norm": comparison.norm,
             "delta": comparison.delta,
+            "against": comparison.against,
+            "output": comparison.output,
+            "rules": comparison.rules,
             "features": comparison.features,
             "checks": comparison.checks,
             "rounds": comparison.rounds,
@@ -54,9 +57,14 @@ def write_json(
 
 
 def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
-    """Return ``comparison`` as CSV text, and write it to ``path`` if given."""
+    """Return ``comparison`` as CSV text, and write it to ``path`` if given.
+
+    A text that a spreadsheet would run as a formula has an apostrophe before it.
+    """
     out = io.StringIO()
-    records = [record(run) for run in comparison.runs]
+    records = [
+        {name: harmless(value) for name, value in record(run).items()} for run in comparison.runs
+    ]
     writer = csv.DictWriter(out, fieldnames=COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(records)
@@ -64,6 +72,25 @@ def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
     if path is not None:
         write_atomically(Path(path), text)
     return text
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def harmless(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; numbers stay as they are."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def told(cell: str) -> str:
+    """Return the text that :func:`harmless` made ``cell`` of."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 COLUMNS = (

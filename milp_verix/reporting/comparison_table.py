@@ -1,5 +1,6 @@
 """Tell a comparison: rows of text, a table for the command line, HTML for notebooks."""
 
+from collections.abc import Sequence
 from html import escape
 
 from rich.table import Table
@@ -7,6 +8,7 @@ from rich.text import Text
 
 from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
+from milp_verix.reporting.wording import counted, joined
 
 _CELL = "text-align: {}; padding: 0.1em 0.8em"
 _TEXTS = 2
@@ -57,6 +59,8 @@ def table(comparison: Comparison) -> Table:
 def remarks(comparison: Comparison) -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = [_verdict(comparison)]
+    asked = narrowed(comparison.against, comparison.output, comparison.rules)
+    found += [f"the question: {asked}"] if asked else []
     if comparison.agree and len({run.answers for run in comparison.runs if not run.unknown}) > 1:
         found.append(
             "runs that decided everything differ all the same: by rounding, or by an order that "
@@ -74,6 +78,13 @@ def remarks(comparison: Comparison) -> list[str]:
         found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
         found += [f"{run.pair}: {note}" for note in run.notes if note not in shared]
     return found + shared
+
+
+def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[str]) -> str:
+    """Return what narrows a question, ``"against class 9 alone, 2 rules"``, or nothing."""
+    told = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
+    told += [] if output is None else [f"output {output} alone"]
+    return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
 def _verdict(comparison: Comparison) -> str:

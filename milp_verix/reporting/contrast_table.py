@@ -13,9 +13,11 @@ from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.sentences import contrast_sentence
 from milp_verix.reporting.wording import (
     becomes_text,
+    change_text,
     contrast_headline,
     contrast_outcome,
     counted,
+    kept_text,
     number,
     seconds_text,
 )
@@ -32,7 +34,7 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
         told += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
             *features_facts(found, found.contrast),
-            ("counterfactual", becomes_text(found, found.counterfactual.prediction)),
+            ("counterfactual", becomes_text(found, found.counterfactual)),
         ]
         if found.inputs is not None:
             told += [("change", text) for text in change_texts(found, found.counterfactual)]
@@ -57,14 +59,15 @@ def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     told, labels = about_facts(found), labels_of(found)
     if labels.axes:
         told.append((labels.unit, f"listed as {labels.axes} from 0"))
-    for name, sets in (
-        ("abductive", found.abductive),
-        ("contrastive", tuple(found.contrastive)),
+    for name, sets, what in (
+        ("abductive", found.abductive, f"with each one fixed, {kept_text(found)}"),
+        ("contrastive", tuple(found.contrastive), f"a change of each one {change_text(found)}"),
     ):
-        told.append((name, _sizes(sets)))
+        told.append((name, f"{_sizes(sets)}: {what}" if sets else "none"))
         told += [("", labels.listed(one) or "the empty set") for one in sets[:SHOWN]]
         if len(sets) > SHOWN:
             told.append(("", f"… and {len(sets) - SHOWN} more"))
+    told.append(("smallest", _smallest(found)))
     complete = "yes, proven: there are no others"
     if not found.complete:
         reason = found.statistics.stopped or found.unknown_reason or "unknown"
@@ -73,9 +76,19 @@ def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
+def _smallest(found: Enumeration) -> str:
+    """Return the size of the smallest abductive set, or how to get it where it is not known."""
+    if found.minimum is not None:
+        size = counted(len(found.minimum), "feature")
+        return f"{size}, proven: no set of fewer keeps the prediction"
+    least = counted(found.lower_bound, "feature")
+    return (
+        "not known: sets are not found in the order of their size, so explain may find a smaller "
+        f"one, of {least} or more; minimum finds the smallest"
+    )
+
+
 def _sizes(sets: tuple[FeatureSet, ...]) -> str:
-    if not sets:
-        return "none"
     least, most = min(map(len, sets)), max(map(len, sets))
     sizes = counted(least, "feature") if least == most else f"{least} to {most} features"
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"

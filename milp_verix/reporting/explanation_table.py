@@ -23,8 +23,10 @@ from milp_verix.reporting.wording import (
     headline,
     named_prediction,
     number,
+    outcome_of,
     outcome_text,
     prediction_text,
+    restrictions,
     seconds_text,
     tally,
 )
@@ -99,7 +101,8 @@ def facts(
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
         *features_facts(explanation, explanation.explanation, image_shape),
         ("outcome", outcome_text(explanation)),
-        ("irrelevant", counted(len(explanation.irrelevant), "feature")),
+        ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
+        *still_facts(explanation),
         ("undecided", _undecided(explanation)),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
@@ -128,6 +131,22 @@ def about_facts(result: Result) -> list[tuple[str, str]]:
         ("prediction", _prediction(result)),
         ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
     ]
+
+
+def still_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the features that have no room to change, if there are any."""
+    still = result.still
+    if not still:
+        return []
+    those = f"{counted(len(still), 'feature')} without room: {labels_of(result).listed(still)}"
+    return [("stays as it is" if len(still) == 1 else "stay as they are", those)]
+
+
+def question_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the network, the prediction and what narrows the question, without a ball."""
+    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
+    asked = ", ".join([*restrictions(result), *delta])
+    return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
 
 
 def _prediction(result: Result) -> str:
@@ -221,12 +240,13 @@ def _minimum(explanation: Explanation) -> str:
 
 
 def _counterfactuals(explanation: Explanation) -> str:
-    found = [counterfactual.prediction for counterfactual in explanation.counterfactuals.values()]
+    points = [*explanation.counterfactuals.values()]
+    found = [point.prediction for point in points]
     if not found:
         return "none"
     original = explanation.prediction
     if isinstance(original, int):
-        classes = tally([named_prediction(explanation, prediction) for prediction in found])
+        classes = tally([outcome_of(explanation, one) for one in points])
         return f"{len(found)}, to {classes}"
     moves = [
         max(abs(after - before) for before, after in zip(original, changed, strict=True))
@@ -244,9 +264,9 @@ def _changes(explanation: Explanation) -> list[tuple[str, str]]:
         changes = change_texts(explanation, found, name) if explanation.inputs else []
         if changes:
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
-            outcome = changed_text(explanation.prediction, found.prediction)
+            outcome = changed_text(explanation, found)
             if isinstance(found.prediction, int):
-                outcome = named_prediction(explanation, found.prediction)
+                outcome = outcome_of(explanation, found)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
             told.append((f"if {name} is free", text))
     return told

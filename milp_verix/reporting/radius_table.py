@@ -4,11 +4,12 @@ from rich.table import Table
 
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.records.sweep import EpsilonSweep
-from milp_verix.reporting.explanation_table import about_facts, table_of
+from milp_verix.reporting.explanation_table import question_facts, still_facts, table_of
 from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.radius_wording import bracket_text, unit_of
 from milp_verix.reporting.wording import (
     counted,
+    kept_text,
     number,
     outcome_text,
     radius_text,
@@ -20,14 +21,14 @@ from milp_verix.reporting.wording import (
 def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
     """Return the facts about ``sweep``, as pairs of a name and a text."""
     first = sweep.levels[0]
-    told = about_facts(first)[:2]
-    for level, added in zip(sweep.levels, sweep.added(), strict=True):
+    told = question_facts(first)
+    for number_, level in enumerate(sweep.levels):
         checks = counted(level.statistics.checks, "check")
         told.append(
             (
                 radius_text(level, short=True),
                 f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
-                f"irrelevant: {len(level.irrelevant)}, {added} of them at no larger radius; "
+                f"{_freed(sweep, number_)}; "
                 f"{seconds_text(level.statistics.seconds)}, {checks}",
             )
         )
@@ -38,6 +39,16 @@ def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
     return told + [("note", note) for note in first.notes]
 
 
+def _freed(sweep: EpsilonSweep, number: int) -> str:
+    """Return how many features are irrelevant at a level, were not before, or have no room."""
+    free, later = sweep.freed()[number], sweep.added()[number]
+    told = f"irrelevant: {counted(free, 'feature')}"
+    if number and later:
+        told += f", {later} of them in the explanation at every larger radius"
+    still = len(sweep.levels[number].irrelevant) - free
+    return f"{told}; without room to change: {still}" if still else told
+
+
 def sweep_table(sweep: EpsilonSweep) -> Table:
     """Return the facts about ``sweep`` as a table of two columns."""
     return table_of(sweep_facts(sweep))
@@ -45,7 +56,7 @@ def sweep_table(sweep: EpsilonSweep) -> Table:
 
 def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
-    told = about_facts(found)[:2]
+    told = question_facts(found)
     told += _each(found) if found.each else _together(found, found.bracket)
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
@@ -74,7 +85,7 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
     told = [("free", chosen), ("radius", bracket_text(found, bracket))]
     factor, unit = unit_of(found)
     fixed = f"{number(factor * bracket.lower, 6)}{unit}"
-    told.append(("proven", f"the prediction is fixed up to {fixed}"))
+    told.append(("proven", f"{kept_text(found)} up to {fixed}"))
     if bracket.counterfactual is not None and bracket.upper is not None:
         far = f"{number(factor * bracket.upper, 6)}{unit}"
         told.append(("counterfactual", f"at the distance {far}"))
@@ -85,12 +96,14 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
 
 def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
     """Return the features irrelevant at all radii, and the others, the smallest radius first."""
-    labels, never = labels_of(found), found.irrelevant
+    labels = labels_of(found)
+    never = sorted({*found.irrelevant} - {*found.still})
     told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
     told.append(("irrelevant", f"{count}, up to the largest radius asked about"))
     if never:
         told.append(("", labels.listed(never)))
+    told += still_facts(found)
     others = sorted(
         (bracket for bracket in found.brackets if not bracket.irrelevant),
         key=lambda bracket: (bracket.lower, bracket.features),

@@ -31,9 +31,13 @@ def sweep_outcome(sweep: EpsilonSweep) -> str:
 def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
 
+    Features without room to change are not irrelevant: ``"stays as it is"``.
+
     The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
     several as :func:`unit_of` says.
     """
+    if {*bracket.features} <= {*found.still}:
+        return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
     feature = single_feature(found, bracket)
     if feature is not None:
         return _feature_text(found, bracket, feature)

@@ -5,12 +5,13 @@ from milp_verix.reporting.contrast_table import effort_facts
 from milp_verix.reporting.explanation_table import about_facts, words_facts
 from milp_verix.reporting.feature_labels import change_texts, labels_of
 from milp_verix.reporting.sentences import relevance_sentence
-from milp_verix.reporting.wording import named_prediction, predicted_text
+from milp_verix.reporting.wording import kept_text, outcome_of, predicted_text
 
 _PARTS = {
     "necessary": "necessary: in every explanation",
     "relevant": "relevant: in some minimal explanation",
     "irrelevant": "irrelevant: in no minimal explanation",
+    "still": "without room to change: in no minimal explanation",
     "unknown": "not known",
 }
 
@@ -41,15 +42,16 @@ def relevance_facts(found: Relevance) -> list[tuple[str, str]]:
     ]
     if found.free:
         free = labels.listed(found.free)
-        told.append(("others that may change", f"{free}: proven to keep the prediction"))
+        told.append(("others that may change", f"{free}: proven that {kept_text(found)}"))
     if found.counterfactual is not None:
         if found.inputs is not None:
             changes = change_texts(found, found.counterfactual)
             told += [("change", text) for text in changes]
-        after = named_prediction(found, found.counterfactual.prediction)
+        after = outcome_of(found, found.counterfactual)
         told.append(("counterfactual", f"{after}, run in onnxruntime"))
     return told + effort_facts(found)
 
 
 def _part(found: Relevance) -> str:
-    return _PARTS[found.role]
+    still = found.role == "irrelevant" and {*found.features} <= {*found.still}
+    return _PARTS["still" if still else found.role]

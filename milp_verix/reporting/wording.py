@@ -1,10 +1,11 @@
 """Words for results, the same in figures, notebooks and on the command line."""
 
 from collections import Counter
+from collections.abc import Iterable
 from math import inf
 
 from milp_verix.inputs.radii import common_share
-from milp_verix.records.base import Prediction, Result
+from milp_verix.records.base import Counterfactual, Prediction, Result
 from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
@@ -36,37 +37,84 @@ def named_prediction(result: Result, prediction: Prediction, digits: int = 4) ->
     """Return ``"“>50K”"`` where the classes have names, ``"class 1"`` where not, or the values."""
     if not isinstance(prediction, int):
         return prediction_text(prediction, digits)
-    names = () if result.inputs is None else result.inputs.class_names
+    names = result.class_names
     return f"“{names[prediction]}”" if prediction < len(names) else f"class {prediction}"
 
 
-def changed_text(original: Prediction, changed: Prediction, separator: str = " ") -> str:
+def knows_class(result: Result, found: Counterfactual) -> bool:
+    """Return False where an earlier version stored the best of the classes compared alone."""
+    return result.against is None or found.rival is not None
+
+
+def outcome_of(result: Result, found: Counterfactual) -> str:
+    """Return what the model predicts at a counterfactual: ``"“no”"``, ``"class 1"`` or values.
+
+    Of a result of an earlier version ``against`` some classes only the best of these is known:
+    ``"“maybe” above “no”"``.
+    """
+    told = named_prediction(result, found.prediction)
+    if knows_class(result, found):
+        return told
+    return f"{told} above {named_prediction(result, result.prediction)}"
+
+
+def changed_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
     """Return what became of a prediction: ``"→ 7"``, ``"→ 0.5"``.
 
     Of several outputs it names the one that moved most: ``"output 3 → 0.5"``, with ``separator``
     before the arrow.
     """
+    original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
-        return f"→ {prediction_text(changed)}"
+        known = knows_class(result, found)
+        return f"→ {prediction_text(changed)}" if known else outcome_of(result, found)
     moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
     output = moved.index(max(moved))
     name = f"output {output}{separator}" if len(changed) > 1 else ""
     return f"{name}→ {number(changed[output], 3)}"
 
 
-def becomes_text(result: Result, changed: Prediction, separator: str = " ") -> str:
-    """Return :func:`changed_text` for a result, with the names of its classes if they have some."""
-    if isinstance(changed, int) and result.inputs is not None and result.inputs.class_names:
-        return f"→ {named_prediction(result, changed)}"
-    return changed_text(result.prediction, changed, separator)
+def becomes_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
+    """Return :func:`changed_text` with the names of the classes if they have some."""
+    told = isinstance(found.prediction, int) and knows_class(result, found)
+    if told and result.class_names:
+        return f"→ {named_prediction(result, found.prediction)}"
+    return changed_text(result, found, separator)
 
 
 def predicted_text(result: Result) -> str:
-    """Return how headlines begin: ``"Prediction 7"``, or ``"Decision “>50K”"`` if it has a name."""
-    named = result.inputs is not None and result.inputs.class_names
-    if named and isinstance(result.prediction, int):
-        return f"Decision {named_prediction(result, result.prediction)}"
-    return f"Prediction {prediction_text(result.prediction, 3)}"
+    """Return how headlines begin: ``"Prediction 7"``, or ``"Decision “>50K”"`` if it has a name.
+
+    The restrictions of the question stand behind it: ``"Prediction 7 (against class 9 alone)"``.
+    """
+    told = f"Prediction {prediction_text(result.prediction, 3)}"
+    if result.class_names and isinstance(result.prediction, int):
+        told = f"Decision {named_prediction(result, result.prediction)}"
+    if result.output is not None:
+        told += f" of output {result.output}"
+    asked = restrictions(result)
+    return f"{told} ({', '.join(asked)})" if asked else told
+
+
+def restrictions(result: Result) -> list[str]:
+    """Return what narrows the question: ``["against class 9 alone", "2 rules"]``."""
+    told = []
+    if result.against is not None:
+        told.append(f"against {rivals_text(result, 'and')} alone")
+    if result.inputs is not None and result.inputs.rules:
+        told.append(counted(len(result.inputs.rules), "rule"))
+    return told
+
+
+def rivals_text(result: Result, word: str = "or") -> str:
+    """Return the classes that the prediction is compared with: ``"“maybe” or “no”"``."""
+    return joined([named_prediction(result, rival) for rival in result.against or ()], word)
+
+
+def joined(texts: Iterable[str], word: str = "and") -> str:
+    """Return ``"a"``, ``"a and b"``, ``"a, b and c"``."""
+    *first, last = texts
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def counted(count: int, noun: str) -> str:
@@ -122,13 +170,9 @@ def norm_text(norm: str) -> str:
 
 def ball_text(result: Result) -> str:
     """Return ``"ε = 0.1 (L∞)"``, with the δ of a regression, or the only classes compared with."""
-    ball = f"{radius_text(result)} ({norm_text(result.norm)})"
-    if result.inputs is not None:
-        rules = len(result.inputs.rules)
-        ball = radius_text(result) + (f", {counted(rules, 'rule')}" if rules else "")
-    if result.against is not None:
-        ball += f", against {_classes(result.against)} alone"
-    return ball if result.delta is None else f"{ball}, δ = {number(result.delta)}"
+    norm = f" ({norm_text(result.norm)})" if result.inputs is None else ""
+    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
+    return ", ".join([radius_text(result) + norm, *restrictions(result), *delta])
 
 
 def radius_text(result: Result, *, short: bool = False) -> str:
@@ -153,13 +197,15 @@ def change_text(result: Result) -> str:
     """Return ``"changes the prediction"``, or the classes that a change must raise above it."""
     if result.against is None:
         return "changes the prediction"
-    return f"raises {_classes(result.against, 'one of ')} above the prediction"
+    return f"raises {rivals_text(result)} above {named_prediction(result, result.prediction)}"
 
 
-def _classes(classes: tuple[int, ...], several: str = "") -> str:
-    if len(classes) == 1:
-        return f"class {classes[0]}"
-    return f"{several}classes {', '.join(map(str, classes))}"
+def kept_text(result: Result) -> str:
+    """Return ``"the prediction stays"``, or ``"class 4 is not overtaken by class 9"``."""
+    if result.against is None:
+        return "the prediction stays"
+    told = named_prediction(result, result.prediction)
+    return f"{told} is not overtaken by {rivals_text(result)}"
 
 
 def headline(explanation: Explanation) -> str:
@@ -174,7 +220,7 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
         nothing = f"no change in the ball{held_text(found)} {change_text(found)}"
         outcome = nothing if found.robust else "no contrast found"
         return f"{prediction}, {outcome}"
-    changed = becomes_text(found, found.counterfactual.prediction)
+    changed = becomes_text(found, found.counterfactual)
     features = counted(len(found.groups), "feature")
     told = f"{prediction} {changed}, by {found.size} of {features}"
     return told if found.distance is None else f"{told}, at distance {number(found.distance)}"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 import milp_verix
 import verix_check
+import verix_numbers
 from milp_verix import InputError, Inputs, OnnxNetwork
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.inputs.features import binary, category, integer, ordinal
@@ -148,6 +148,6 @@ def _through(path: Path, read: Callable[[Path], object]) -> Callable[[Any], obje
 
 def _checker(model: bytes) -> Callable[[Any], object]:
     def read(data: Any) -> object:
-        return list(verix_check.verify(model, json.loads(json.dumps(data), parse_float=Fraction)))
+        return list(verix_check.verify(model, verix_numbers.parsed(json.dumps(data))))
 
     return read

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix import OnnxNetwork, Tolerances, Verdict
+from milp_verix.clock import deadline_in
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
 from tests.support.onnx_models import DOUBLE
@@ -42,4 +43,4 @@ def checked(
     """Check the one feature in a way that leaves the answer to the solver."""
     problem = make_problem(network, X, epsilon=epsilon, delta=delta)
     with Oracle(problem, solver, bounds=bounds, tolerances=tolerances, reuse=False) as oracle:
-        return oracle.check(np.array([0]), seconds)
+        return oracle.check(np.array([0]), deadline_in(seconds))

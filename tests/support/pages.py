@@ -132,7 +132,7 @@ def recorded(index: int, result: Explanation | None, **more: Any) -> Record:
         "task": "explain",
         "epsilon": 0.1,
         "settings": {"order": "influence", "norm": "linf", "exactness": "exact"},
-        "network": "abc123",
+        "network": "abc123".ljust(64, "0"),
         "version": "0.1.0",
         "seconds": 0.25 * (index + 1),
         "prediction": None if result is None else result.prediction,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.clock import Deadline
+from milp_verix.clock import Deadline, Limit
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.adversary import Adversary
@@ -51,7 +51,13 @@ def opened(
 ) -> Iterator[MinimumSearch]:
     """Open a search that has not begun."""
     request = Request(
-        problem, solver, 1, Tolerances(), time.monotonic(), Deadline(deadline), check_seconds=60.0
+        problem,
+        solver,
+        1,
+        Tolerances(),
+        time.monotonic(),
+        Deadline(deadline),
+        check_limit=Limit(60.0),
     )
     objective = objective or equal_costs(problem.features.count)
     with Oracle(problem, solver) as oracle:
@@ -67,7 +73,7 @@ def opened_incumbent(
     objective = objective or equal_costs(problem.features.count)
     with Oracle(problem, "phase") as oracle:
         adversary = Adversary(perturbations, limits)
-        yield Incumbent(oracle, perturbations, objective, adversary, check_seconds=60.0)
+        yield Incumbent(oracle, perturbations, objective, adversary, check_limit=Limit(60.0))
 
 
 def begin_with_everything(explainer: Explainer, *_: object) -> None:

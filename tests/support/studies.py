@@ -16,7 +16,11 @@ from tests.support import digits_example
 
 
 def record(index: int, status: str = "done", **more: Any) -> Record:
-    return {"key": f"{index:064x}", "index": index, "status": status, **more}
+    """Return a record of a task that is as the schema of journals says."""
+    subject = {"task": "explain", "epsilon": 0.1, "settings": {}, "network": "0" * 64}
+    found = {"explanation": None, "unknown": None, "prediction": None, "seconds": 0.0, "notes": []}
+    named = {"key": f"{index:064x}", "index": index, "version": "0.1.0", "status": status}
+    return {**named, **subject, **found, **more}
 
 
 def written(path: Path, *records: Record) -> Path:

@@ -29,7 +29,7 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import changed_text, prediction_text, shortened
+from milp_verix.reporting.wording import change_text, changed_text, prediction_text, shortened
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _PANEL, _GAP, _CAPTION, _BELOW, _TALLEST = 2.9, 0.25, 0.25, 0.75, 1.3
@@ -135,7 +135,7 @@ def _images(audit: Audit, view: ImageView, image_shape: tuple[int, ...] | None) 
     if flip is None:
         return sheet.figure
     feature, point = flip
-    changed = typeset(changed_text(audit.prediction, point.prediction))
+    changed = typeset(changed_text(audit, point))
     name = "" if feature is None else shortened(labels_of(audit, image_shape)[feature], 24)
     change = view.change(audit.input, point.input)
     colours, norm = colour_scale(change)
@@ -214,9 +214,9 @@ def _bars(audit: Audit) -> Drawing:
 
 def _bars_label(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> str:
     if flip is None:
-        return "change: no input that changes the prediction is known"
+        return f"change: no input that {change_text(audit)} is known"
     feature, point = flip
-    changed = typeset(changed_text(audit.prediction, point.prediction))
+    changed = typeset(changed_text(audit, point))
     if feature is None:
         return f"change of the counterexample ({changed}), in input units"
     name = shortened(labels_of(audit)[feature], _LONGEST_TITLE)

@@ -10,7 +10,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from milp_verix.records.base import Counterfactual, Prediction, Result
+from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.feature_labels import change_texts, labels_of
@@ -20,11 +20,13 @@ from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import INK, MUTED, Status, statuses, typeset
 from milp_verix.reporting.sentences import contrast_sentence, explanation_sentence
 from milp_verix.reporting.wording import (
+    change_text,
     contrast_headline,
     contrast_outcome,
     counted,
     headline,
-    named_prediction,
+    knows_class,
+    outcome_of,
     outcome_text,
     seconds_text,
     shortened,
@@ -88,9 +90,9 @@ class _Columns:
 def described_explanation(explanation: Explanation) -> Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
-    ranked = sorted(_ranked(explanation), key=lambda f: known[f] is Status.IRRELEVANT)
-    after = {point.prediction for point in found.values()}
-    one = next(iter(after)) if len(after) == 1 else None
+    ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
+    after = {outcome_of(explanation, point): point for point in found.values()}
+    one = next(iter(after.values())) if len(after) == 1 else None
     lines = []
     for feature in ranked[:_MOST]:
         row = described_row(explanation, feature, found.get(feature))
@@ -99,12 +101,14 @@ def described_explanation(explanation: Explanation) -> Drawing:
             beside = _beside(explanation, row, found[feature], named=one is None)
         elif status is Status.UNDECIDED:
             beside = "not decided"
-        strong = status is not Status.IRRELEVANT
-        lines.append(_Line(row, status.colour if strong else _DIM, strong, beside))
+        colour = _DIM if status is Status.IRRELEVANT else status.colour
+        bar = status is not Status.STILL
+        lines.append(_Line(row, colour, status.kept, beside, bar))
     every = {
         Status.EXPLANATION: _Key("s", Status.EXPLANATION.colour, "must stay"),
         Status.UNDECIDED: _Key("s", Status.UNDECIDED.colour, "not decided"),
         Status.IRRELEVANT: _Key("o", _DIM, "may change within the bar", bar=True),
+        Status.STILL: _Key("o", Status.STILL.colour, Status.STILL.value),
     }
     keys = [key for status, key in every.items() if status in known]
     heading = _heading(explanation, one) if found else ""
@@ -125,7 +129,7 @@ def described_contrast(found: ContrastiveExplanation) -> Drawing:
     keys = [_Key("s", INK, "changes"), _Key("o", _DIM, "stays as it is")] if contrast else []
     if found.robust:
         keys = [_Key("o", _DIM, "may change within the bar", bar=True)]
-    heading = "" if point is None else _heading(found, point.prediction)
+    heading = "" if point is None else _heading(found, point)
     panel = _Panel(lines, heading, keys, [contrast_outcome(found), *_about(found)])
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
 
@@ -133,7 +137,8 @@ def described_contrast(found: ContrastiveExplanation) -> Drawing:
 def _needed(explanation: Explanation) -> str:
     """Return how small the explanation is, in plain words."""
     if not explanation.explanation:
-        return "proven: no change within the ranges changes the decision"
+        asked = "changes the decision" if explanation.against is None else change_text(explanation)
+        return f"proven: no change within the ranges {asked}"
     if explanation.proven and not explanation.must and not explanation.must_not:
         return f"proven: no {'cheaper' if explanation.costs else 'smaller'} set is enough"
     if explanation.minimal and explanation.lower_bound is None:
@@ -158,10 +163,11 @@ def _ranked(explanation: Explanation) -> list[int]:
     return sorted(tried_last, key=lambda feature: with_it.get(feature, never))
 
 
-def _heading(result: Result, prediction: Prediction | None) -> str:
-    if prediction is None or not isinstance(prediction, int):
+def _heading(result: Result, point: Counterfactual | None) -> str:
+    if point is None or not isinstance(point.prediction, int):
         return "changes, for example, with"
-    return f"becomes {named_prediction(result, prediction)} with"
+    becomes = "becomes " if knows_class(result, point) else ""
+    return f"{becomes}{outcome_of(result, point)} with"
 
 
 def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: bool) -> str:
@@ -174,7 +180,7 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     elif others:
         told += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
-        told += f": {named_prediction(result, point.prediction)}"
+        told += f": {outcome_of(result, point)}"
     return told
 
 

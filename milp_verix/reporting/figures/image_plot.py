@@ -121,9 +121,7 @@ def _gallery(
     one_row = content > 2 * _PANEL + _GAP and view.width < _WIDE * view.height
     columns = _TILES if one_row else _TILES // 2
     changed = {
-        feature: typeset(
-            changed_text(explanation.prediction, explanation.counterfactuals[feature].prediction)
-        )
+        feature: typeset(changed_text(explanation, explanation.counterfactuals[feature]))
         for feature in chosen(explanation, _TILES)
     }
     captions = {
@@ -161,7 +159,10 @@ def _sensitivity(axes: Axes, bar: Axes, scores: FloatArray, explanation: Explana
 def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: float) -> None:
     masks = status_masks(view, explanation)
     tinted = overlay(
-        view.rgb(explanation.input), masks[Status.EXPLANATION], masks[Status.UNDECIDED]
+        view.rgb(explanation.input),
+        masks[Status.EXPLANATION],
+        masks[Status.UNDECIDED],
+        masks[Status.STILL],
     )
     _picture(axes, tinted, "Explanation")
     present = {status for status, mask in masks.items() if mask.any()}

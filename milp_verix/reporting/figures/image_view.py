@@ -15,6 +15,7 @@ from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)
 UNDECIDED_RGB = (1.0, 0.60, 0.0)
+_STILL_RGB = (0.78, 0.72, 0.60)
 _TINT = 0.6
 _LUMA = (0.299, 0.587, 0.114)
 _RGBA = 4
@@ -139,14 +140,23 @@ def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, Bool
     return masks
 
 
-def overlay(colours: FloatArray, explained: BoolArray, undecided: BoolArray) -> FloatArray:
+def overlay(
+    colours: FloatArray,
+    explained: BoolArray,
+    undecided: BoolArray,
+    still: BoolArray | None = None,
+) -> FloatArray:
     """Return an image in greys with the ``explained`` pixels tinted green, ``undecided`` orange.
+
+    Pixels that stay as they are get the colour of their status if ``still`` marks them.
 
     Greys, so that no colour of the image itself passes for a status. ``colours`` and the result
     have shape (height, width, 3), the masks (height, width).
     """
     tinted: FloatArray = np.repeat((colours @ np.array(_LUMA))[:, :, None], 3, axis=2)
-    for mask, colour in ((explained, EXPLANATION_RGB), (undecided, UNDECIDED_RGB)):
+    tints = [(explained, EXPLANATION_RGB), (undecided, UNDECIDED_RGB)]
+    tints += [] if still is None else [(still, _STILL_RGB)]
+    for mask, colour in tints:
         tinted[mask] = (1.0 - _TINT) * tinted[mask] + _TINT * np.array(colour)
     return tinted
 

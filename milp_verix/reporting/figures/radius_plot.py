@@ -36,6 +36,7 @@ from milp_verix.reporting.radius_wording import (
 from milp_verix.reporting.wording import (
     changed_text,
     counted,
+    kept_text,
     norm_text,
     number,
     seconds_text,
@@ -132,7 +133,7 @@ def _images(found: RobustnessRadii, view: ImageView) -> Drawing:
         image = boxes[1].imshow(change, cmap=colours, norm=norm, interpolation="nearest")
         colour_bar(image, sheet.axes(MARGIN + _PANEL + _GAP, below, _PANEL, 0.1), "in input units")
         boxes[2].imshow(view.rgb(after.input), interpolation="nearest")
-        changed = changed_text(found.prediction, after.prediction)
+        changed = changed_text(found, after)
         titles += ["Change", f"Nearest counterfactual found {changed}"]
     for axes, title in zip(boxes, titles, strict=True):
         axes.set_title(typeset(title), fontsize=10.0, pad=4, color=INK)
@@ -198,7 +199,7 @@ def _bars(found: RobustnessRadii) -> Drawing:
         told = f"  {typeset(bracket_text(found, one))}"
         axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
     kinds = [
-        (_PROVEN, "proven: the prediction stays", any(not one.irrelevant for one in shown)),
+        (_PROVEN, f"proven: {kept_text(found)}", any(not one.irrelevant for one in shown)),
         (_OPEN, "not decided", any(open_)),
         (_NEVER, "irrelevant at all radii", any(one.irrelevant for one in shown)),
     ]

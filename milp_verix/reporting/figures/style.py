@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.wording import counted, rivals_text
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain
@@ -22,6 +22,8 @@ _MINUS = re.compile(r"(?<!\w)-(?=\d|inf)|(?<=\de)-(?=\d)")
 
 INK = "#222222"
 MUTED = "#5f5f5f"
+FREED = "the feature taken out of the explanation"
+"""The meaning of outlines, in pictures and pages."""
 FRAME = "#b0b0b0"
 GRID = "#e8e8e8"
 
@@ -49,23 +51,32 @@ class Status(Enum):
     EXPLANATION = "explanation"
     UNDECIDED = "undecided"
     IRRELEVANT = "irrelevant"
+    STILL = "stays as it is"
 
     @property
     def colour(self) -> str:
         """The colour of bars and legends."""
         return _COLOURS[self]
 
+    @property
+    def kept(self) -> bool:
+        """True for features of the explanation, decided or not."""
+        return self in (Status.EXPLANATION, Status.UNDECIDED)
+
 
 _COLOURS = {
     Status.EXPLANATION: "#12a05c",
     Status.UNDECIDED: "#f59b00",
     Status.IRRELEVANT: "#b4b4b4",
+    Status.STILL: "#c8b89a",
 }
 
 
 def statuses(explanation: Explanation) -> tuple[Status, ...]:
     """Return the status of each feature."""
     result = [Status.IRRELEVANT] * len(explanation.groups)
+    for feature in explanation.still:
+        result[feature] = Status.STILL
     for feature in explanation.explanation:
         result[feature] = Status.EXPLANATION
     for feature in explanation.unknown:
@@ -91,7 +102,7 @@ def legend(axes: Axes, shown: set[Status], **style: Any) -> None:
             "columnspacing": 1.3,
             "borderaxespad": 0.0,
             "borderpad": 0.0,
-            "ncols": len(Status),
+            "ncols": 3,
             **style,
         },
     )
@@ -132,10 +143,20 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
 
 
 def sensitivity_label(explanation: Explanation) -> str:
-    """Return the meaning of the sensitivity of a feature."""
-    if explanation.order in ("influence", "margin"):
-        return "rise of the worst margin's bound"
+    """Return the meaning of the sensitivity of a feature, which its order gives it."""
+    if explanation.order in ("influence", "adaptive"):
+        named = "another prediction" if explanation.against is None else rivals_text(explanation)
+        return f"estimated share of the way to {named}"
+    if explanation.order in _SENSITIVITY:
+        return _SENSITIVITY[explanation.order]
     return "drop of the score" if explanation.delta is None else "change of the output"
+
+
+_SENSITIVITY = {
+    "margin": "most that a rival gains if it changes alone, by bounds",
+    "bound": "most that confidence drops if it changes alone, by bounds",
+    "bound_crown": "most that confidence drops if it changes alone, by bounds",
+}
 
 
 def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> str:
@@ -145,7 +166,7 @@ def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> st
     """
     total = counted(len(explanation.counterfactuals), "counterfactual")
     count = total if shown == len(explanation.counterfactuals) else f"{shown} of {total}"
-    return f"{count}{drawn}   ·   outlined: the feature freed"
+    return f"{count}{drawn}   ·   outlined: {FREED}"
 
 
 def few_ticks() -> MaxNLocator:

@@ -17,7 +17,7 @@ from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, INK, frame, typeset
+from milp_verix.reporting.figures.style import FRAME, INK, Status, frame, typeset
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.radius_wording import sweep_headline, sweep_outcome
 from milp_verix.reporting.wording import counted, norm_text, number, radius_text, shortened
@@ -69,14 +69,23 @@ def level_colours(count: int) -> list[str]:
 def _handles(sweep: EpsilonSweep, explained: str) -> list[Patch]:
     """Return the keys: a radius with the features that are irrelevant there, and at none larger."""
     keys: list[Patch] = []
-    for level, colour, added in zip(
-        sweep.levels, level_colours(len(sweep.levels)), sweep.added(), strict=True
+    for level, colour, free, added in zip(
+        sweep.levels,
+        level_colours(len(sweep.levels)),
+        sweep.freed(),
+        sweep.added(),
+        strict=True,
     ):
-        here = f"{radius_text(level, short=True)}: {len(level.irrelevant)} irrelevant"
+        here = f"{radius_text(level, short=True)}: {free} irrelevant"
         more = f" (+{added})" if keys else ""
         keys.append(Patch(facecolor=colour, edgecolor=FRAME, label=typeset(here + more)))
-    left = counted(sum(level is None for level in sweep.level_of()), "feature")
+    first = sweep.levels[0]
+    never = len(first.groups) - sum(sweep.added()) - len({*first.irrelevant} & {*first.still})
+    left = counted(never, "feature")
     keys.append(Patch(facecolor=explained, edgecolor=FRAME, label=f"at no radius: {left}"))
+    if any({*level.irrelevant} & {*level.still} for level in sweep.levels):
+        still = Status.STILL
+        keys.append(Patch(facecolor=still.colour, edgecolor=FRAME, label=still.value))
     return keys
 
 
@@ -173,17 +182,17 @@ def _rows(sweep: EpsilonSweep) -> Drawing:
         sheet.text(MARGIN, HEADER - 0.12, f"the last {len(shown)} of {len(ranked)} features freed")
     table = np.full((len(shown), len(sweep.levels)), len(sweep.levels))
     for column, level in enumerate(sweep.levels):
-        free = set(level.irrelevant)
+        free, still = set(level.irrelevant), set(level.still)
         for row, feature in enumerate(shown):
             if feature in free:
-                table[row, column] = column
-    colours = ListedColormap([*level_colours(len(sweep.levels)), _EXPLAINED])
+                table[row, column] = len(sweep.levels) + 1 if feature in still else column
+    colours = ListedColormap([*level_colours(len(sweep.levels)), _EXPLAINED, Status.STILL.colour])
     axes = sheet.axes(left, HEADER + _CAPTION, width, height)
     axes.imshow(
         table,
         cmap=colours,
         vmin=-0.5,
-        vmax=len(sweep.levels) + 0.5,
+        vmax=len(sweep.levels) + 1.5,
         aspect="auto",
         interpolation="nearest",
     )

@@ -39,7 +39,7 @@ _ROW = 0.22
 _BARS = 3.7
 _GAP = 0.35
 _HEADING = 0.32
-_HEADING_WIDTH = 3.2
+_HEADING_WIDTH = 5.0
 _LINE = 0.16
 _NARROWEST = 7.5
 _NARROWEST_BAR = 2.4
@@ -71,7 +71,7 @@ def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
         ranked = list(explanation.permutation)
     else:
         ranked = sorted(range(len(scores)), key=lambda feature: -abs(scores[feature]))
-    by_status = sorted(ranked, key=lambda feature: known[feature] is Status.IRRELEVANT)
+    by_status = sorted(ranked, key=lambda feature: not known[feature].kept)
     shown = set(by_status[:most])
     values = explanation.input.reshape(-1)
     result = []
@@ -153,7 +153,7 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
     return {
         feature: shortened(labels[feature], _LONGEST_CAPTION)
         + "\n"
-        + typeset(changed_text(explanation.prediction, found[feature].prediction, "\n"))
+        + typeset(changed_text(explanation, found[feature], "\n"))
         for feature in sorted(features, key=key)
     }
 

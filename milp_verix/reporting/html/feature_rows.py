@@ -16,7 +16,7 @@ from milp_verix.reporting.figures.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from milp_verix.reporting.html.markup import Html, element, joined
 from milp_verix.reporting.html.tables import scrolled
-from milp_verix.reporting.wording import becomes_text, counted, named_prediction, number
+from milp_verix.reporting.wording import becomes_text, counted, kept_text, number, outcome_of
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
@@ -47,7 +47,7 @@ def _explanation(result: Explanation, most: int, name: str) -> Html:
         joined(
             (
                 f"{labels[feature]} ",
-                typeset(becomes_text(result, result.counterfactuals[feature].prediction)),
+                typeset(becomes_text(result, result.counterfactuals[feature])),
             )
         )
         for feature in features
@@ -65,7 +65,9 @@ def _explanation(result: Explanation, most: int, name: str) -> Html:
         for place, row in enumerate(shown)
     ]
     left = len(result.groups) - len(shown)
-    more = element("p", f"and {counted(left, 'feature')} more, all irrelevant or less important")
+    more = element(
+        "p", f"and {counted(left, 'feature')} more, less important or not in the explanation"
+    )
     table = _table(
         name,
         ["feature", "value", *heads],
@@ -99,9 +101,10 @@ def _pair(result: Relevance, found: Counterfactual, name: str) -> Html:
     Where a protected feature is necessary, the input is the first of the two.
     """
     labels, freed = labels_of(result), {*result.features}
-    others = [(f"decision {named_prediction(result, found.prediction)}", found.input)]
+    others = [(f"decision {outcome_of(result, found)}", found.input)]
     if result.unchanged is not None and result.free:
-        others.insert(0, ("same decision", result.unchanged))
+        same = "same decision" if result.against is None else kept_text(result)
+        others.insert(0, (same, result.unchanged))
     heads, points = ["value", *dict(others)], [result.input, *dict(others).values()]
     body = []
     for feature, group in enumerate(result.groups):
@@ -163,7 +166,7 @@ def _numbers(values: NDArray[Any]) -> Html:
 def _status(status: Status, label: str, told_as: str | None = None) -> Html:
     """Return the label of a feature behind the mark of its status, which is read out."""
     told = element("span", f" ({told_as or status.value})", class_="unseen")
-    return element("span", label, told, class_=f"status {status.value}")
+    return element("span", label, told, class_=f"status {status.name.lower()}")
 
 
 def _signed(change: float, *, freed: bool) -> Html:

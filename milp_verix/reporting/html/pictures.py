@@ -69,7 +69,7 @@ def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Html]:
     found = result.counterfactual
     if result.contrast is None or found is None:
         return []
-    changed = typeset(changed_text(result.prediction, found.prediction))
+    changed = typeset(changed_text(result, found))
     return [
         _change(result, view, labels_of(result), result.contrast, found, short=False),
         _figure(
@@ -122,7 +122,7 @@ def _change(
     """Return a difference with ``features`` outlined."""
     change = view.change(result.input, found.input)
     freed = view.covered([i for feature in features for i in result.groups[feature]])
-    changed = typeset(changed_text(result.prediction, found.prediction))
+    changed = typeset(changed_text(result, found))
     what = labels[features[0]] if short else counted(len(features), "outlined feature")
     count = int(np.count_nonzero(change))
     rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))

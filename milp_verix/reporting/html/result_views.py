@@ -43,7 +43,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     whose numbers are damaged is told in words.
     """
     if isinstance(result, RobustnessRadii):
-        return _drawn(plot_radii(result), f"{radii_headline(result)}; {radii_outcome(result)}")
+        return drawn(plot_radii(result), f"{radii_headline(result)}; {radii_outcome(result)}")
     try:
         shown = pictures(result, most, sensitivity=sensitivity)
         if shown is None:
@@ -53,7 +53,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     return element("p", "There is nothing to draw.") if shown is None else shown
 
 
-def _drawn(figure: Drawing, alt: str) -> Html:
+def drawn(figure: Drawing, alt: str) -> Html:
     """Return a figure as an image."""
     address = "data:image/png;base64," + b64encode(figure.render()).decode("ascii")
     return element("img", src=address, alt=alt, class_="drawing")

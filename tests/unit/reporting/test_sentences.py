@@ -1,5 +1,6 @@
 """Sentences say what a result claims: who stays, how far others may move, what was left open."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 import milp_verix
 from milp_verix import Explanation, InputError, Inputs, binary, category, continuous, fixed, integer
 from milp_verix.records.base import Counterfactual
+from milp_verix.reporting.html.result_views import facts_of
 from milp_verix.reporting.sentences import _move
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
+from tests.support.random_networks import dense_network
 
 TABLE = Inputs(
     [
@@ -154,8 +157,8 @@ def test_contrasts_and_sentences_of_nothing_found(tmp_path: Path) -> None:
     assert robust.robust
     assert "stay as they are" in robust.sentence()
     nothing = milp_verix.contrastive(network, case.point, **options, time_limit=1e-9)
-    assert nothing.sentence() == (
-        "No change was found that changes the prediction; there may be one."
+    assert nothing.sentence().startswith(
+        "No change was found that changes the prediction; there may be one. Only inputs "
     )
 
 
@@ -163,3 +166,55 @@ def test_a_feature_that_is_fixed_stays(tmp_path: Path) -> None:
     inputs = Inputs([integer("age", 18, 75), fixed("wage"), *TABLE.features[2:]])
     sentence = told(inputs=inputs, explained=[0]).sentence()
     assert "whatever arrears and town are, while wage stays as it is" in sentence
+
+
+def overtaken(folder: Path) -> tuple[milp_verix.OnnxNetwork, Inputs]:
+    """Return a network in which class 1 is ahead wherever class 2 is above class 0."""
+    weights = np.array([[0, 3, 1], [0, 0, 1]], dtype=np.float64)
+    network = dense_network([(weights.T, np.array([2.0, 0.0, 0.0]))], folder)
+    return network, Inputs(
+        [integer("a", 0, 5), integer("b", 0, 5)], class_names=["no", "yes", "maybe"]
+    )
+
+
+def test_the_decision_is_the_models_own(tmp_path: Path) -> None:
+    network, inputs = overtaken(tmp_path)
+    asked: dict[str, Any] = {"epsilon": np.inf, "inputs": inputs}
+    found = milp_verix.explain(network, [0, 0], against=2, **asked)
+    own = inputs.class_names[int(np.argmax(network.evaluate(found.counterfactuals[0].input)))]
+    assert own == "yes"
+    said = f"“maybe” scores above “no” and the decision becomes “{own}”."
+    assert found.sentence("a").endswith(said)
+    contrast = milp_verix.contrastive(network, [0, 0], against=2, must_not="b", **asked)
+    assert contrast.sentence() == (
+        f"With a: 0 → 3, {said} No change of fewer features raises “maybe” above “no” as long as "
+        "b is 0."
+    )
+    assert milp_verix.relevance(network, [0, 0], "b", against=1, **asked).sentence() == (
+        "In the decision “no” against “yes” alone, b plays no part: no minimal explanation "
+        "contains it."
+    )
+    ruled = inputs.where("b <= 0")
+    alone = milp_verix.relevance(network, [0, 0], "b", epsilon=np.inf, inputs=ruled)
+    assert alone.sentence().endswith("Only inputs with b <= 0 count.")
+
+
+def test_files_of_earlier_versions_say_what_they_know(tmp_path: Path) -> None:
+    network, inputs = overtaken(tmp_path)
+    found = milp_verix.explain(network, [0, 0], against=2, epsilon=np.inf, inputs=inputs)
+    data = json.loads(found.to_json())
+    for point in data["counterfactuals"]:
+        point["prediction"] = point.pop("rival")
+    earlier = Explanation.from_json(json.dumps(data))
+    assert earlier.sentence("a") == "With a: 0 → 3, “maybe” scores above “no”."
+    facts = dict(facts_of(earlier))
+    assert facts["if a is free"] == "a: 0 → 3: “maybe” above “no”"
+    assert earlier.replay(network) == ()
+    data["counterfactuals"][0]["prediction"] = 1
+    assert Explanation.from_json(json.dumps(data)).replay(network) == (0,)
+
+
+def test_one_output_of_several_is_named() -> None:
+    found = made((3,), prediction=(1.5,), changed=(2.5,), delta=0.25, output=3, explained=[1])
+    assert found.sentence().startswith("The value 1.5 of output 3 moves by at most 0.25, while")
+    assert found.sentence(1) == "With a change of 1 feature, output 3 becomes 2.5."

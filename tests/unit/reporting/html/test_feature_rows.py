@@ -55,7 +55,9 @@ def test_many_features_are_cut_and_counted() -> None:
     page = shown(made((1, 50), explained=(49,)))
     assert len(rows(page)) == 41
     assert rows(page)[1][0] == "feature 49 (explanation)"
-    assert page.all("p")[0].words == "and 10 features more, all irrelevant or less important"
+    assert (
+        page.all("p")[0].words == "and 10 features more, less important or not in the explanation"
+    )
 
 
 def test_described_values_are_words() -> None:

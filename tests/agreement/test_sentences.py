@@ -1,0 +1,172 @@
+"""Every sentence, read back by its words, is true of onnxruntime and of all points of the ball.
+
+The question is taken from the sentence: a restriction that it leaves out is one that the listing
+of all points leaves out as well, and the claim turns false.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import Inputs, OnnxNetwork
+from milp_verix.records.base import Counterfactual, Result
+from milp_verix.reporting.comparison_table import remarks
+from milp_verix.reporting.html.result_views import facts_of, title
+from milp_verix.reporting.radius_table import sweep_facts
+from milp_verix.reporting.radius_wording import sweep_headline
+from tests.support.mixed_domains import MixedCase, mixed_case
+from tests.support.spoken_claims import SpokenClaims, spoken
+
+pytestmark = pytest.mark.slow
+CLASSES = ("no", "yes", "maybe")
+SEEDS = (0, 1, 3, 5)
+"""Cases with three classes."""
+
+
+class Asked:
+    """A question about a case, and the truth about sentences that answer it."""
+
+    def __init__(self, seed: int, folder: Path, *, compared: bool, rules: bool) -> None:
+        self.case: MixedCase = mixed_case(seed, rules=rules)
+        self.network: OnnxNetwork = self.case.network(folder)
+        scores = self.network.evaluate(self.case.point)
+        self.label = int(np.argmax(scores))
+        others = [rival for rival in range(scores.size) if rival != self.label]
+        self.against = (others[seed % len(others)],) if compared and len(others) > 1 else None
+        self.names = tuple(feature.name for feature in self.case.features)
+        self.options: dict[str, Any] = {
+            "epsilon": self.case.epsilon,
+            "inputs": Inputs(
+                self.case.features,
+                [text for text, _ in self.case.rules],
+                class_names=CLASSES[: scores.size],
+            ),
+            "against": self.against,
+        }
+
+    def truth(self, said: SpokenClaims) -> MixedCase:
+        """Return the case of the question that a sentence names, and no other restriction."""
+        assert said.rules in (0, len(self.case.rules))
+        matrix, bias = self.case.layers[-1]
+        rivals = [CLASSES.index(name) for name in said.rivals] or range(bias.size)
+        kept = sorted({self.label, *rivals})
+        layers = (*self.case.layers[:-1], (matrix[kept], bias[kept]))
+        return replace(self.case, layers=layers, rules=self.case.rules if said.rules else ())
+
+    def judge(self, text: str, point: Counterfactual | None) -> SpokenClaims:
+        """Check what ``text`` says; ``point`` is the counterfactual that it is about."""
+        said = spoken(text, self.names)
+        assert said.rules == len(self.case.rules), text
+        assert said.rivals == tuple(CLASSES[rival] for rival in self.against or ()), text
+        if said.becomes is not None:
+            assert point is not None, text
+            scores = self.network.evaluate(point.input)
+            assert CLASSES.index(said.becomes) == int(np.argmax(scores)), text
+            if said.above is not None:
+                higher, lower = (scores[CLASSES.index(name)] for name in said.above)
+                assert higher > lower, text
+                assert said.above[1] == CLASSES[self.label], text
+        if said.stays:
+            assert said.subject == CLASSES[self.label], text
+            free = [i for i, name in enumerate(self.names) if name not in said.kept]
+            assert self.truth(said).holds(free), text
+        return said
+
+
+@pytest.fixture(params=SEEDS)
+def seed(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+@pytest.mark.parametrize("rules", [False, True])
+def test_sentences_are_true(seed: int, compared: bool, rules: bool, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=rules)
+    network, x, options = asked.network, asked.case.point, asked.options
+    explained = milp_verix.explain(network, x, **options)
+    assert asked.judge(explained.sentence(), None).stays
+    for feature, point in explained.counterfactuals.items():
+        assert asked.judge(explained.sentence(feature), point).becomes is not None
+    for held in ((), (seed % len(asked.names),)):
+        contrast = milp_verix.contrastive(network, x, must_not=held, **options)
+        said = asked.judge(contrast.sentence(), contrast.counterfactual)
+        assert said.becomes or said.stays
+        if said.fewest:
+            assert contrast.size == asked.truth(said).least_contrast(held)
+    for feature in asked.names:
+        found = milp_verix.relevance(network, x, feature, **options)
+        said = asked.judge(found.sentence(), found.counterfactual)
+        assert (said.no_part or said.still) == (found.role == "irrelevant")
+        if said.still:
+            everywhere = asked.truth(said).points(range(len(asked.names)))
+            assert len({point[asked.names.index(feature)] for point in everywhere}) == 1
+        if said.no_part:
+            least, _ = asked.truth(said).minimal()
+            assert not any(asked.names.index(feature) in one for one in least)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_a_minimum_names_features_asked_for(seed: int, rules: bool, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=True, rules=rules)
+    must, *_ = asked.names
+    least = milp_verix.minimum(asked.network, asked.case.point, must=[must], **asked.options)
+    assert asked.judge(least.sentence(), None).asked == f"with {must}"
+    free = milp_verix.minimum(asked.network, asked.case.point, **asked.options)
+    assert asked.judge(free.sentence(), None).asked == ""
+
+
+def test_titles_and_summaries_name_restrictions(seed: int, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=True, rules=True)
+    network, x, options = asked.network, asked.case.point, asked.options
+    explained = milp_verix.explain(network, x, **options)
+    results: list[Result] = [
+        explained,
+        milp_verix.contrastive(network, x, **options),
+        milp_verix.enumerate_explanations(network, x, **options),
+        milp_verix.audit(network, x, explained.explanation, **options),
+        milp_verix.relevance(network, x, asked.names[0], **options),
+        milp_verix.robustness_radius(network, x, inputs=options["inputs"], against=asked.against),
+    ]
+    sweep = milp_verix.epsilon_sweep(
+        network, x, epsilons=[2, 1], inputs=options["inputs"], against=asked.against
+    )
+    texts = [(title(result), facts_of(result)) for result in results]
+    for headline, facts in [*texts, (sweep_headline(sweep), sweep_facts(sweep))]:
+        told = [f"against “{CLASSES[rival]}” alone" for rival in asked.against or ()]
+        for restriction in [*told, f"{len(asked.case.rules)} rule"]:
+            assert restriction in headline
+            assert restriction in " ".join(text for _, text in facts)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_headlines_of_audits_are_true(seed: int, compared: bool, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=compared, rules=True)
+    every = range(len(asked.names))
+    verdicts = set()
+    for size in (0, 1, len(every) - 1, len(every)):
+        found = milp_verix.audit(
+            asked.network, asked.case.point, [*every][:size], sound_only=True, **asked.options
+        )
+        headline = title(found)
+        free = [*every][size:]
+        verdicts.add("is kept by" in headline)
+        assert asked.truth(asked.judge(headline, None)).holds(free) == ("is kept by" in headline)
+        assert f" by {size} of {len(every)} features" in headline
+    assert True in verdicts
+
+
+def test_a_comparison_names_restrictions(seed: int, tmp_path: Path) -> None:
+    asked = Asked(seed, tmp_path, compared=True, rules=True)
+    found = milp_verix.compare(
+        asked.network, asked.case.point, solvers=["phase"], formulations=["big_m"], **asked.options
+    )
+    milp_verix.write_report(found, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    told = [f"against class {rival} alone" for rival in asked.against or ()]
+    for restriction in [*told, f"{len(asked.case.rules)} rule"]:
+        assert restriction in " ".join(remarks(found))
+        assert restriction in page

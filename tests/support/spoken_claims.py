@@ -1,0 +1,70 @@
+"""Sentences of results read back: what they claim, by the words that they use and nothing else."""
+
+import re
+from dataclasses import dataclass
+
+_CLASS = r"“([^”]*)”"
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenClaims:
+    """The claims of one sentence; names of classes and features are as in the text.
+
+    ``subject`` is the class that the sentence is about and ``rivals`` are the classes that it
+    names beside it, empty for all others. ``becomes`` is the class after a change, ``above`` the
+    pair of classes of which the first scores higher then. ``stays`` says that the class is kept
+    with the features ``kept``. ``no_part`` says that a feature is in no minimal explanation,
+    ``still`` that it has no other value, ``fewest`` that no change of fewer features does the
+    same. ``rules`` is the number of rules, ``asked`` the features that an explanation was to have.
+    """
+
+    subject: str | None
+    rivals: tuple[str, ...]
+    becomes: str | None
+    above: tuple[str, str] | None
+    stays: bool
+    kept: tuple[str, ...]
+    no_part: bool
+    still: bool
+    fewest: bool
+    rules: int
+    asked: str
+
+
+def spoken(text: str, names: tuple[str, ...]) -> SpokenClaims:
+    """Return the claims of ``text`` about features called ``names``."""
+    subject = _first(rf"decision {_CLASS}", text)
+    above = re.search(rf"{_CLASS} scores above {_CLASS}", text)
+    compared = re.search(
+        rf"(?:overtaken by|against|raises|between {_CLASS} and) ((?:{_CLASS}(?:, | or | and )?)+)",
+        text,
+    )
+    rivals = re.findall(_CLASS, compared[2]) if compared else [above[1]] if above else []
+    claim = re.search(r"^The decision .*?(?: stays| is not overtaken by).*?(?=\. |\.$)", text)
+    kept = claim[0].partition("as long as ")[2] if claim else ""
+    return SpokenClaims(
+        subject,
+        tuple(rivals),
+        _first(rf"becomes {_CLASS}", text),
+        None if above is None else (above[1], above[2]),
+        claim is not None,
+        tuple(name for name in names if re.search(rf"(?:^|, | and ){re.escape(name)} is ", kept)),
+        " no part: no minimal explanation contains it" in text,
+        " stays as it is: no input in question changes it" in text,
+        "No change of fewer features " in text,
+        _rules(text),
+        _first(r"Only explanations (.*) were sought", text) or "",
+    )
+
+
+def _rules(text: str) -> int:
+    if several := _first(r"Only inputs that satisfy the (\d+) rules count\.", text):
+        return int(several)
+    if headline := _first(r"\([^()]*?(\d+) rules?\)", text):
+        return int(headline)
+    return len(re.findall(r"Only inputs (?:with .*|that satisfy the rule) count\.", text))
+
+
+def _first(pattern: str, text: str) -> str | None:
+    found = re.search(pattern, text)
+    return None if found is None else found[1]
