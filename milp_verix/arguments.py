@@ -1,7 +1,7 @@
 """Arguments of checks and explanations, checked: each refusal says which values are allowed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -27,7 +27,16 @@ def resolve_formulation(formulation: str | Formulation) -> Formulation:
 
 
 LONGEST_CHECK = 300.0
-"""Seconds for one check where no limit is given at all."""
+"""Seconds of work for one check where no limit is given at all."""
+
+
+def refuse_surrogates(texts: Iterable[str], what: str) -> None:
+    """Raise ``InputError`` for a text with half of a surrogate pair: no file can hold it."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"{what} has half of a surrogate pair: {text!r}") from error
 
 
 def seconds_of(limit: float | None, name: str) -> float:
@@ -36,21 +45,11 @@ def seconds_of(limit: float | None, name: str) -> float:
         return float("inf")
     try:
         seconds = float(limit)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a number of seconds or None, got {limit!r}") from error
     if not seconds > 0:
         raise InputError(f"{name} must be positive, got {limit}")
     return seconds
-
-
-def check_seconds_of(check_time_limit: float | None, time_limit: float | None) -> float:
-    """Return the limit of one check in seconds; ``InputError`` unless it is positive.
-
-    Without one, a ``time_limit`` for all checks limits each; without either it is five minutes.
-    """
-    if check_time_limit is None and time_limit is None:
-        return LONGEST_CHECK
-    return seconds_of(check_time_limit, "check_time_limit")
 
 
 def integer_of(value: int, name: str, least: int = 1) -> int:
@@ -60,12 +59,30 @@ def integer_of(value: int, name: str, least: int = 1) -> int:
     return int(value)
 
 
+MOST_SEGMENTS = 1000
+"""Pieces of a tanh so short are about as close to it as the tolerance of a margin."""
+
+
+def segments_of(value: int) -> int:
+    """Return the number of pieces around a smooth activation, 1 to 1,000; else ``InputError``."""
+    segments = integer_of(value, "segments")
+    if segments > MOST_SEGMENTS:
+        raise InputError(
+            f"segments must be at most {MOST_SEGMENTS}, got {segments}: pieces that short are "
+            "about as close to an activation as the tolerance of a margin"
+        )
+    return segments
+
+
 def path_of(value: str | PathLike[str], name: str) -> Path:
     """Return the path of a file; ``InputError`` for a value that names none."""
     try:
-        return Path(value)
+        path = Path(value)
     except TypeError as error:
         raise InputError(f"{name} must be the path of a file or folder, got {value!r}") from error
+    if "\0" in str(path):
+        raise InputError(f"{name} is the path of no file: {value!r} has a null character")
+    return path
 
 
 def number_in(text: str | float) -> float:
@@ -85,7 +102,12 @@ def number_in(text: str | float) -> float:
 def radius_in(text: str | float) -> float | str:
     """Return the radius in a text: a number; ``10%`` of ranges or ``0.5sd`` as they are."""
     relative = isinstance(text, str) and text.strip().endswith(("%", "sd"))
-    return text if relative else number_in(text)
+    try:
+        return text if relative else number_in(text)
+    except InputError as error:
+        raise InputError(
+            f"{error} A description of the input allows 10%, 0.5sd and inf, too."
+        ) from error
 
 
 def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:
@@ -117,7 +139,9 @@ def costs_of(given: ArrayLike | None, count: int, *, positive: bool = False) -> 
     """Return the costs of ``count`` features, shape (count,); 1 each for None.
 
     An array of any shape with ``count`` entries is taken. ``InputError`` unless they are finite and
-    at least zero; above zero if ``positive``.
+    at least zero, or above zero if ``positive``, and close enough for a solver to tell their sums
+    apart: the largest is at most a million times the smallest above zero, or all are whole
+    multiples of a unit and add up to at most a billion units.
     """
     if given is None:
         return np.ones(count)
@@ -134,4 +158,36 @@ def costs_of(given: ArrayLike | None, count: int, *, positive: bool = False) -> 
         raise InputError(
             f"costs must be finite and {kind}, but feature {wrong[0]} costs {costs[wrong[0]]}"
         )
+    paid = costs[costs > 0]
+    if np.any((paid < 1 / _FARTHEST) | (paid > _FARTHEST)):
+        raise InputError(
+            f"costs must be between {1 / _FARTHEST:g} and {_FARTHEST:g}, got {paid.min():g} to "
+            f"{paid.max():g}: only their ratios count, so multiply all by one number"
+        )
+    if whole_unit(paid) is None and paid.max() > _MOST_RATIO * paid.min():
+        raise InputError(
+            f"costs from {paid.min():g} to {paid.max():g} are too far apart to be added up "
+            f"exactly: the largest may be {_MOST_RATIO:,.0f} times the smallest above zero, or "
+            f"{MOST_UNITS:,.0f} units all together where all are whole numbers of one unit"
+        )
     return costs
+
+
+MOST_UNITS = 1e9
+"""Whole costs up to this sum are added up, and bounded by solvers, to far less than one."""
+_MOST_RATIO = 1e6
+_FARTHEST = 1e100
+"""Sums of costs up to this neither overflow, nor do shares of their inverses vanish."""
+
+
+def whole_unit(costs: FloatArray) -> float | None:
+    """Return the greatest common divisor of positive whole ``costs``, of at most a billion units.
+
+    Equal costs are one unit each. None for other costs.
+    """
+    if not costs.size or np.all(costs == costs[0]):
+        return float(costs[0]) if costs.size else 1.0
+    if np.any(costs != np.round(costs)) or costs.max() >= 2.0**53:
+        return None
+    unit = float(np.gcd.reduce(costs.astype(np.int64)))
+    return unit if costs.sum() / unit <= MOST_UNITS else None

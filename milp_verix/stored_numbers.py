@@ -31,8 +31,13 @@ NUMBERS = "biuf"
 TEXTS = "US"
 _LARGEST_ITEM = 2**14
 _LONGEST_HEADER = 20_000
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _PARSED = 32
 """Bytes in memory for a byte of JSON, at the most: ``[[],[],…]`` is lists of lists."""
+
+
+class UnreadableError(ValueError):
+    """JSON that readers understand in different ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +79,45 @@ def array_in(
 
 
 def parsed(text: str) -> Any:
-    """Return the content of JSON text; ``ValueError`` for other text, and for lists too deep."""
+    """Return the content of JSON text.
+
+    Raises ``ValueError`` for other text and for lists too deep, ``UnreadableError`` where readers
+    differ: for NaN, for numbers beyond float64, for an object with the same name twice, for half a
+    surrogate pair.
+    """
     try:
-        return json.loads(text)
+        found = json.loads(
+            text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=_named_once
+        )
+        if not text.isascii():
+            text.encode()
+        if _SURROGATE.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("its lists are nested too deep") from error
+    except UnicodeEncodeError as error:
+        raise UnreadableError("a text in it has half of a surrogate pair") from error
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise UnreadableError(f"{text} is no number in JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise UnreadableError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f"an object in it has {twice!r} twice")
+    return found
 
 
 def json_in(path: Path, most: int | None = None, *, parse: Callable[[str], Any] = parsed) -> Any:

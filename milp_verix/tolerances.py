@@ -1,9 +1,12 @@
 """Every tolerance of the toolkit, in one frozen object that is passed explicitly."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from milp_verix.errors import InputError
 from verix_encodings.arrays import FloatArray
 
 
@@ -30,6 +33,12 @@ class Tolerances:
     """Above this big-M a proof is distrusted: integrality tolerance times big-M leaks through a
     closed ReLU. A solver may declare a smaller limit of its own."""
 
+    def __post_init__(self) -> None:
+        for name, value in ((field.name, getattr(self, field.name)) for field in fields(self)):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not value >= 0 or (value == np.inf and name != "largest_big_m"):
+                raise InputError(f"the tolerance {name} is a number of at least 0, got {value!r}")
+
     def decisive(self, magnitude: float) -> float:
         """The least distance from zero at which a bound on a margin of this magnitude counts."""
         return max(self.margin, self.relative_margin * magnitude)
@@ -37,3 +46,19 @@ class Tolerances:
     def needed(self, magnitudes: FloatArray) -> FloatArray:
         """Return :meth:`decisive` for each of ``magnitudes``, in the same shape (margins,)."""
         return np.array([self.decisive(float(magnitude)) for magnitude in magnitudes])
+
+
+def tolerances_of(given: Any) -> Tolerances:
+    """Return the tolerances with the values in a mapping ``given``, or ``given`` itself.
+
+    None stands for the defaults. Raises ``InputError`` for a tolerance that there is not, and for a
+    value that is none.
+    """
+    if isinstance(given, Tolerances):
+        return given
+    known = [field.name for field in fields(Tolerances)]
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"tolerances are Tolerances, or values by name, got {given!r}")
+    if unknown := [name for name in given or () if name not in known]:
+        raise InputError(f"unknown tolerance {unknown[0]!r}; there are {', '.join(known)}")
+    return Tolerances(**(given or {}))

@@ -48,11 +48,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strict-skips", action="store_true", help=text)
     text = "seeds of random networks over mixed domains, each for one solver in turn"
     parser.addoption("--mixed-seeds", type=int, default=5, help=text)
+    text = "batches of a hundred random uses of operators, read by the checker"
+    parser.addoption("--operator-seeds", type=int, default=10, help=text)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "mixed_seed" in metafunc.fixturenames:
-        metafunc.parametrize("mixed_seed", range(metafunc.config.getoption("mixed_seeds")))
+    for name in ("mixed_seed", "operator_seed"):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, range(metafunc.config.getoption(f"{name}s")))
 
 
 @pytest.hookimpl(trylast=True)

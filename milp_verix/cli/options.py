@@ -53,7 +53,7 @@ InputsPath: TypeAlias = Annotated[
         metavar="FILE",
         help="A .json or .toml description of the input: names, domains, whole numbers, "
         "categories, rules. --epsilon may be inf, 10% of ranges or 0.5sd then, and INPUT a .json "
-        "file of values by name.",
+        "file of values by name, or a row of a table, such as table.csv:0 for the first.",
     ),
 ]
 Epsilon: TypeAlias = Annotated[

@@ -40,8 +40,10 @@ from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.records.base import Result
 from milp_verix.stored_numbers import json_in
+from milp_verix.study.described_rows import described_inputs
 from milp_verix.traversal.order import ORDERS
 
+_TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
 Noted = TypeVar("Noted", bound=Result)
 
 
@@ -153,15 +155,33 @@ def _described(
     if arguments["domain"] == UNIT_DOMAIN:
         del arguments["domain"]
     source = case.specification
+    if table := _TABLE.fullmatch(source):
+        x, note = _row_of_table(Path(table["path"]), table["row"], inputs)
+        return Question(network, x, arguments, (note,))
     if not source.lower().endswith(".json"):
         return Question(network, read_input(source, network.input_shape), arguments, ())
     try:
-        values = json_in(Path(source))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {source}: {error}") from error
-    if not isinstance(values, dict):
-        raise InputError(f"{source} must hold an object of values by name")
-    return Question(network, inputs.row(values), arguments, ())
+        return Question(network, inputs.row(json_in(Path(source))), arguments, ())
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {source}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{source} is no JSON: {error}") from error
+
+
+def _row_of_table(path: Path, row: str | None, inputs: Inputs) -> tuple[NDArray[Any], str]:
+    """Return a row of a table, by default its only one, and a note that says which."""
+    given = described_inputs(path, inputs)
+    if row is None and given.count > 1:
+        raise InputError(
+            f"{path} has {given.count} rows, expected one: {path}:0 takes the first; "
+            "milp-verix batch takes all"
+        )
+    index = int(row or 0)
+    if index >= given.count:
+        raise InputError(f"{path} has the rows 0 to {given.count - 1}, got {index}")
+    return given.read(index), f"the input is {given.place(index)}"
 
 
 def files_of(*given: Any) -> list[Path]:

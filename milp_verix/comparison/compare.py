@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.pairs import fitting_pairs
@@ -19,6 +20,7 @@ from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Comparison, Run
 
 
+@checked()
 def compare(
     network: NetworkLike,
     x: ArrayLike,
@@ -86,6 +88,9 @@ def compare(
             skipped=tuple(skipped),
             disagreements=contradictions(problem, everything, asked or (), settings),
             stopped=stopped,
+            against=getattr(problem.question, "against", None),
+            output=problem.output,
+            rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
 
     def tell() -> None:

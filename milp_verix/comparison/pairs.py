@@ -38,7 +38,7 @@ def fitting_pairs(
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:
-    if isinstance(names, str) or not names or not all(names):
+    if isinstance(names, str) or not len(names) or not all(names):
         raise InputError(f"{what} must be one name or more, and none empty, got {names!r}")
     if len(set(names)) < len(names):
         raise InputError(f"{what} lists a name twice: {', '.join(names)}")

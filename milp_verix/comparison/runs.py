@@ -4,11 +4,12 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from milp_verix.arguments import check_seconds_of, resolve_formulation, seconds_of
-from milp_verix.clock import Deadline
+from milp_verix.arguments import resolve_formulation, seconds_of
+from milp_verix.clock import deadline_in
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import check_limit_of
 from milp_verix.records.comparison import Pair
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
@@ -71,21 +72,21 @@ def answered(
     is a ``TypeError``.
     """
     chosen, clock = _timed(pair)
-    whole = seconds_of(options.get("time_limit"), "time_limit")
-    each = check_seconds_of(options.get("check_time_limit"), options.get("time_limit"))
+    whole = deadline_in(seconds_of(options.get("time_limit"), "time_limit"))
+    each = check_limit_of(options.get("check_time_limit"), options.get("time_limit"))
     rest = {k: v for k, v in options.items() if k not in (*PROBLEM, *_LIMITS)}
     verdicts: list[Verdict] = []
     stopped: str | None = None
     started = time.monotonic()
     with Oracle(problem, **{"reuse": False, **rest}, **chosen) as oracle:
         try:
-            oracle.prepare(Deadline(started + whole))
+            oracle.prepare(whole)
             for free in checks:
-                left = started + whole - time.monotonic()
-                if left <= 0:
+                if whole.passed():
                     stopped = TIME_LIMIT
                     break
-                verdicts.append(oracle.check(problem.features.coordinates(free), min(left, each)))
+                coordinates = problem.features.coordinates(free)
+                verdicts.append(oracle.check(coordinates, whole.limited(each)))
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         seconds = time.monotonic() - started

@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import scipy.sparse as sp
 
+from milp_verix.clock import deadline_in
 from milp_verix.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
@@ -95,7 +96,7 @@ def _checks(name: str) -> str | None:
             problem = make_problem(path, np.full(2, 0.5), epsilon=epsilon)
             # interval bounds decide neither, nor does a point known before
             with Oracle(problem, name, bounds="interval", reuse=False) as oracle:
-                verdict = oracle.check(np.arange(2), _SECONDS)
+                verdict = oracle.check(np.arange(2), deadline_in(_SECONDS))
             if verdict.answer is not expected:
                 said = f"{verdict.answer.name} {verdict.reason or ''}".strip()
                 return f"a check that is {expected.name} came out as {said}"

@@ -57,11 +57,12 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
     """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it."""
     seen = [network.tensors(point) for point in points]
     theirs = {a.value: [run[i] for run in seen] for i, a in enumerate(network.anchors)}
-    values = [points.astype(np.float64)]
-    errors, reaches = [np.zeros(points.shape[1])], [_range(values[0])]
+    start = points.astype(np.float64)
+    values = [[point] for point in start]
+    errors, reaches = [np.zeros(points.shape[1])], [_range(start)]
     allowed = errors[0]
     for number, node in enumerate(network.ir.nodes, start=1):
-        ours = np.array([value_of(node, at) for at in zip(*values, strict=True)])
+        ours = np.array([value_of(node, before) for before in values])
         if not np.isfinite(ours).all():
             return  # nothing is proven of values that float64 cannot hold
         error = error_behind(node, errors, reaches)
@@ -69,18 +70,19 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
         for place, other in enumerate(theirs.get(number, ())):
             found = _difference(ours[place], other, allowed)
             if found is not None:
-                raise _disagreement(network, points, values, place, found)
+                raise _disagreement(network, points[place], values[place], found)
         if number in theirs and np.isfinite(theirs[number]).all():
             ours, error = np.array(theirs[number], dtype=np.float64), np.zeros_like(error)
-        values.append(ours)
+        for before, value in zip(values, ours, strict=True):
+            before.append(value)
         errors.append(error)
         reaches.append(_range(ours))
     for place, point in enumerate(points):
         scores = network.evaluate(point)
         stripped = network.softmax_stripped or network.sigmoid_stripped
-        found = (_out_of_order if stripped else _difference)(values[-1][place], scores, allowed)
+        found = (_out_of_order if stripped else _difference)(values[place][-1], scores, allowed)
         if found is not None:
-            raise _disagreement(network, points, values, place, found)
+            raise _disagreement(network, point, values[place], found)
 
 
 def _range(values: FloatArray) -> Interval:
@@ -131,17 +133,15 @@ def _out_of_order(
 
 def _disagreement(
     network: OnnxNetwork,
-    points: NDArray[np.floating],
+    point: NDArray[np.floating],
     values: Sequence[FloatArray],
-    place: int,
     found: _Difference,
 ) -> ModelError:
-    """Return the error that names the first node whose value differs at the point ``place``.
+    """Return the error that names the first node whose value differs at the ``point``.
 
-    ``values`` are the values of earlier nodes at all points.
+    ``values`` are the values of earlier nodes there.
     """
-    before = [value[place] for value in values]
-    where, first = _first_node(network, points[place], before) or ("the output", found)
+    where, first = _first_node(network, point, values) or ("the output", found)
     if first.entry < 0:
         told = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"
     else:

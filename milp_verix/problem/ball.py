@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -194,31 +195,44 @@ class Ball:
 
 
 def make_ball(
-    x: NDArray[Any], epsilon: float, norm: str = "linf", domain: Domain = (0.0, 1.0)
+    x: NDArray[Any],
+    epsilon: float | str,
+    norm: str = "linf",
+    domain: Domain = (0.0, 1.0),
+    names: Sequence[str] | None = None,
 ) -> Ball:
     """Return the ball around ``x``, an array in the network's own dtype.
 
-    Raises ``InputError`` for an ``x`` that is not finite or outside the domain, an ``epsilon``
-    that is negative or not finite, an unknown norm, an empty domain.
+    Errors call coordinates by their ``names``, if given. Raises ``InputError`` for an ``x`` that is
+    not finite or outside the domain, an ``epsilon`` that is negative or not finite, an unknown
+    norm, an empty domain.
     """
     if norm not in NORMS:
         raise InputError(f"unknown norm {norm!r}; choose one of {', '.join(NORMS)}")
     try:
-        epsilon = float(epsilon)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"epsilon must be a number, got {epsilon!r}") from error
-    if not (np.isfinite(epsilon) and epsilon >= 0):
-        raise InputError(f"epsilon must be finite and not negative, got {epsilon}")
+        radius = number_in(epsilon)
+    except InputError as error:
+        raise InputError(
+            f"epsilon must be a number, got {epsilon!r}: give one such as 0.05 or '8/255'; shares "
+            "such as '10%' and radii by name need a description, inputs="
+        ) from error
+    if not (np.isfinite(radius) and radius >= 0):
+        raise InputError(
+            f"epsilon must be finite and not negative, got {epsilon}; inf, the whole domain, needs "
+            "a description, inputs="
+        )
+    epsilon = radius
     flat = np.array(x).reshape(-1)
     if not np.isfinite(flat).all():
         where = int(np.flatnonzero(~np.isfinite(flat))[0])
-        raise InputError(f"the input is {flat[where]} at coordinate {where}; it must be finite")
+        told = _coordinate(where, names)
+        raise InputError(f"the input is {flat[where]} at {told}; it must be finite")
     lower, upper = _domain(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:
         where = int(outside[0])
         raise InputError(
-            f"the input is {flat[where]} at coordinate {where}, outside its domain "
+            f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
             f"[{lower[where]:g}, {upper[where]:g}] ({outside.size} of {flat.size} coordinates are "
             "outside): rescale the input, or give the domain it lives in; a table's is in `inputs`"
         )
@@ -231,6 +245,10 @@ def make_ball(
             "give a smaller one, or a finite domain"
         )
     return Ball(flat, epsilon, norm, lower, upper)
+
+
+def _coordinate(index: int, names: Sequence[str] | None) -> str:
+    return f"coordinate {index}" if names is None else f"coordinate {index}, {names[index]}"
 
 
 def _domain(domain: Domain, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:

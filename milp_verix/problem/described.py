@@ -26,9 +26,6 @@ def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inpu
             f"described inputs have a radius for each feature: norm 'linf', not {norm!r}"
         )
     flat = np.array(x).reshape(-1)
-    if not np.isfinite(flat).all():
-        where = int(np.flatnonzero(~np.isfinite(flat))[0])
-        raise InputError(f"the input is {flat[where]} at coordinate {where}; it must be finite")
     inputs.refuse(flat)
     reach, wide = radii_of_coordinates(inputs, radii), flat.astype(np.float64)
     lower, upper = np.maximum(wide - reach, inputs.lower), np.minimum(wide + reach, inputs.upper)

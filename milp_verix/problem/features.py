@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.arguments import refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
@@ -45,6 +46,8 @@ class Features:
 
     def coordinates(self, features: Sequence[int]) -> IntArray:
         """Return the flat coordinates of all of ``features``, ascending."""
+        if len(features) == 1:
+            return np.sort(self.groups[features[0]])
         chosen = np.zeros(self.count, dtype=bool)
         chosen[np.asarray(features, dtype=np.intp)] = True
         return np.flatnonzero(chosen[self.of_coordinate])
@@ -139,12 +142,16 @@ def named(features: Features, names: Sequence[str] | NDArray[Any] | None) -> Fea
     """Return ``features`` with ``names``, one for each; ``InputError`` for another number."""
     if names is None:
         return features
-    given = np.asarray(names)
+    try:
+        given = np.asarray(names)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"feature_names are a list of texts: {error}") from error
     if given.shape != (features.count,) or given.dtype.kind != "U":
         raise InputError(
             f"feature_names are {features.count} texts, one for each feature; got an array of "
             f"shape {given.shape} and dtype {given.dtype}"
         )
+    refuse_surrogates(given.tolist(), "feature_names")
     return replace(features, names=tuple(given.tolist()))
 
 

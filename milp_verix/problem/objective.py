@@ -1,13 +1,14 @@
 """The objective of a minimum: costs of features, and features that must or must not be in it."""
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.arguments import costs_of, indices_of
+from milp_verix.arguments import MOST_UNITS, costs_of, indices_of, whole_unit
 from milp_verix.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -22,8 +23,21 @@ Cutoff: TypeAlias = Callable[[], float]
 
 
 def whole_numbers(costs: FloatArray) -> bool:
-    """Return whether every cost is a whole number, and so the cost of every set."""
-    return bool(np.all(costs == np.round(costs)))
+    """Return whether every cost is a whole number, and so the cost of every set.
+
+    Numbers that solvers cannot add up to less than one do not count as whole.
+    """
+    return bool(np.all(costs == np.round(costs)) and costs.sum() <= MOST_UNITS)
+
+
+def unit_of(costs: FloatArray) -> float:
+    """Return a unit of costs that gives solvers whole numbers if possible, or numbers from 1 on.
+
+    It is the common divisor of ``costs``, or a power of two: neither rounds. Equal costs become 1.
+    """
+    paid = costs[costs > 0]
+    unit = whole_unit(paid)
+    return math.ldexp(1.0, math.frexp(float(paid.min()))[1] - 1) if unit is None else unit
 
 
 def attainable(bound: float, *, whole: bool) -> float:
@@ -38,12 +52,14 @@ def attainable(bound: float, *, whole: bool) -> float:
 class Objective:
     """Costs of features, and features that ``must`` or ``must_not`` be in; arrays (features,).
 
-    ``whole`` says whether every cost is a whole number; then every explanation's cost is whole.
+    Costs are counted in ``unit``. ``whole`` says whether every cost is a whole number; then every
+    explanation's cost is whole.
     """
 
     costs: FloatArray
     must: BoolArray
     must_not: BoolArray
+    unit: float = 1.0
     whole: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,9 +76,19 @@ class Objective:
         return (~self.must_not).astype(np.float64)
 
     @property
+    def prices(self) -> FloatArray:
+        """The costs as they were given, not counted in ``unit``."""
+        return self.costs * self.unit
+
+    @property
     def equal(self) -> bool:
         """True if every cost is 1, so that costs are numbers of features."""
-        return bool(np.all(self.costs == 1.0))
+        return bool(np.all(self.prices == 1.0))
+
+    def counted(self) -> "Objective":
+        """Return the same objective with costs counted in a unit that suits solvers."""
+        unit = unit_of(self.costs)
+        return replace(self, costs=self.costs / unit, unit=unit)
 
     def cost(self, chosen: BoolArray) -> float:
         """Return the cost of the features ``chosen``."""

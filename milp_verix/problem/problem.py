@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
 from milp_verix.inputs.features import Feature
+from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.names import listed, shown
+from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.problem.agreement import require_agreement
@@ -94,29 +98,46 @@ def make_problem(
 ) -> Problem:
     """Check the arguments of an explanation and return the problem they pose.
 
-    With ``inputs``, ``x`` may be a mapping from names to numbers and words, ``epsilon`` one of
-    :mod:`milp_verix.inputs.radii`, and the domain and the features are those described.
+    ``x`` may also be a row of a table with names, see :mod:`milp_verix.inputs.one_row`: of numbers
+    by the names that the network knows, or in the row's order; with ``inputs`` also of words.
+    ``epsilon`` is then one of :mod:`milp_verix.inputs.radii`, and the domain and the features are
+    those described.
 
     Raises ``InputError`` for an argument that does not fit the network, ``ModelError`` for a
     network that cannot be read.
     """
-    described = inputs_of(inputs)
-    if described is not None and hasattr(x, "keys"):
-        x = described.row(x)  # type: ignore[arg-type]
+    described, row = inputs_of(inputs), row_of(x)
+    if described is not None and row is not None:
+        x, row = described.row(row), None
     if not isinstance(network, OnnxNetwork):
-        network = load_network(network, example=x)  # type: ignore[arg-type]
+        example = x if row is None or is_frame(x) else list(row.values())
+        network = load_network(network, example=example)  # type: ignore[arg-type]
+    notes: tuple[str, ...] = ()
+    if row is not None:
+        x = network.numbers_of(row)
+        names = network.columns or tuple(row)
+        if network.columns is None:
+            notes += (f"the row's values were taken in the order {listed(names)}",)
+        if features is None and image_shape is None and len(names) == network.input_size:
+            feature_names = names if feature_names is None else feature_names
     if described is not None:
         _refuse_beside(described, network, domain, (features, feature_names, image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
     given = _array(x)  # type: ignore[arg-type]
+    if described is not None and given.size == len(described.features) < described.size:
+        raise InputError(
+            f"the input has a number for each of {given.size} features, expected one for each of "
+            f"{described.size} coordinates, as one-hot blocks have several: give values by name"
+        )
     said = image_shape_of(image_shape, network.input_shape)
     seen = shape_seen(given.shape, network.input_shape, said)
     domain = _shaped(domain, network.input_shape, seen)
     converted = _converted(network, given.reshape(-1), domain)
     radii = None if described is None else radii_of(described, epsilon)
     if described is None or radii is None:
-        ball = make_ball(converted, epsilon, norm, domain)  # type: ignore[arg-type]
+        coordinates = feature_names if row is not None and feature_names is names else None
+        ball = make_ball(converted, epsilon, norm, domain, coordinates)  # type: ignore[arg-type]
     else:
         ball = make_described_ball(converted, radii, norm, described)
     question = make_question(
@@ -125,9 +146,10 @@ def make_problem(
     groups = named(make_features(features, network.input_shape, seen), feature_names)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
-    notes: tuple[str, ...] = () if seen == said else (note,)
+    notes += () if seen == said else (note,)
     notes += question.notes
-    if delta is None and label is None and not (described and described.class_names):
+    named_classes = network.facts.class_names or (described and described.class_names)
+    if delta is None and label is None and not named_classes:
         notes += reading_notes(network, network.evaluate(ball.centre))
     return Problem(network, question, ball, groups, output, seen, notes, described, radii)
 
@@ -143,6 +165,12 @@ def _refuse_beside(
             "for each value of a one-hot block"
         )
     classes = max(network.output_size, 2)  # one score decides between two
+    known = network.facts.class_names
+    if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
+        raise InputError(
+            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
+            f"described name them in another: {', '.join(inputs.class_names)}"
+        )
     if inputs.class_names and len(inputs.class_names) != classes:
         raise InputError(
             f"the inputs described name {len(inputs.class_names)} classes, the network has "
@@ -156,11 +184,28 @@ def _refuse_beside(
 
 
 def _array(x: ArrayLike) -> NDArray[Any]:
-    """Return ``x`` as an array of numbers."""
+    """Return ``x`` as an array of numbers; an array of objects may hold truth values, too."""
     try:
         given = np.asarray(x)
     except ValueError as error:  # rows of different lengths
         raise InputError(f"the input is not an array: {error}") from error
+    if given.dtype.kind == "O" and given.size and given.ndim:
+        entries = {f"the input's value {i}": one for i, one in enumerate(given.flat)}
+        if not any(isinstance(one, str) for one in entries.values()):
+            return np.array(numbers_in(entries)).reshape(given.shape)
+    if isinstance(x, (str, PathLike)):
+        raise InputError(
+            f"the input is the text {shown(str(x))}, expected numbers or values by name: read a "
+            "file first, by numpy.load, json.loads or pandas.read_csv"
+        )
+    if given.dtype.kind in "OU" and given.size:
+        words = [one for one in given.flat if isinstance(one, str)]
+        word = next((one for one in words if not one.replace(".", "").isdigit()), None)
+        told = "" if word is None else f" with words such as {shown(str(word))}"
+        raise InputError(
+            f"the input must hold numbers, got dtype {given.dtype}{told}: give values by name, "
+            "such as df.iloc[i] or a dict, with inputs="
+        )
     if not (np.issubdtype(given.dtype, np.floating) or np.issubdtype(given.dtype, np.integer)):
         raise InputError(f"the input must hold numbers, got dtype {given.dtype}")
     return given

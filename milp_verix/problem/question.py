@@ -49,6 +49,9 @@ class Question(Protocol):
     def predicted(self, outputs: NDArray[Any]) -> int | tuple[float, ...]:
         """Return the prediction that ``outputs`` amount to."""
 
+    def rival(self, outputs: NDArray[Any]) -> int | None:
+        """Return the best class compared with, None where no class is singled out."""
+
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """Return the loss of confidence from one output to the other: the paper's sensitivity."""
 
@@ -100,12 +103,14 @@ class Classification:
         return bool(np.max(outputs[self._rivals]) > outputs[self.label])
 
     def predicted(self, outputs: NDArray[Any]) -> int:
-        """Return the class with the highest score, the first of them in a tie.
+        """Return the class with the highest score of all, the first of them in a tie."""
+        return int(np.argmax(outputs))
 
-        Where the question is restricted to some rivals, only these and the label are compared.
-        """
-        compared = sorted([self.label, *self._rivals])
-        return compared[int(np.argmax(outputs[compared]))]
+    def rival(self, outputs: NDArray[Any]) -> int | None:
+        """Return the class ``against`` with the highest score; None where all others count."""
+        if self.against is None:
+            return None
+        return self.against[int(np.argmax(outputs[list(self.against)]))]
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """``f_c(x) − f_c(x')``, in the units of the network's scores."""
@@ -149,6 +154,9 @@ class Threshold:
     def predicted(self, outputs: NDArray[Any]) -> int:
         """Return 1 if the score is above the threshold, else 0."""
         return int(float(outputs[0]) > self.threshold)
+
+    def rival(self, _outputs: NDArray[Any]) -> None:
+        """Return None: of two classes, none is singled out."""
 
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """Return how far the score moved towards the other class, in the units of the output."""
@@ -201,6 +209,9 @@ class Regression:
         """Return the values of the outputs asked about."""
         return tuple(float(value) for value in self._select(outputs))
 
+    def rival(self, _outputs: NDArray[Any]) -> None:
+        """Return None: a regression has no classes."""
+
     def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
         """``max_k |f_k(x) − f_k(x')|``: in a regression no direction is worse than the other."""
         return float(np.max(np.abs(self._select(before) - self._select(after))))
@@ -225,12 +236,17 @@ def make_question(
     (:class:`Threshold`). ``label``, if given, must be the class predicted. ``against`` are the
     classes that it is compared with, all others by default. ``output`` is the one output a
     regression is about (all of them by default). Raises ``InputError`` for arguments that do not
-    fit the network.
+    fit the network, and for a network known to be a regressor without ``delta``.
     """
     scores = network.evaluate(x)
     if not np.isfinite(scores).all():
         raise InputError(f"the network's output at the input is not finite: {scores}")
     if delta is None:
+        if network.facts.regressor is not None:
+            raise InputError(
+                f"the {network.facts.regressor} is a regressor: it predicts values and no class; "
+                "give delta (--delta), the change of an output that counts"
+            )
         return _classification(network, scores, label, against, output)
     for name, given in (("label", label), ("against", against)):
         if given is not None:
@@ -292,7 +308,10 @@ def _classification(
 
 def _rivals_in(against: int | Sequence[int], label: int, classes: int) -> tuple[int, ...]:
     """Return the classes that the predicted one is compared with, ascending."""
-    given = [against] if isinstance(against, int | np.integer) else list(against)
+    try:
+        given = [against] if isinstance(against, int | np.integer) else list(against)
+    except TypeError as error:
+        raise InputError(f"against is a class or a list of classes, got {against!r}") from error
     rivals = sorted({_index(rival, classes, "against") for rival in given})
     if not rivals:
         raise InputError("against names no class; leave it out to compare with all of them")

@@ -18,6 +18,7 @@ from milp_verix.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.whole_ball import whole_ball
 from milp_verix.problem.problem import make_problem
 from milp_verix.traversal.explain import explain
+from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from verix_encodings import Bounds, interval_bounds
 from verix_encodings.bounds import crown
@@ -38,13 +39,13 @@ def test_a_deadline_passes() -> None:
 
 def after_the_last_block(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let each pass of bounds take ``seconds`` more, once its last bound is known."""
-    tightened = crown._tightened
+    tightened, clock = crown._tightened, wall_clock(monkeypatch)
 
     def slow(*args: Any, **options: Any) -> Any:
         found = tightened(*args, **options)
         net, _, bounds, *_ = args
         if len(bounds) > len(net.nodes):
-            time.sleep(seconds)
+            clock.now += seconds
         return found
 
     monkeypatch.setattr(crown, "_tightened", slow)
@@ -116,21 +117,21 @@ class Units:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, limit: float, seconds: float) -> None:
         self.begun = self.late = 0
         self.deadline = np.inf
-        self._limit = limit
+        self._limit, self._clock = limit, wall_clock(monkeypatch)
         monkeypatch.setattr(crown, "_BLOCK", 1)
         monkeypatch.setattr(crown, "_LEAST_ROWS", 1)
         bounded = crown.upper_bounds
 
         def slow(*args: Any, **options: Any) -> Any:
             self.begun += 1
-            self.late += time.monotonic() >= self.deadline
-            time.sleep(seconds)
+            self.late += self._clock.now >= self.deadline
+            self._clock.now += seconds
             return bounded(*args, **options)
 
         monkeypatch.setattr(crown, "upper_bounds", slow)
 
     def start(self) -> None:
-        self.deadline = time.monotonic() + self._limit
+        self.deadline = self._clock.now + self._limit
 
 
 def run_explain(order: str) -> Callable[..., Any]:

@@ -99,3 +99,38 @@ def test_tangents_where_there_is_nothing_to_approximate() -> None:
         assert np.isfinite(program.matrix.data if program.rows else np.zeros(0)).all()
         excess, gaps = tangent_gaps(ball, [point], point + sides)
         assert np.isfinite([excess, *gaps]).all()
+
+
+SOLVERS = ("auto", "split", "phase", "beta", "highs")
+TIES: dict[str, tuple[list[float], dict[str, float]]] = {
+    "a tie of classes": ([0.0, 0.0], {}),
+    "a margin within the tolerance": ([0.0, 1e-8], {}),
+    "a regression without room": ([0.0, 0.0], {"delta": 0.0}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tie", TIES)
+def test_a_margin_near_zero_with_nothing_free_is_undecided_by_every_solver(
+    tie: str, tmp_path: Path
+) -> None:
+    bias, question = TIES[tie]
+    net = dense_network(as_layers((np.eye(2), [0, 0]), (np.eye(2), bias)), tmp_path)
+    x = np.array([0.5, 0.5])
+    for solver in SOLVERS:
+        options = {"epsilon": 0.1, "solver": solver, **question}
+        verdict = milp_verix.check(net, x, [], **options)
+        assert verdict.answer is milp_verix.Answer.UNKNOWN
+        assert verdict.reason
+        assert milp_verix.audit(net, x, [0, 1], **options).answer is milp_verix.Answer.UNKNOWN
+        assert milp_verix.explain(net, x, **options).explanation == (0, 1)
+        for method in METHODS:
+            least = milp_verix.minimum(net, x, method=method, **options)
+            assert least.explanation == (0, 1)
+        listed = milp_verix.enumerate_explanations(net, x, **options)
+        assert listed.abductive == ()
+        assert not listed.complete
+        contrast = milp_verix.contrastive(net, x, **options)
+        assert (contrast.size, contrast.robust) == (1, False)
+        assert contrast.replay(net)
+        assert milp_verix.relevance(net, x, 0, **options).role == "necessary"

@@ -146,6 +146,8 @@ def batch(
             )
     if not quiet:
         typer.echo(f"{summary(tally)}; the journal is {steps['journal']}")
+        if tally.failure is not None:
+            typer.echo(f"the first that failed: {tally.failure}")
     raise typer.Exit(_exit_code(tally))
 
 

@@ -41,12 +41,16 @@ def test_answers_are_those_without_the_other_classes(seed: int, tmp_path: Path) 
         for free in combinations(range(3), size):
             found = milp_verix.check(network, X, free, epsilon=EPSILON, against=rivals)
             assert (found.answer is Answer.HOLDS) == brute.holds(free)
-            assert found.prediction is None or found.prediction in rivals
+            if found.prediction is not None:
+                assert found.rival in rivals
+                assert found.prediction == int(np.argmax(network.evaluate(found.witness)))
     abductive, contrastive = minimal_sets(3, brute.holds)
     explained = milp_verix.explain(network, X, epsilon=EPSILON, against=rivals)
     assert frozenset(explained.explanation) in abductive
     assert explained.replay(network) == ()
-    assert {c.prediction for c in explained.counterfactuals.values()} <= set(rivals)
+    for point in explained.counterfactuals.values():
+        assert point.rival in rivals
+        assert point.prediction == int(np.argmax(network.evaluate(point.input)))
     least = milp_verix.minimum(network, X, epsilon=EPSILON, against=rivals)
     assert least.size == min(map(len, abductive))
     contrast = milp_verix.contrastive(network, X, epsilon=EPSILON, against=rivals)
@@ -86,7 +90,7 @@ def test_the_command_takes_classes(tmp_path: Path) -> None:
     rivals = [rival for rival in range(SIZES[-1]) if rival != label][:2]
     command = ["explain", str(network.path), str(tmp_path / "x.npy"), "--epsilon", "0.3"]
     said = run_here(*command, "--against", ",".join(map(str, rivals)))
-    assert f"against classes {rivals[0]}, {rivals[1]} alone" in said.stdout
+    assert f"against class {rivals[0]} and class {rivals[1]} alone" in said.stdout
     assert "--against is class numbers" in run_here(*command, "--against", "nine").stderr
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from milp_verix import InputError, Tolerances
+from milp_verix.clock import NO_CHECK_LIMIT, Limit
 from milp_verix.problem.request import Request, make_request
 from tests.support.digits_example import images, network
 
@@ -16,17 +17,18 @@ def request(**given: Any) -> Request:
 
 def test_limits_count_from_the_call() -> None:
     made = request(time_limit=50.0, check_time_limit=5.0)
-    assert made.deadline.at == made.started + 50.0
-    assert made.check_seconds == 5.0
+    assert made.deadline.at == pytest.approx(made.started + 50.0, abs=1.0)
+    assert made.deadline.left == pytest.approx(50.0, abs=1.0)
+    assert made.check_limit == Limit(5.0)
     assert 0 <= made.elapsed < 50.0 - made.deadline.seconds + 1.0
 
 
 def test_a_check_has_five_minutes_unless_a_limit_is_given() -> None:
     assert request().deadline.seconds == float("inf")
-    assert request().check_seconds == 300.0
-    assert request(time_limit=50.0).check_seconds == float("inf")
-    assert request(check_time_limit=float("inf")).check_seconds == float("inf")
-    assert request(check_time_limit=5.0, time_limit=50.0).check_seconds == 5.0
+    assert request().check_limit == Limit(work=300.0)
+    assert request(time_limit=50.0).check_limit == NO_CHECK_LIMIT
+    assert request(check_time_limit=float("inf")).check_limit == NO_CHECK_LIMIT
+    assert request(check_time_limit=5.0, time_limit=50.0).check_limit == Limit(5.0)
 
 
 @pytest.mark.parametrize("name", ["time_limit", "check_time_limit"])

@@ -1,0 +1,177 @@
+"""The kinds of arguments of public functions, checked by name before a function begins.
+
+Arguments with the same name are of the same kind in all public functions, so that one table,
+``KINDS``, says what each takes. A function names the kinds of its own arguments in :func:`checked`.
+What a value of the right kind may be, such as its range, is checked where it is used.
+"""
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from numbers import Real
+from os import PathLike
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from milp_verix.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LARGEST = int(np.finfo(np.float64).max)
+_DEPTH = 8
+"""Lists in lists beyond this depth are refused, among them lists that hold themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of values: those that ``fits`` accepts, called ``told`` in a refusal."""
+
+    told: str
+    fits: Callable[[Any], bool]
+
+    def or_none(self) -> "Kind":
+        """Return the kind of these values and None, the default."""
+        return Kind(self.told, lambda value: value is None or self.fits(value))
+
+
+def instance_of(*classes: type) -> Kind:
+    """Return the kind of the instances of some classes."""
+    told = " or ".join(cls.__name__ for cls in classes)
+    return Kind(f"an object of the class {told}", lambda value: isinstance(value, classes))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and value.dtype.kind in "iuf"
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_time_limit(value: Any) -> bool:
+    # a search inside of another one has that one's deadline
+    return _is_number(value) or (hasattr(value, "passed") and hasattr(value, "left"))
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not (isinstance(value, np.ndarray) and not value.ndim)
+
+
+def _listing(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a function that tells lists whose entries all fit; an iterator would be used up."""
+    return lambda value: (
+        _is_several(value) and not isinstance(value, Iterator) and all(map(fits, value))
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_solver(value: Any) -> bool:
+    # also an object that opens sessions, as those of SOLVERS do
+    return isinstance(value, str) or (hasattr(value, "open") and hasattr(value, "capabilities"))
+
+
+def _is_grid(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_several(values) for values in value.values())
+
+
+TEXT = Kind("a text", _is_text)
+FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
+NUMBER = Kind("a number", _is_number)
+SECONDS = Kind("a number of seconds or None", _is_time_limit).or_none()
+INTEGER = Kind("an integer", _is_integer)
+SEVERAL = Kind("a list", _is_several)
+TEXTS = Kind("a list of texts", _listing(_is_text))
+INDICES = Kind("an integer or a list of integers", lambda v: _is_integer(v) or _is_several(v))
+NAMES = Kind("a name, or a list of names and indices", _is_several)
+FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
+PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
+SOLVER = Kind("the name of a solver", _is_solver)
+SOLVERS = Kind("a list of names", _listing(_is_solver))
+GRID = Kind("a mapping from names of options to lists of values", _is_grid)
+
+KINDS: Mapping[str, Kind] = {
+    "against": INDICES.or_none(),
+    "check_time_limit": SECONDS,
+    "codes": SEVERAL.or_none(),
+    "delta": NUMBER.or_none(),
+    "deviation": NUMBER.or_none(),
+    "each": FLAG,
+    "exactness": TEXT,
+    "feature": FEATURE,
+    "first": INTEGER,
+    "formulations": TEXTS,
+    "fsync": FLAG,
+    "gap": NUMBER,
+    "grid": GRID.or_none(),
+    "journal": PATH,
+    "largest": NUMBER.or_none(),
+    "lower": NUMBER,
+    "master": TEXT,
+    "method": TEXT,
+    "minimise": TEXT,
+    "must": NAMES,
+    "must_not": NAMES,
+    "nested": FLAG,
+    "norm": TEXT,
+    "one_hot": FLAG,
+    "quadratic": FLAG,
+    "retry": TEXTS,
+    "reuse": FLAG,
+    "solver": SOLVER,
+    "solvers": SOLVERS.or_none(),
+    "sound_only": FLAG,
+    "time_limit": SECONDS,
+    "tolerance": NUMBER,
+    "transformation": TEXT,
+    "traversal": TEXT,
+    "upper": NUMBER,
+    "values": SEVERAL,
+}
+"""The kinds of arguments by name, for all public functions."""
+
+
+def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: arguments of a wrong kind raise ``InputError`` before the function runs.
+
+    ``kinds`` are those of arguments that ``KINDS`` does not have, or has for other functions.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names, known = list(signature(function).parameters), {**KINDS, **kinds}
+
+        @wraps(function)
+        def run(*args: P.args, **options: P.kwargs) -> R:
+            for name, value in [*zip(names, args, strict=False), *options.items()]:
+                _refuse_wrong(name, value, known.get(name))
+            return function(*args, **options)
+
+        return run
+
+    return decorate
+
+
+def _refuse_wrong(name: str, value: Any, kind: Kind | None) -> None:
+    if (fault := _fault(value, _DEPTH)) is not None:
+        raise InputError(f"{name} holds {fault}")
+    if kind is not None and not kind.fits(value):
+        raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
+
+
+def _fault(value: Any, depth: int) -> str | None:
+    """Return what no argument may hold: a whole number beyond float64, or lists without end."""
+    if isinstance(value, int):
+        return "a whole number beyond those of float64" if abs(value) > _LARGEST else None
+    if not isinstance(value, list | tuple | set | frozenset):
+        return None
+    if not depth:
+        return f"lists that are nested more than {_DEPTH} deep"
+    return next((fault for one in value if (fault := _fault(one, depth - 1))), None)

@@ -1,0 +1,161 @@
+"""Every argument of every public function, with wrong values: a refusal, and never a traceback."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milp_verix
+from milp_verix import InputError, MilpVerixError
+from milp_verix.argument_kinds import KINDS, checked
+from tests.support.onnx_models import FLOAT, build, node
+
+X = np.array([0.5, 0.25], dtype=np.float32)
+OWN: list[Any] = []
+OWN.append(OWN)
+WRONG: dict[str, Any] = {
+    "none": None,
+    "true": True,
+    "zero": 0,
+    "whole number": 10**400,
+    "float": 1.0,
+    "nan": float("nan"),
+    "largest": 1e308,
+    "complex": 1j,
+    "text": "x",
+    "number as text": "1",
+    "bytes": b"\x00",
+    "nested": [[]],
+    "ragged": [[1], [1, 2]],
+    "mixed": [1, "a", None],
+    "huge in a list": [10**400],
+    "pair": (1, 0),
+    "set": {1},
+    "mapping": {"a": [1]},
+    "array of nothing": np.array(None),
+    "number as array": np.array(0.5),
+    "flags": np.array([True, False]),
+    "texts": np.array(["a", "b"]),
+    "object": object(),
+    "class": int,
+    "itself": OWN,
+}
+FUNCTIONS = {
+    name: function
+    for name in milp_verix.__all__
+    if inspect.isfunction(function := getattr(milp_verix, name))
+}
+TOLD = {"progress", "snapshots", "warn"}
+"""Functions of the caller, whose failures are the caller's."""
+
+
+def network() -> milp_verix.OnnxNetwork:
+    nodes = [node("MatMul", ["x", "A"], ["h"]), node("Relu", ["h"], ["y"])]
+    constants = {"A": np.array([[1.0, 0.0], [0.0, 1.0]])}
+    model = build(nodes, inputs={"x": (1, 2)}, constants=constants, elem=FLOAT)
+    return milp_verix.load_network(model)
+
+
+def usual(name: str, folder: Path) -> dict[str, Any]:
+    """Return arguments that a function takes."""
+    net, journal = network(), folder / "journal.jsonl"
+    asked: dict[str, Any] = {"network": net, "x": X, "epsilon": 0.1, "time_limit": 1}
+    own: dict[str, Callable[[], dict[str, Any]]] = {
+        "audit": lambda: {**asked, "explanation": [0]},
+        "binary": lambda: {"name": "a"},
+        "category": lambda: {"name": "a", "values": ["p", "q"]},
+        "certify": lambda: {
+            "explanation": milp_verix.explain(**asked),
+            "network": net,
+            "time_limit": 1,
+        },
+        "check": lambda: {**asked, "free": [0]},
+        "compare": lambda: {**asked, "solvers": ["phase"]},
+        "continuous": lambda: {"name": "a"},
+        "encode_check": lambda: {"network": net, "x": X, "epsilon": 0.1},
+        "epsilon_sweep": lambda: {"network": net, "x": X, "epsilons": [0.1], "time_limit": 1},
+        "explain_many": lambda: {
+            "network": net,
+            "inputs": X[None],
+            "epsilon": 0.1,
+            "journal": journal,
+        },
+        "fixed": lambda: {"name": "a"},
+        "integer": lambda: {"name": "a"},
+        "load_network": lambda: {"source": net.model},
+        "ordinal": lambda: {"name": "a", "values": ["p", "q"]},
+        "read_result": lambda: {"journal": journal, "record": {}},
+        "read_study": lambda: {"path": journal},
+        "relevance": lambda: {**asked, "feature": 0},
+        "robustness_radius": lambda: {"network": net, "x": X, "time_limit": 1},
+        "run_study": lambda: {"path": folder / "study.toml"},
+        "to_pyomo": lambda: {"encoding": milp_verix.encode_check(net, X, epsilon=0.1)},
+        "write_report": lambda: {
+            "source": milp_verix.explain(**asked),
+            "path": folder / "report.html",
+        },
+    }
+    return own.get(name, lambda: asked)()
+
+
+def arguments(name: str) -> Iterator[str]:
+    yield from (
+        parameter.name
+        for parameter in inspect.signature(FUNCTIONS[name]).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in TOLD
+    )
+    if name == "compare":
+        yield from ("epsilon", "norm", "delta", "domain", "against", "inputs", "tolerances")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_wrong_argument_is_refused_or_taken(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a text may be the path of a file to write
+    given, failures = usual(name, tmp_path), []
+    for argument in arguments(name):
+        for kind, value in WRONG.items():
+            if argument == "bounds" and kind == "class":
+                continue  # a function that fails by itself
+            for written in tmp_path.glob("*.*"):
+                if written.is_file():
+                    written.unlink()
+            try:
+                FUNCTIONS[name](**{**given, argument: value})
+            except MilpVerixError:
+                continue
+            except Exception as error:
+                failures.append(f"{name}({argument}={kind}): {type(error).__name__}: {error}")
+    assert failures == []
+
+
+def test_each_public_function_is_checked() -> None:
+    unchecked = [name for name, one in FUNCTIONS.items() if not hasattr(one, "__wrapped__")]
+    assert unchecked == []
+
+
+def test_each_kind_is_of_an_argument() -> None:
+    known = {name for one in FUNCTIONS.values() for name in inspect.signature(one).parameters}
+    assert {*KINDS} <= known
+
+
+def test_a_refusal_names_the_argument_what_is_expected_and_what_was_seen() -> None:
+    @checked()
+    def asks(delta: float | None = None, *, against: object = None, other: object = 0) -> object:
+        return delta, against, other
+
+    assert asks(0.5, against=[1], other="x") == (0.5, [1], "x")
+    with pytest.raises(InputError, match=r"delta must be a number, got 'x'"):
+        asks("x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"against must be an integer or a list .*, got 1\.0"):
+        asks(against=1.0)
+    with pytest.raises(InputError, match="other holds a whole number beyond those of float64"):
+        asks(other=[(1, 10**400)])
+    with pytest.raises(InputError, match="other holds lists that are nested more than 8 deep"):
+        asks(other=OWN)
