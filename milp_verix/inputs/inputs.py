@@ -47,7 +47,7 @@ class Inputs:
         *,
         class_names: Sequence[str] = (),
     ) -> None:
-        listed = isinstance(features, Iterable)
+        listed = isinstance(features, Iterable) and getattr(features, "ndim", 1) > 0
         given = features if isinstance(features, tuple) else tuple(features) if listed else ()
         if not given or not all(isinstance(feature, Feature) for feature in given):
             raise InputError(

@@ -17,7 +17,7 @@ first and then the others in an order of their own for each radius.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -229,9 +229,14 @@ def _descending(epsilons: Sequence[Epsilon], inputs: Inputs | None) -> list[Radi
     return _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
 
 
+def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
+    several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
+    return list(epsilons) if several and not isinstance(epsilons, str | Mapping) else []
+
+
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
     """Return the radii of all features, one tuple for each entry of ``epsilons``."""
-    given = [] if isinstance(epsilons, (str, Mapping)) else list(epsilons)
+    given = _listed(epsilons)
     if not given:
         raise InputError(
             f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
@@ -253,9 +258,7 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
 
 def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
     try:
-        several = np.ndim(epsilons) > 0 and not isinstance(epsilons, Mapping)  # type: ignore[arg-type]
-        given = list(epsilons) if several else []
-        radii = np.array([number_in(one) for one in given])  # type: ignore[arg-type]
+        radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
     except (TypeError, InputError) as error:
         raise InputError(f"epsilons are numbers, got {epsilons!r}: {error}") from error
     if radii.ndim != 1 or not radii.size:

@@ -173,19 +173,19 @@ def _run(source: Source, task: Task, whole: bool, expected: dict[str, str]) -> O
     os.environ.update(ONE_THREAD)  # for the processes that start here
     if task.partial is not None and not task.partial.parent.parent.is_dir():
         task = replace(task, partial=None)  # the journal is on another disk
+    outcome: Outcome
     attempt = 1
     while True:
         process = take(partial(_Tasks, source, whole))
         try:
             with _killed_if_unwanted(process):
-                answer, _ = process.ask([("run", task)], float("inf"))
+                outcome, *_ = process.ask([("run", task)], float("inf"))
         except SolverError as error:
             if attempt == ATTEMPTS or "process ended" not in str(error):
                 return failed(task, f"{error}; it was tried {attempt} times")
             attempt += 1
             continue
         give_back(process)
-        outcome: Outcome = answer
         return outcome
 
 
