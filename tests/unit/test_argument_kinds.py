@@ -153,7 +153,7 @@ def test_a_refusal_names_the_argument_what_is_expected_and_what_was_seen() -> No
     assert asks(0.5, against=[1], other="x") == (0.5, [1], "x")
     with pytest.raises(InputError, match=r"delta must be a number, got 'x'"):
         asks("x")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"against must be an integer or a list .*, got 1\.0"):
+    with pytest.raises(InputError, match=r"against must be a name, an index, .*, got 1\.0"):
         asks(against=1.0)
     with pytest.raises(InputError, match="other holds a whole number beyond those of float64"):
         asks(other=[(1, 10**400)])

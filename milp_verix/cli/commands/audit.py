@@ -45,7 +45,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.oracle import EXACTNESS
+from milp_verix.problem.search import EXACTNESS
 from milp_verix.reporting.audit_table import audit_facts
 from milp_verix.reporting.wording import counted
 from milp_verix.results.public import Explanation

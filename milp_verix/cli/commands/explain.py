@@ -39,7 +39,7 @@ from milp_verix.cli.question import (
     question_of,
 )
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.oracle import EXACTNESS
+from milp_verix.problem.search import EXACTNESS
 from milp_verix.reporting.explanation_table import facts
 from milp_verix.traversal.explain import explain as find_explanation
 from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS

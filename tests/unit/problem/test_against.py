@@ -99,7 +99,7 @@ def test_the_command_takes_classes(tmp_path: Path) -> None:
     [
         ([], "names no class"),
         ([4], "against 4 is out of range"),
-        (["a"], "against must be an integer"),
+        (["a"], "against: no class is called 'a': the classes have no names"),
         ("label", "which the network predicts; name others of the classes 0..3"),
     ],
 )

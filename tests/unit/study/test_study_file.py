@@ -216,7 +216,10 @@ def test_a_question_is_whole(tmp_path: Path) -> None:
         ('results = "a\\u0000b"', "results has a null character"),
         ('journal = "\\u0000"', "journal has a null character"),
         ("[options]\nsolver = 5", "solver must be the name of a solver, got 5"),
-        ("[options]\nagainst = nan", "against must be an integer or a list of integers, got nan"),
+        (
+            "[options]\nagainst = nan",
+            "against must be a name, an index, or a list of these, got nan",
+        ),
         ("[options]\ninputs = 1", "inputs are a list of features"),
         ("[options]\ntolerances = 1e-7", "tolerances are Tolerances, or values by name"),
         ("[options.tolerances]\nmagrin = 1e-7", "unknown tolerance 'magrin'; there are margin, "),
