@@ -35,55 +35,53 @@ def stopping(search: Stoppable) -> Iterator[None]:
 class AnytimeSearch(ABC, Generic[State, Found]):
     """A search that has a sound result at any time, and improves it until something stops it.
 
-    A subclass is the mathematics: :meth:`search` has the steps, and calls :meth:`tell` after those
-    that change the result. ``progress`` is called with the :meth:`state`, ``snapshots`` with the
-    :meth:`snapshot`. ``stopped`` is the reason of an early end, None without one.
+    A subclass is the mathematics: ``_search`` improves the result until it is final, and calls
+    :meth:`tell` after each step; ``OutOfTimeError`` and Ctrl-C may end it anywhere. ``_snapshot``
+    returns a function that returns the result of the steps so far, at any later time, in any
+    thread. ``_state`` is the progress. ``stopped`` is the reason of an early end, None without one.
     """
 
-    def __init__(
+    stopped: str | None = None
+    _progress: Callable[[State], None] | None = None
+    _snapshots: Callable[[Callable[[], Found]], None] | None = None
+
+    @abstractmethod
+    def _search(self) -> None: ...
+
+    @abstractmethod
+    def _state(self) -> State: ...
+
+    @abstractmethod
+    def _snapshot(self) -> Callable[[], Found]: ...
+
+    def run(
         self,
         progress: Callable[[State], None] | None,
         snapshots: Callable[[Callable[[], Found]], None] | None,
-    ) -> None:
-        self.stopped: str | None = None
-        self._progress, self._snapshots = progress, snapshots
+    ) -> Found:
+        """Search to the end, the deadline or Ctrl-C; return the result.
 
-    @abstractmethod
-    def search(self) -> None:
-        """Improve the result until it is final; ``OutOfTimeError`` and Ctrl-C may end each step."""
-
-    @abstractmethod
-    def state(self) -> State:
-        """Return what goes to ``progress``."""
-
-    @abstractmethod
-    def result(self) -> Found:
-        """Return the result of the steps so far."""
-
-    def snapshot(self) -> Callable[[], Found]:
-        """Return a function that returns the result of the steps so far, at any later time.
-
-        It may be called in any thread. Subclasses whose results take long to build override this.
+        ``progress`` is called with states, ``snapshots`` with snapshots.
         """
-        found = self.result()
-        return lambda: found
-
-    def run(self) -> Found:
-        """Search to the end, the deadline or Ctrl-C; return the result."""
+        self._progress, self._snapshots = progress, snapshots
         with stopping(self):
             self.save()
-            self.search()
+            self._search()
         return self.result()
 
+    def result(self) -> Found:
+        """Return the result of the steps so far."""
+        return self._snapshot()()
+
     def save(self) -> None:
-        """Give a snapshot to ``snapshots``."""
+        """Give a snapshot to those who save it."""
         if self._snapshots is not None:
-            self._snapshots(self.snapshot())
+            self._snapshots(self._snapshot())
 
     def show(self) -> None:
-        """Give the state to ``progress``."""
+        """Give the state to those who watch it."""
         if self._progress is not None:
-            self._progress(self.state())
+            self._progress(self._state())
 
     def tell(self) -> None:
         """Save the result so far, and show the state."""

@@ -122,10 +122,8 @@ def audit(
             oracle,
             request,
             audited,
-            strategy=None if sound_only else strategy,
-            order_by=order_by,
-            smallest=smallest if minimum else None,
-            progress=progress,
-            snapshots=snapshots,
+            None if sound_only else strategy,
+            order_by,
+            smallest if minimum else None,
         )
-        return search.run()
+        return search.run(progress, snapshots)

@@ -47,6 +47,7 @@ class AuditProgress:
     snapshot: Callable[[], Audit]
 
 
+@dataclass(eq=False)
 class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
     """The audit of the features ``audited``: a check of soundness, then one traversal or two.
 
@@ -54,60 +55,47 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
     beside the one of a result, and the reason of an early end; None if they are not asked for.
     """
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        request: Request,
-        audited: tuple[int, ...],
-        *,
-        strategy: Strategy | None,
-        order_by: OrderMaker,
-        smallest: Callable[[Audit], SmallestSets] | None,
-        progress: Callable[[AuditProgress], None] | None,
-        snapshots: Callable[[Callable[[], Audit]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._oracle, self._request, self._audited = oracle, request, audited
-        self._others = _others(audited, request.problem.features.count)
-        self._strategy, self._order_by, self._smallest = strategy, order_by, smallest
+    oracle: Oracle
+    request: Request
+    audited: tuple[int, ...]
+    strategy: Strategy | None
+    order_by: OrderMaker
+    smallest: Callable[[Audit], SmallestSets] | None
+
+    def __post_init__(self) -> None:
+        self._others = _others(self.audited, self.request.problem.features.count)
         self._verdict = Verdict(Answer.UNKNOWN, reason="not checked yet")
         self._tried = Traversal(self._others)
         self._order: Order | None = None
         self._found: SmallestSets = (None, None, None)
 
-    def search(self) -> None:
+    def _search(self) -> None:
         """Decide soundness; complete a set that is not sound, leave features out of a sound one."""
         self.show()
-        deadline = self._request.deadline
-        until = deadline.share(_FIRST_SHARE).limited(self._request.check_limit)
-        free = self._request.problem.features.coordinates(self._others)
-        self._verdict = self._oracle.check(free, until)
+        deadline = self.request.deadline
+        until = deadline.share(_FIRST_SHARE).limited(self.request.check_limit)
+        free = self.request.problem.features.coordinates(self._others)
+        self._verdict = self.oracle.check(free, until)
         self.tell()
-        if self._strategy is None:
+        if self.strategy is None:
             self._tried = self._untried() if self._verdict.holds else self._tried
             self._tried.stopped = NOT_ASKED
         else:
-            self._try_features(self._strategy)
-        if self._smallest is not None:
-            self._found = self._smallest(self.result())
+            self._try_features(self.strategy)
+        if self.smallest is not None:
+            self._found = self.smallest(self.result())
             self.stopped = self._found[-1]
 
-    def state(self) -> AuditProgress:
-        """Return the progress, with a snapshot."""
+    def _state(self) -> AuditProgress:
         state = self._tried
         answer = self._judged(self._verdict, state).answer
         sound = {Answer.HOLDS: True, Answer.VIOLATED: False}.get(answer)
         total, kept = len(state.order), state.explanation_size
         done = total - len(state.remaining)
-        return AuditProgress(sound, done, total, kept, state.activity, self.snapshot())
+        return AuditProgress(sound, done, total, kept, state.activity, self._snapshot())
 
-    def snapshot(self) -> Callable[[], Audit]:
-        """Return a function that builds the result of the features tried so far."""
+    def _snapshot(self) -> Callable[[], Audit]:
         return partial(self._result, self._tried.copy(), self._verdict)
-
-    def result(self) -> Audit:
-        """Return the result so far."""
-        return self.snapshot()()
 
     def _try_features(self, strategy: Strategy) -> None:
         """Complete a set that is not known to be sound; leave features out of a sound one."""
@@ -117,25 +105,25 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
             if judged.holds:
                 self._verdict = judged
         if self._verdict.holds:
-            self._go_through(self._audited, self._others, strategy)
+            self._go_through(self.audited, self._others, strategy)
 
     def _go_through(
         self, features: tuple[int, ...], irrelevant: tuple[int, ...], strategy: Strategy
     ) -> None:
         """Try to free ``features``, one after the other, beside those that are ``irrelevant``."""
-        deadline, limit = self._request.deadline, self._request.check_limit
+        deadline, limit = self.request.deadline, self.request.check_limit
         if self._order is None:
-            self._order = self._order_by(deadline, self._oracle.prepare(deadline))
+            self._order = self.order_by(deadline, self.oracle.prepare(deadline))
         within = {*features}
         in_order = tuple(f for f in self._order.permutation if f in within)
         self._tried = Traversal(in_order, irrelevant=[*irrelevant])
         tell, show = self.tell, self.show
-        walk = Walk(self._oracle, self._tried, deadline, limit, tell, on_activity=show)
+        walk = Walk(self.oracle, self._tried, deadline, limit, tell, on_activity=show)
         traverse(walk, strategy)
 
     def _untried(self) -> Traversal:
         """Return the traversal of a sound set before any feature of it is tried."""
-        return Traversal(self._audited, irrelevant=[*self._others])
+        return Traversal(self.audited, irrelevant=[*self._others])
 
     def _judged(self, verdict: Verdict, state: Traversal) -> Verdict:
         """Return the verdict on soundness, from the check and from the features tried since."""
@@ -150,16 +138,16 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
 
     def _result(self, state: Traversal, verdict: Verdict) -> Audit:
         """Return the result of a traversal, finished or not."""
-        oracle, count = self._oracle, self._request.problem.features.count
+        oracle, count = self.oracle, self.request.problem.features.count
         verdict = self._judged(verdict, state)
-        if verdict.holds and {*state.order} != {*self._audited}:
+        if verdict.holds and {*state.order} != {*self.audited}:
             state = self._untried()
         never = self.stopped or state.stopped or "not checked yet"
         notes = () if self._order is None else self._order.notes
         minimum, completion, _ = self._found
         return Audit(
-            **fields_of(oracle, self._request.elapsed, self.stopped, notes=notes),
-            explanation=self._audited,
+            **fields_of(oracle, self.request.elapsed, self.stopped, notes=notes),
+            explanation=self.audited,
             answer=verdict.answer,
             bound=verdict.bound,
             counterexample=counterfactual_of(verdict) if verdict.violated else None,

@@ -1,6 +1,7 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -68,19 +69,11 @@ def compare(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = None if checks is None else as_checks(checks, problem.features.count)
-    search = CompareSearch(
-        problem,
-        pairs,
-        skipped,
-        options,
-        checks=asked,
-        rounds=rounds,
-        progress=progress,
-        snapshots=snapshots,
-    )
-    return search.run()
+    search = CompareSearch(problem, pairs, skipped, options, asked, rounds)
+    return search.run(progress, snapshots)
 
 
+@dataclass(eq=False)
 class CompareSearch(AnytimeSearch[Pair, Comparison]):
     """The runs that are finished, of each of the ``pairs``.
 
@@ -88,28 +81,20 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     explanation.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        pairs: Sequence[Pair],
-        skipped: Sequence[Skipped],
-        options: dict[str, Any],
-        *,
-        checks: tuple[tuple[int, ...], ...] | None,
-        rounds: int,
-        progress: Callable[[Pair], None] | None,
-        snapshots: Callable[[Callable[[], Comparison]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._problem, self._options, self._checks = problem, options, checks
-        self._turns, self._rounds = [*pairs] * rounds, rounds
-        self._pair: Pair
-        self._skipped = [*skipped]
-        self._finished: dict[Pair, list[Run]] = {pair: [] for pair in pairs}
+    problem: Problem
+    pairs: Sequence[Pair]
+    skipped: list[Skipped]
+    options: dict[str, Any]
+    checks: tuple[tuple[int, ...], ...] | None
+    rounds: int
 
-    def search(self) -> None:
+    def __post_init__(self) -> None:
+        self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
+        self._pair: Pair
+
+    def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
-        for pair in self._turns:
+        for pair in [*self.pairs] * self.rounds:
             runs = self._finished.get(pair)
             if runs is None:
                 continue
@@ -118,7 +103,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             try:
                 run = self._run(pair)
             except SolverError as error:
-                self._skipped.append(Skipped(pair, str(error)))
+                self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
                 continue
             if run.stopped != INTERRUPTED or not runs:
@@ -127,32 +112,26 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
                 raise KeyboardInterrupt
             self.save()
         if not self._finished:
-            raise InputError(f"nothing to compare: {'; '.join(map(str, self._skipped))}")
+            raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
 
-    def state(self) -> Pair:
-        """Return the pair that runs now."""
+    def _state(self) -> Pair:
         return self._pair
 
-    def snapshot(self) -> Callable[[], Comparison]:
-        """Return a function that compares the runs finished by now."""
+    def _snapshot(self) -> Callable[[], Comparison]:
         runs = [[*some] for some in self._finished.values() if some]
         why = self.stopped or "not finished yet"
         waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
-        return partial(self._result, runs, (*self._skipped, *waiting))
-
-    def result(self) -> Comparison:
-        """Return the runs, and their contradictions."""
-        return self.snapshot()()
+        return partial(self._result, runs, (*self.skipped, *waiting))
 
     def _run(self, pair: Pair) -> Run:
-        if self._checks is None:
-            return explained(self._problem, pair, self._options)
-        return answered(self._problem, pair, self._checks, self._options)
+        if self.checks is None:
+            return explained(self.problem, pair, self.options)
+        return answered(self.problem, pair, self.checks, self.options)
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
-        problem, question = self._problem, self._problem.question
+        problem, question = self.problem, self.problem.question
         everything = [run for some in runs for run in some]
-        settings = part_of(self._options, (*PROBLEM, *ENCODING))
+        settings = part_of(self.options, (*PROBLEM, *ENCODING))
         settings |= {"image_shape": problem.image_shape}
         return Comparison(
             model=problem.network.name,
@@ -161,12 +140,12 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             epsilon=problem.ball.epsilon,
             norm=problem.ball.norm,
             delta=getattr(question, "delta", None),
-            checks=self._checks,
+            checks=self.checks,
             features=problem.features.count,
-            rounds=self._rounds,
+            rounds=self.rounds,
             runs=tuple(map(_median, runs)),
             skipped=skipped,
-            disagreements=contradictions(problem, everything, self._checks or (), settings),
+            disagreements=contradictions(problem, everything, self.checks or (), settings),
             stopped=self.stopped,
             against=getattr(question, "against", None),
             output=problem.output,

@@ -63,10 +63,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         costs: FloatArray,
         unit: float,
         result_of: Callable[["ContrastSearch"], ContrastiveExplanation],
-        progress: Callable[[ContrastiveProgress], None] | None,
-        snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None,
     ) -> None:
-        super().__init__(progress, snapshots)
         self.best: Verdict | None = None
         self.robust = False
         self.unknown_reason: str | None = None
@@ -108,16 +105,15 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             return self.robust
         return self.lower_bound >= self._cost(self.best) * (1 - self._measure.gap)
 
-    def state(self) -> ContrastiveProgress:
-        """Return the cost of the best contrast, and the lower bound."""
+    def _state(self) -> ContrastiveProgress:
         cost = None if self.best is None else self._cost(self.best) * self._unit
         return ContrastiveProgress(cost, self.lower_bound * self._unit, self._rounds)
 
-    def result(self) -> ContrastiveExplanation:
-        """Return the best contrast with the lower bound."""
-        return self._result_of(self)
+    def _snapshot(self) -> Callable[[], ContrastiveExplanation]:
+        found = self._result_of(self)
+        return lambda: found
 
-    def search(self) -> None:
+    def _search(self) -> None:
         """Search until every rival's bound meets the best contrast, or there is nothing to find."""
         subsets = self._subsets
         rivals = self._rivals()

@@ -172,12 +172,10 @@ def contrastive(
                 costs=priced / unit,
                 unit=unit,
                 result_of=result,
-                progress=progress,
-                snapshots=snapshots,
             )
             if earlier is not None and earlier.verdict is not None:
                 search.go_on(earlier.verdict)
-            return search.run()
+            return search.run(progress, snapshots)
 
 
 def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:

@@ -113,31 +113,25 @@ def enumerate_explanations(
     with Oracle(request.problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            search = Marco(subsets, session, request, most, progress=progress, snapshots=snapshots)
-            return search.run()
+            search = Marco(subsets, session, request, most)
+            return search.run(progress, snapshots)
 
 
+@dataclass(eq=False)
 class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
-    """The explanations found, and the clauses that exclude decided sets."""
+    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted."""
 
-    def __init__(
-        self,
-        subsets: SubsetOracle,
-        session: Session,
-        request: Request,
-        most: float,
-        *,
-        progress: Callable[[EnumerationProgress], None] | None,
-        snapshots: Callable[[Callable[[], Enumeration]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._subsets, self._session, self._request = subsets, session, request
-        self._most = most
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    most: float
+
+    def __post_init__(self) -> None:
         self._abductive: list[FeatureSet] = []
         self._contrastive: dict[FeatureSet, Counterfactual] = {}
         self._complete = False
         self._unknown_reason: str | None = None
-        self._costs = np.ones(len(subsets.everything))
+        self._costs = np.ones(len(self.subsets.everything))
         self._lower_bound = 0
         self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
@@ -147,15 +141,13 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
     @property
     def _enough(self) -> bool:
         """True once as many explanations were found as are wanted."""
-        return len(self._abductive) + len(self._contrastive) >= self._most
+        return len(self._abductive) + len(self._contrastive) >= self.most
 
-    def state(self) -> EnumerationProgress:
-        """Return the numbers of explanations found."""
+    def _state(self) -> EnumerationProgress:
         return EnumerationProgress(len(self._abductive), len(self._contrastive))
 
-    def snapshot(self) -> Callable[[], Enumeration]:
-        """Return a function that sorts the explanations found by now, smallest first."""
-        oracle = self._subsets.oracle
+    def _snapshot(self) -> Callable[[], Enumeration]:
+        oracle = self.subsets.oracle
         return partial(
             _enumeration,
             [*self._abductive],
@@ -163,33 +155,29 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
             complete=self._complete,
             lower_bound=min(self._lower_bound, oracle.problem.features.count),
             unknown_reason=self._unknown_reason,
-            **fields_of(oracle, self._request.elapsed, self.stopped),
+            **fields_of(oracle, self.request.elapsed, self.stopped),
         )
 
-    def result(self) -> Enumeration:
-        """Return the explanations found."""
-        return self.snapshot()()
-
-    def search(self) -> None:
+    def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
         while not self._enough:
-            deadline = self._subsets.deadline
-            proposal = propose(self._session, self._costs, self._clauses, deadline)
+            deadline = self.subsets.deadline
+            proposal = propose(self.session, self._costs, self._clauses, deadline)
             if not self._gave_up:
                 self._lower_bound = max(self._lower_bound, int(proposal.bound))
             if proposal.exhausted:
                 self._complete = self._unknown_reason is None
                 return
-            if proposal.late or self._subsets.late():
+            if proposal.late or self.subsets.late():
                 raise OutOfTimeError
             if proposal.chosen is None:
-                self._doubt(f"{self._session.name} proposes no further set")
+                self._doubt(f"{self.session.name} proposes no further set")
                 return
             self._decide(proposal.chosen)
         self.stopped = LIMIT
 
     def _decide(self, explained: frozenset[int]) -> None:
-        subsets = self._subsets
+        subsets = self.subsets
         free = subsets.everything - explained
         verdict = subsets.check(free)
         if not (verdict.holds or verdict.violated):
@@ -216,7 +204,7 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
 
     def _explain(self, free: frozenset[int]) -> None:
         """Grow a robust set until the features outside of it are a minimal explanation."""
-        subsets = self._subsets
+        subsets = self.subsets
         robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
         explanation = subsets.everything - robust
         # what holds a set that explains is decided, whether that set is minimal or not

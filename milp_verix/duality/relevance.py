@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -130,10 +131,8 @@ def relevance(
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            search = RelevanceSearch(
-                subsets, session, request, protected, progress=progress, snapshots=snapshots
-            )
-            return search.run()
+            search = RelevanceSearch(subsets, session, request, protected)
+            return search.run(progress, snapshots)
 
 
 def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
@@ -154,55 +153,49 @@ class _Pair(Enum):
     UNKNOWN = 4
 
 
+@dataclass(eq=False)
 class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
     """The answers so far; ``_found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
 
-    def __init__(
-        self,
-        subsets: SubsetOracle,
-        session: Session,
-        request: Request,
-        protected: frozenset[int],
-        *,
-        progress: Callable[[RelevanceProgress], None] | None,
-        snapshots: Callable[[Callable[[], Relevance]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._subsets, self._session, self._request = subsets, session, request
-        self._protected, self._others = protected, subsets.everything - protected
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    protected: frozenset[int]
+
+    def __post_init__(self) -> None:
+        self._others = self.subsets.everything - self.protected
         self._necessary: bool | None = None
         self._relevant: bool | None = None
         self._found: tuple[Verdict, frozenset[int]] | None = None
         self._open: str | None = None
         self._doubted: str | None = None
-        self._costs: FloatArray = np.ones(len(subsets.everything))
+        self._costs: FloatArray = np.ones(len(self.subsets.everything))
         self._clauses: list[Clause] = []
 
-    def state(self) -> RelevanceProgress:
-        """Return the answers so far, and the number of checks."""
-        return RelevanceProgress(self._necessary, self._relevant, self._subsets.oracle.checks)
+    def _state(self) -> RelevanceProgress:
+        return RelevanceProgress(self._necessary, self._relevant, self.subsets.oracle.checks)
 
-    def result(self) -> Relevance:
-        """Return the answers known by now."""
+    def _snapshot(self) -> Callable[[], Relevance]:
         found, free = self._found or (None, None)
         point = None if found is None else self._plain(found)
         decided = self._necessary is not None and self._relevant is not None
         why = self.stopped or self._doubted or self._open or "unknown"
-        return Relevance(
-            features=tuple(sorted(self._protected)),
+        return partial(
+            Relevance,
+            features=tuple(sorted(self.protected)),
             necessary=self._necessary,
             relevant=self._relevant,
             free=None if free is None else tuple(sorted(free)),
             counterfactual=point,
             unchanged=None if point is None else self._unchanged(point.input),
             unknown_reason=None if decided else why,
-            **fields_of(self._subsets.oracle, self._request.elapsed, self.stopped),
+            **fields_of(self.subsets.oracle, self.request.elapsed, self.stopped),
         )
 
-    def search(self) -> None:
+    def _search(self) -> None:
         """Decide necessity, then look for a set of other features that shows relevance."""
         self.show()
-        alone = self._subsets.check(self._protected)
+        alone = self.subsets.check(self.protected)
         if alone.violated:
             self._accept(alone, frozenset())
         elif alone.holds:
@@ -211,16 +204,16 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
             self._open = alone.reason or "unknown"
         while self._relevant is None:
             self.tell()
-            deadline = self._subsets.deadline
-            proposal = propose(self._session, self._costs, self._clauses, deadline)
+            deadline = self.subsets.deadline
+            proposal = propose(self.session, self._costs, self._clauses, deadline)
             if proposal.exhausted:
                 if self._doubted is None:
                     self._necessary = self._relevant = False
                 return
-            if proposal.late or self._subsets.late():
+            if proposal.late or self.subsets.late():
                 raise OutOfTimeError
             if proposal.chosen is None:
-                self._doubt(f"{self._session.name} proposes no further set")
+                self._doubt(f"{self.session.name} proposes no further set")
                 return
             self._decide(self._others - proposal.chosen)
 
@@ -229,16 +222,16 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         point = counterfactual_of(found)
         paired = self._unchanged(point.input) is not None
         return plain_counterfactual(
-            self._subsets.problem,
+            self.subsets.problem,
             point,
             lambda candidate: not paired or self._unchanged(candidate) is not None,
         )
 
     def _unchanged(self, found: np.ndarray) -> np.ndarray | None:
         """Return the counterfactual with the protected features put back, if the ball holds it."""
-        problem = self._subsets.problem
+        problem = self.subsets.problem
         point = found.reshape(-1).copy()
-        back = problem.features.coordinates(sorted(self._protected))
+        back = problem.features.coordinates(sorted(self.protected))
         point[back] = problem.x[back]
         moved = np.flatnonzero(point != problem.x)
         changed = problem.question.changed(problem.network.evaluate(point))
@@ -252,8 +245,8 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
         """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
         answer = self._pair(free)
         while answer is _Pair.BOTH_VIOLATED:
-            smallest, _ = self._subsets.shrink(self._subsets.check(free))
-            contrast = self._subsets.changed(smallest)
+            smallest, _ = self.subsets.shrink(self.subsets.check(free))
+            contrast = self.subsets.changed(smallest)
             self._clauses.append(Clause(any_of=contrast))
             free -= contrast
             answer = self._pair(free)
@@ -271,10 +264,10 @@ class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
 
     def _pair(self, free: frozenset[int]) -> _Pair:
         """Return the answers with and without the protected features, accepting a difference."""
-        together = self._subsets.check(free | self._protected)
+        together = self.subsets.check(free | self.protected)
         if together.holds:
             return _Pair.BOTH_HOLD
-        alone = self._subsets.check(free)
+        alone = self.subsets.check(free)
         if alone.violated:
             return _Pair.BOTH_VIOLATED
         if together.violated and alone.holds:

@@ -166,20 +166,11 @@ def minimum(
             "program": lambda search: mip_master(search, request.open_session(oracle.solver)),
             "hitting_sets": lambda search: HittingSets(search, request.open_session(oracle.solver)),
         }
-        search = MinimumSearch(
-            oracle,
-            request,
-            objective,
-            limits,
-            gap=gap,
-            master=masters[way],
-            progress=progress,
-            snapshots=snapshots,
-        )
+        search = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
         search.allow_must_not()
         if earlier is not None:
             search.go_on(earlier)
-        found = search.run()
+        found = search.run(progress, snapshots)
         found = with_plain_counterfactuals(found, request.problem)
         return replace(found, notes=found.notes + notes)
 

@@ -68,10 +68,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         *,
         gap: float,
         master: Callable[["MinimumSearch"], Master | None],
-        progress: Callable[[MinimumProgress], None] | None = None,
-        snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     ) -> None:
-        super().__init__(progress, snapshots)
         self._oracle, self._objective, self.limits = oracle, objective, limits
         self._request, self._master = request, master
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
@@ -142,7 +139,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         if (traversal := self.earlier.traversal) is not None:
             self._explainer.go_on(traversal, first=not self.earlier.advanced)
 
-    def search(self) -> None:
+    def _search(self) -> None:
         """Find a first explanation and a first bound, and raise the bound until both meet."""
         try:
             self._start()
@@ -244,13 +241,11 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     def _raise(self, bound: float) -> None:
         self._bound = max(self._bound, min(bound, self.incumbent.cost))
 
-    def state(self) -> MinimumProgress:
-        """Return the cost of the best explanation, and the lower bound."""
+    def _state(self) -> MinimumProgress:
         size, bound = (_plain(c * self._objective.unit) for c in self._costs)
         return MinimumProgress(size, bound, self._rounds)
 
-    def snapshot(self) -> Callable[[], Explanation]:
-        """Return a function that builds an explanation from the incumbent, without any check."""
+    def _snapshot(self) -> Callable[[], Explanation]:
         order, traversal = self._explainer.snapshot()
         seconds, bound, scenarios = self._request.elapsed, self.lower_bound, self.separator.known
 

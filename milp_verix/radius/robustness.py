@@ -134,17 +134,9 @@ def robustness_radius(
         )
 
     brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
-    search = RadiusSearch(
-        brackets,
-        Questions(balls, max(reaches), open_oracle),
-        request,
-        problem=problem,
-        scale=balls.scale,
-        each=each,
-        progress=progress,
-        snapshots=snapshots,
-    )
-    return search.run()
+    questions = Questions(balls, max(reaches), open_oracle)
+    search = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
+    return search.run(progress, snapshots)
 
 
 def _share(tolerance: float) -> float:

@@ -32,38 +32,31 @@ class RadiusProgress:
     upper: float
 
 
+@dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     """The brackets of one result, of the largest ball in ``problem``.
 
-    ``scale`` are the radii of described features at the radius 1.
+    ``scale`` are the radii of described features at the radius 1; ``each`` is whether there is a
+    bracket for each feature.
     """
 
-    def __init__(
-        self,
-        brackets: Sequence[Bracket],
-        questions: Questions,
-        request: Request,
-        *,
-        problem: Problem,
-        scale: tuple[float, ...] | None,
-        each: bool,
-        progress: Callable[[RadiusProgress], None] | None,
-        snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._brackets, self._questions, self._request = brackets, questions, request
-        self._problem, self._scale, self._each = problem, scale, each
-        self._open = len(brackets)
+    brackets: Sequence[Bracket]
+    questions: Questions
+    request: Request
+    problem: Problem
+    scale: tuple[float, ...] | None
+    each: bool
+    open: int = 0
 
-    def search(self) -> None:
+    def _search(self) -> None:
         """Narrow the brackets in rounds, one question each, until all are narrow or time is up.
 
         A question may take an equal share of half of the work left. Brackets with questions that
         ran out of it ask again in the end, when fewer brackets share it.
         """
-        deadline, check_limit = self._request.deadline, self._request.check_limit
-        open_ = {bracket: bracket.steps() for bracket in self._brackets}
-        with closing(self._questions):
+        deadline, check_limit = self.request.deadline, self.request.check_limit
+        open_ = {bracket: bracket.steps() for bracket in self.brackets}
+        with closing(self.questions):
             while open_ and not deadline.passed():
                 for bracket in list(open_):
                     if deadline.passed():
@@ -72,27 +65,25 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                     if step is None:
                         del open_[bracket]
                         continue
-                    self._open = len(open_)
+                    self.open = len(open_)
                     self.tell()
                     share = max(deadline.left / (2 * len(open_)), _LEAST_WORK)
                     until = deadline.limited(check_limit).within(share)
-                    self._questions.ask(bracket, step, until)
+                    self.questions.ask(bracket, step, until)
                 if not open_ and math.isfinite(deadline.at):
-                    for bracket in self._brackets:
+                    for bracket in self.brackets:
                         if _ran_out(bracket, deadline):
                             bracket.unknown.clear()
                             open_[bracket] = bracket.checks()
-        if not all(bracket.narrow for bracket in self._brackets):
+        if not all(bracket.narrow for bracket in self.brackets):
             deadline.check()
 
-    def state(self) -> RadiusProgress:
-        """Return the number of open brackets, and the ends of the first bracket."""
-        first = self._brackets[0]
-        return RadiusProgress(self._open, len(self._brackets), max(first.lower, 0.0), first.upper)
+    def _state(self) -> RadiusProgress:
+        first = self.brackets[0]
+        return RadiusProgress(self.open, len(self.brackets), max(first.lower, 0.0), first.upper)
 
-    def snapshot(self) -> Callable[[], RobustnessRadii]:
-        """Return a function that returns the brackets so far, as if the time were up."""
-        found = self._result(TIME_LIMIT)
+    def _snapshot(self) -> Callable[[], RobustnessRadii]:
+        found = self._result(self.stopped or TIME_LIMIT)
         return lambda: found
 
     def result(self) -> RobustnessRadii:
@@ -100,13 +91,13 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:
-        asked, elapsed = self._questions, self._request.elapsed
+        asked, elapsed = self.questions, self.request.elapsed
         return RobustnessRadii(
-            **shared_fields(self._problem, asked.solver, asked.versions, asked.notes),
-            brackets=tuple(bracket.record(why) for bracket in self._brackets),
-            each=self._each,
-            tolerance=self._brackets[0].tolerance,
-            scale=self._scale,
+            **shared_fields(self.problem, asked.solver, asked.versions, asked.notes),
+            brackets=tuple(bracket.record(why) for bracket in self.brackets),
+            each=self.each,
+            tolerance=self.brackets[0].tolerance,
+            scale=self.scale,
             statistics=statistics_of(asked.effort, asked.checks, elapsed, why, asked.solvers),
         )
 

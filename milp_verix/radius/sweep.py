@@ -45,6 +45,7 @@ from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.strategies import resolve_strategy
+from milp_verix.traversal.traversal import Traversal
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -159,19 +160,14 @@ def epsilon_sweep(
             reuse=reuse,
             exactness=exactness,
         ) as oracle:
-            search = ExplainSearch(
-                oracle,
-                here,
-                traversal,
-                order=fallback,
-                order_by=order_by,
-                irrelevant=levels[-1].irrelevant if nested and levels else (),
-                progress=progress,
-                snapshots=None if snapshots is None else on_step,
-            )
+            known = levels[-1].irrelevant if nested and levels else ()
+            walked = Traversal(fallback.permutation, [*known])
+            search = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
             # after Ctrl-C the smaller radii get what the larger ones have proven, and no check
             search.stopped = _interrupted(levels)
-            levels.append(search.run() if search.stopped is None else search.result())
+            on_snapshot = None if snapshots is None else on_step
+            go_on = search.stopped is None
+            levels.append(search.run(progress, on_snapshot) if go_on else search.result())
     return sweep(tuple(levels))
 
 

@@ -24,6 +24,7 @@ from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.strategies import resolve_strategy
+from milp_verix.traversal.traversal import Traversal
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -162,7 +163,6 @@ def explain(
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     earlier = None if resume is None else earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
-    fallback = without_order(problem.features.count, order, "the run ended")
     with Oracle(
         problem,
         solver,
@@ -175,18 +175,12 @@ def explain(
         exactness=exactness,
     ) as oracle:
         begun = resumption(earlier, oracle, request.deadline, request.check_limit)
-        search = ExplainSearch(
-            oracle,
-            request,
-            traversal,
-            order=fallback,
-            order_by=_noted(order_by, begun.order.notes),
-            progress=progress,
-            snapshots=snapshots,
-        )
-        if begun.traversal is not None:
-            search.go_on(begun.order, begun.traversal)
-        return search.run()
+        chosen, walked, make = begun.order, begun.traversal, None
+        if walked is None:
+            chosen = without_order(problem.features.count, order, "the run ended")
+            walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
+        search = ExplainSearch(oracle, request, traversal, chosen, walked, make)
+        return search.run(progress, snapshots)
 
 
 def _noted(order_by: OrderMaker, notes: tuple[str, ...]) -> OrderMaker:

@@ -1,6 +1,6 @@
 """The search for an explanation at one radius: an order, the VeriX loop, the result so far."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -33,68 +33,50 @@ class Progress:
     snapshot: Callable[[], Explanation]
 
 
+@dataclass(eq=False)
 class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     """The walk through the features of one problem by the traversal ``strategy``.
 
-    ``order`` serves until that of ``order_by`` is known. The features ``irrelevant`` are proven to
-    be free before the first check.
+    ``order`` and ``walked``, which has features decided elsewhere, serve until the order of
+    ``order_by`` is known; for good if that is None.
     """
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        request: Request,
-        strategy: str,
-        *,
-        order: Order,
-        order_by: OrderMaker,
-        irrelevant: Sequence[int] = (),
-        progress: Callable[[Progress], None] | None,
-        snapshots: Callable[[Callable[[], Explanation]], None] | None,
-    ) -> None:
-        super().__init__(progress, snapshots)
-        self._oracle, self._request, self._strategy = oracle, request, strategy
-        self._order, self._order_by = order, order_by
-        self._walked = Traversal(order.permutation, [*irrelevant])
-        self._known = False
+    oracle: Oracle
+    request: Request
+    strategy: str
+    order: Order
+    walked: Traversal
+    order_by: OrderMaker | None
 
-    def go_on(self, order: Order, traversal: Traversal) -> None:
-        """Go on from the ``traversal`` of an earlier search, in its ``order``."""
-        self._order, self._walked, self._known = order, traversal, True
-
-    def search(self) -> None:
-        """Make the order, and decide the features that remain."""
-        if not self._walked.remaining:
+    def _search(self) -> None:
+        if not self.walked.remaining:
             return
-        request, deadline = self._request, self._request.deadline
-        whole = self._oracle.prepare(deadline)
-        if not self._known:
-            self._order = self._order_by(deadline, whole)
-            self._walked = Traversal(self._order.permutation, self._walked.irrelevant)
+        request, deadline = self.request, self.request.deadline
+        whole = self.oracle.prepare(deadline)
+        if self.order_by is not None:
+            self.order = self.order_by(deadline, whole)
+            self.walked = Traversal(self.order.permutation, self.walked.irrelevant)
         limit, tell, show = request.check_limit, self.tell, self.show
-        walk = Walk(self._oracle, self._walked, deadline, limit, tell, on_activity=show)
-        traverse(walk, resolve_strategy(self._strategy))
+        walk = Walk(self.oracle, self.walked, deadline, limit, tell, on_activity=show)
+        traverse(walk, resolve_strategy(self.strategy))
 
-    def state(self) -> Progress:
-        """Return the progress, with a snapshot."""
-        now = self._walked
-        size, total = now.explanation_size, len(now.order)
-        return Progress(now.done, total, size, now.activity, self.snapshot())
+    def _state(self) -> Progress:
+        now, total = self.walked, len(self.walked.order)
+        return Progress(now.done, total, now.explanation_size, now.activity, self._snapshot())
 
-    def snapshot(self) -> Callable[[], Explanation]:
-        """Return a function that builds the explanation of the features decided so far."""
-        state = replace(self._walked.copy(), stopped=self.stopped)
-        if self.stopped is not None and self._oracle.proven:
+    def _snapshot(self) -> Callable[[], Explanation]:
+        state = replace(self.walked.copy(), stopped=self.stopped)
+        if self.stopped is not None and self.oracle.proven:
             state.irrelevant.extend(state.remaining)
-        return partial(self._explanation, self._order, state)
+        return partial(self._explanation, self.order, state)
 
     def result(self) -> Explanation:
         """Return the explanation; counterfactuals of described inputs have few, small changes."""
-        return with_plain_counterfactuals(self.snapshot()(), self._request.problem)
+        return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
 
     def _explanation(self, order: Order, state: Traversal) -> Explanation:
-        found = explanation_of(order, state, self._oracle, self._request.elapsed)
-        return replace(found, traversal=self._strategy)
+        found = explanation_of(order, state, self.oracle, self.request.elapsed)
+        return replace(found, traversal=self.strategy)
 
 
 def explanation_of(
