@@ -17,7 +17,7 @@ SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 None stands for a set that there was no time for, or that is not sought, and for no early end.
 """
 
-_ROUNDING = 1e-6
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
 def smallest_sets(

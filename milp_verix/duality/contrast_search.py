@@ -34,7 +34,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
-_STEP = 1e-3
+_STEP = 1e-3  # above a whole cost: the bound that excludes it, whatever the rounding
 
 
 @dataclass(frozen=True, slots=True)

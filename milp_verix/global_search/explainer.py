@@ -20,8 +20,7 @@ from milp_verix.traversal.order import Order
 from milp_verix.traversal.strategies import galloping
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
 
-_FREE = 1e-9
-_KEPT = 10
+_FREE = 1e-9  # the cost by which a feature that costs nothing is ranked
 _REQUIRED = "it must be in the explanation, as asked"
 
 
@@ -48,7 +47,7 @@ class Explainer:
         ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
         """
         incumbent, until = self._incumbent, deadline
-        oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
+        oracle, adversary = incumbent.oracle, incumbent.adversary
         self._walked = traversal = self._walked or self._ranked(until)
         limit, changed = incumbent.check_limit, incumbent.on_change
         walk = Walk(oracle, traversal, until, limit, changed, on_activity=on_check)
@@ -57,15 +56,10 @@ class Explainer:
                 traverse(walk, galloping)
         finally:  # at Ctrl-C, too
             self._walked, self._known = None, [*traversal.violated.values()]
-            chosen = np.ones(objective.costs.size, dtype=bool)
-            chosen[traversal.irrelevant] = False
-            if not chosen[objective.must_not].any():
-                incumbent.take(chosen, None if traversal.remaining else traversal)
+            incumbent.take_walked(traversal)
         if until.passed():
             return
-        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
-        for point in points[-_KEPT:]:
-            adversary.remember(point.reshape(-1) - incumbent.perturbations.centre)
+        adversary.remember_last(traversal.violated.values())
         adversary.remember(adversary.attack(incumbent.selection)[0])
 
     def _ranked(self, until: Deadline) -> Traversal:

@@ -20,8 +20,8 @@ from milp_verix.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
 
-_ONE_BY_ONE = 64
-_ROUNDS = 3
+_ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
+_ROUNDS = 3  # of ranking and bisection; not measured
 
 
 class SubsetOracle:

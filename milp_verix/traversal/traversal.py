@@ -21,12 +21,14 @@ from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.records.verdict import Stage, Verdict
 from milp_verix.reporting.wording import counted
 
+# shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
+# instead of 2 % that doubles (`59c5582` in benchmarks/PERFORMANCE.md), the others are not measured
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
-_SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)
+_SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)  # of a feature, after so many that ran out of it
 _SHORTEST_SLICE = 0.1
 _ATTACK_SHARE = 0.05
-_RESERVE = 0.1
-_GROWN = 1.1
+_RESERVE = 0.1  # for the last attack, and the checks after it
+_GROWN = 1.1  # the irrelevant features since the last attack, for another one
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.one_hot_box import one_hot_box
 
-_MOST_VALUES = 20_000
+_MOST_VALUES = 20_000  # of a network whose boxes are worth splitting; not measured
 
 
 class InputSplit:

@@ -14,7 +14,7 @@ from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_REPLAYS = 3
+_REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
 
 
 @dataclass(slots=True, eq=False)
