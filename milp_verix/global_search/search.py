@@ -257,15 +257,13 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def result(self) -> Explanation:
         """Return the best explanation with its counterfactuals and the lower bound."""
-        deadline, started = self._request.deadline, time.monotonic()
+        deadline = self._request.deadline
         if self.stopped == INTERRUPTED:
             deadline = deadline.limited(Limit(seconds=self.limits.interrupt_seconds))
         with self._stage(_POINTS):
             order, traversal = self._explainer.final(deadline)
-        spent = time.monotonic() - started
-        best = explanation_of(order, traversal, self._oracle, spent)
-        statistics = self._statistics(best.statistics, self._request.elapsed)
-        best = replace(best, statistics=statistics)
+        best = explanation_of(order, traversal, self._oracle, self._request.elapsed)
+        best = replace(best, statistics=self._statistics(best.statistics))
         return self._completed(best, self.lower_bound, self.separator.known)
 
     def _completed(
@@ -289,36 +287,16 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             return best
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
-    def _statistics(self, last: Statistics, seconds: float) -> Statistics:
-        """Return the effort of the whole search.
-
-        ``last`` has the statistics of the checks after the search.
-        """
-        effort, better = self._oracle.effort, self.proposals.seconds
+    def _statistics(self, checks: Statistics) -> Statistics:
+        """Return the statistics of the ``checks`` with those of the search."""
         spent = {_QUICK: 0.0, _FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
+        better = self.proposals.seconds
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)
-        return replace(
-            last,
-            checks=self._oracle.checks,
-            solves=effort.solves,
-            bounded=effort.bounded,
-            nodes=effort.nodes,
-            iterations=effort.iterations,
-            seconds=seconds,
-            check_seconds=effort.seconds,
-            stopped=self.stopped or last.stopped,
-            stages=tuple(
-                replace(stage, seconds=took)
-                for stage, took in zip(last.stages, effort.stages, strict=True)
-            ),
-            search=replace(
-                self._effort,
-                rounds=max(self._effort.rounds, self.separator.rounds),
-                stages=tuple(spent.items()),
-            ),
-        )
+        rounds = max(self._effort.rounds, self.separator.rounds)
+        search = replace(self._effort, rounds=rounds, stages=tuple(spent.items()))
+        return replace(checks, stopped=self.stopped or checks.stopped, search=search)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
