@@ -67,6 +67,7 @@ class AnytimeSearch(ABC, Generic[State, Found]):
         with stopping(self):
             self.save()
             self._search()
+            return self.result()
         return self.result()
 
     def result(self) -> Found:

@@ -127,11 +127,11 @@ def contrastive(
     unit = unit_of(priced)
     scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
-    measure, kind = feature_count(problem, priced / unit), ContrastSearch
+    weights = priced / unit
+    measure, kind = feature_count(problem, weights), ContrastSearch
     if minimise == "distance":
         # the record's own sum may differ in the last digits
-        measure = distance(problem, priced / unit, NEAREST_GAP * (1 - 1e-6))
-        kind = NearestSearch
+        measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
 
     def result(search: ContrastSearch) -> ContrastiveExplanation:
         best = search.best
@@ -165,13 +165,7 @@ def contrastive(
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
         with closing(request.open_session(oracle.solver)) as session:
             search = kind(
-                subsets,
-                session,
-                request,
-                measure,
-                costs=priced / unit,
-                unit=unit,
-                result_of=result,
+                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
             )
             if earlier is not None and earlier.verdict is not None:
                 search.go_on(earlier.verdict)
