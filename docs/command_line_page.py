@@ -1,5 +1,7 @@
 """The tables of the command line, made from the commands themselves."""
 
+import re
+
 import click
 
 from milp_verix.cli.app import COMMANDS, command_named
@@ -17,7 +19,7 @@ def _command(name: str) -> str:
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [
         f"## {name}",
-        " ".join((command.help or "").split()),
+        _text(command.help or ""),
         f"```text\nmilp-verix {name} {usage}\n```",
         *(
             "\n".join([f"| {section.lower()} | meaning |", "|---|---|", *map(_row, rows)])
@@ -25,11 +27,16 @@ def _command(name: str) -> str:
         ),
     ]
     if command.epilog:
-        lines.append(" ".join(command.epilog.split()))
+        lines.append(_text(command.epilog))
     return "\n\n".join(lines)
 
 
 def _row(parameter: tuple[str, str]) -> str:
-    name, meaning = (" ".join(text.split()).replace("|", "\\|") for text in parameter)
-    meaning = meaning.replace("*", "\\*").replace("<", "&lt;")
-    return f"| `{name}` | {meaning} |"
+    name, meaning = (text.replace("|", "\\|") for text in parameter)
+    return f"| `{name}` | {_text(meaning)} |"
+
+
+def _text(told: str) -> str:
+    """Return what the help says in Markdown, with options as code: two hyphens would be a dash."""
+    plain = " ".join(told.split()).replace("*", "\\*").replace("<", "&lt;")
+    return re.sub(r"(?<!\w)--[\w-]+", r"`\g<0>`", plain)

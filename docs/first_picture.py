@@ -25,21 +25,20 @@ def draw(picture: Path) -> milp_verix.Explanation:
     figure = found.plot()
     tiles = {axes.get_title().split("\n")[0]: axes for axes in figure.axes}
     row, column = divmod(SHOWN, 8)
+    other = found.counterfactuals[SHOWN].prediction
     panels = {
-        f"the network sees a {found.prediction}": tiles["Input"],
-        f"fix {found.size} pixels: it stays a {found.prediction}": tiles["Explanation"],
-        f"free one of them: it can be a {found.counterfactuals[SHOWN].prediction}": tiles[
-            f"row {row}, column {column}"
-        ],
+        f"the network\nsees a {found.prediction}": tiles["Input"],
+        f"{found.size} pixels fixed:\nit stays a {found.prediction}": tiles["Explanation"],
+        f"one of them free:\nit can be a {other}": tiles[f"row {row}, column {column}"],
     }
     for text in list(figure.texts):
         text.remove()
     for axes in set(figure.axes) - set(panels.values()):
         axes.remove()
-    figure.set_size_inches(6.6, 2.4)
+    figure.set_size_inches(6.6, 2.6)
     for place, (title, axes) in enumerate(panels.items()):
-        axes.set_position((0.02 + 0.33 * place, 0.02, 0.3, 0.3 * 6.6 / 2.4))
-        axes.set_title(title, fontsize=9)
+        axes.set_position((0.02 + 0.33 * place, 0.02, 0.3, 0.3 * 6.6 / 2.6))
+        axes.set_title(title, fontsize=12)
         if legend := axes.get_legend():
             legend.remove()
     figure.savefig(picture, dpi=110, facecolor="white", metadata={"Software": None})
