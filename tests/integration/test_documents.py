@@ -215,6 +215,7 @@ def test_the_readme_is_short_and_says_how_long_the_tests_take() -> None:
     assert re.search(r"tests take about \w+ minutes on two cores", text)
 
 
+@pytest.mark.slow
 def test_the_readme_tells_the_loan_in_the_words_of_the_tool() -> None:
     asked = {
         "x": json.loads((ROOT / "examples" / "applicant.json").read_text(encoding="utf-8")),
@@ -230,6 +231,7 @@ def test_the_readme_tells_the_loan_in_the_words_of_the_tool() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme_is_that_of_the_explanation(tmp_path: Path) -> None:
     specification = spec_from_file_location("first_picture", ROOT / "docs" / "first_picture.py")
     assert specification is not None
