@@ -105,7 +105,7 @@ def audit(
     threads: Threads = 1,
     time_limit: TimeLimit = None,
     check_time_limit: CheckTimeLimit = None,
-    seed: Annotated[int, search_option(min=0, help="Seed of the order random.")] = 0,
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     certificate_path: CertificatePath = None,

@@ -38,7 +38,8 @@ def enumerate_(
     feature_names: FeatureNames = None,
     explained: Explained,
     limit: Annotated[
-        int | None, question_option(min=1, help="Explanations of both kinds together. [all]")
+        int | None,
+        question_option(metavar="N", min=1, help="Explanations of both kinds together. [all]"),
     ] = None,
     solver: SolverName = "auto",
     threads: Threads = 1,

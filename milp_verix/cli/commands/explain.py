@@ -86,10 +86,10 @@ def explain(
     formulation: FormulationName = "big_m",
     threads: Threads = 1,
     time_limit: Annotated[
-        float | None, search_option(help="Seconds for the explanation. [none]")
+        float | None, search_option(metavar="SECONDS", help="Seconds for the explanation. [none]")
     ] = None,
     check_time_limit: CheckTimeLimit = None,
-    seed: Annotated[int, search_option(min=0, help="Seed of the order random.")] = 0,
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0,
     resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
