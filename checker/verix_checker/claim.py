@@ -1,14 +1,13 @@
-"""Check the certificate of an explanation: ``python verix_check.py MODEL.onnx proof.json``.
+"""The claim of a certificate, and the trees of cases that prove it: the argument of the checker.
 
-Exit code 0: the claim is proven. 1: it is refused, and why. 2: a file cannot be read, or is not
-named. Numbers are integers over one denominator; only bounds are rounded, outward. The argument:
+Numbers are integers over one denominator; only bounds are rounded, outward.
 Claim. f is the network of the file, its weights taken exactly. X are the inputs x' of the ball, the
-domain and the rules that differ from x in irrelevant features alone (verix_ball.py). A class c is
+domain and the rules that differ from x in irrelevant features alone (ball.py). A class c is
 kept if f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta.
 So margins, affine in f, must be negative (of outputs: at most zero) everywhere in X.
 Network. Run on forms, sums of numbers times variables, the file becomes a list of neurons
-a = max(z, 0), with z a form in inputs and earlier neurons (onnx_neurons.py). Both are run and must
-agree (verix_guard.py), before a word is said.
+a = max(z, 0), with z a form in inputs and earlier neurons (neurons.py). Both are run and must
+agree (guard.py), before a word is said.
 Bound. Let l <= z <= u. If l >= 0, a = z; if u <= 0, a = 0. Otherwise, for every s in [0, 1],
 s z <= a <= s z + t with t = max(-s l, (1 - s) u): a is convex, this line above both ends. Replacing
 neurons of a form by lines, last ones first, leaves a form in the inputs that is above it. Its
@@ -19,23 +18,18 @@ left. New ends of inputs give new l and u. Where z >= 0 is supposed, m z with m 
 the margin, and -m z where z <= 0 is: that only raises it. The proof names slopes s and multipliers
 m; all are valid, and good ones succeed.
 Needed. A point of the ball, domain and rules that differs from x in irrelevant features and in
-feature i alone, with another prediction, shows that i is needed. Lower bounds: verix_minimum.py.
+feature i alone, with another prediction, shows that i is needed. Lower bounds: minimum.py.
 """
 
-import hashlib
-import sys
 from itertools import chain, product
 from math import ceil, floor, inf
-from pathlib import Path
 from typing import Any
 
-from onnx_forms import Form
-from onnx_neurons import Network, UnreadableError
-from onnx_shapes import require
-from verix_ball import Ball
-from verix_guard import compare, points
-from verix_numbers import exact, place, stored
-from verix_words import words
+from verix_checker.ball import Ball
+from verix_checker.forms import Form
+from verix_checker.neurons import Network
+from verix_checker.numbers import exact
+from verix_checker.shapes import require
 
 GRID = 2**24  # slopes are multiples of 1 / GRID
 
@@ -145,56 +139,3 @@ class Claim:
         bound = self.upper(margin, low, high, self.net.layers, slopes, signed)
         require(bound <= self.limit, f"a case proves no more than {bound / self.one:.3g}")
         return 1
-
-
-def verify(model: bytes, proof: Any, beside: Any = None) -> Any:
-    """Yield a line for each thing verified; raise an error at the first that fails.
-
-    ``beside`` holds the content of files with weights of the network.
-    """
-    asked, trees, shown = proof["claim"], proof["trees"], proof["points"]
-    require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
-    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
-    require(hashes == asked.get("beside", {}), "weights beside the network are others")
-    claim = Claim(model, asked, beside)
-    count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
-    yield from words(asked, claim.net, count)
-    for margin, tree in zip(claim.margins, trees, strict=True):
-        yield f"a margin holds; cases: {claim.leaves(margin, tree, claim.low, claim.high, {})}"
-    places = range(1, 1 + claim.net.size)
-    signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
-    starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]
-    for feature, moved in shown.items():
-        point = [*(starts[moved["start"]] if "start" in moved else claim.ball.x)]
-        for v in (1 + place(name) for name in moved if name != "start"):
-            point[v] = claim.ball.value(v, moved[str(v - 1)])
-        inside = claim.ball.holds(point, claim.variables({*claim.irrelevant, place(feature)}))
-        require(place(feature) in claim.kept and inside, f"point {feature} is outside")
-        worst = max(claim.net.values(point, claim.margins)) * claim.one
-        require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
-        yield f"feature {feature}: needed"
-    require({*map(int, shown)} == claim.kept or not asked["minimal"], "a feature has no point")
-    if "minimum" in asked:
-        from verix_minimum import bounded  # it builds on Claim
-
-        yield bounded(claim, asked["minimum"], proof["minimum"])
-    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"
-
-
-def main(*files: str) -> int:
-    """Check two files, print what is verified, and return the exit code."""
-    if len(files) != 2:
-        print("usage: python verix_check.py MODEL.onnx proof.json", file=sys.stderr)
-        return 2
-    try:
-        for line in verify(*stored(*map(Path, files))):
-            print(line)
-        return 0
-    except Exception as error:
-        told = str(error).encode("unicode_escape").decode()  # no name of a file ends the line
-        print(f"REFUSED: {type(error).__name__}: {told[:500]}")
-        return 2 if isinstance(error, OSError | UnreadableError) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

@@ -14,9 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import onnx_neurons
-import verix_ball
-import verix_check
 from milp_verix.cli.certificates import certified as with_certificate
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
@@ -28,6 +25,9 @@ from tests.support.command_line import run
 from tests.support.onnx_models import DOUBLE, FLOAT, build, loaded, node, weights
 from tests.support.random_networks import convolutional, pooled, residual
 from tests.support.repository import ROOT
+from verix_checker.ball import Ball
+from verix_checker.command import main
+from verix_checker.neurons import Network, UnreadableError
 
 FILES = sorted((ROOT / "checker").glob("*.py"))
 _ONE = 2**400
@@ -113,7 +113,7 @@ def test_the_first_failure_is_named(
         path = ("points", next(iter(data["points"])))
     proof = tmp_path / "proof.json"
     proof.write_text(json.dumps(changed(data, path, value)), encoding="utf-8")
-    assert verix_check.main(str(tmp_path / "model.onnx"), str(proof)) == 1
+    assert main([str(tmp_path / "model.onnx"), str(proof)]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("REFUSED")
     assert reason in last
@@ -145,7 +145,7 @@ def test_malformed_json_is_refused(
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(b"")
     (tmp_path / "proof.json").write_text(text, encoding="utf-8")
-    assert verix_check.main(str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")) == 1
+    assert main([str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")]) == 1
     assert capsys.readouterr().out.startswith("REFUSED")
 
 
@@ -160,7 +160,7 @@ def test_damaged_certificates_end_in_an_exit_code(data: st.DataObject) -> None:
         content[place] = data.draw(st.sampled_from(b'0123456789{}[]",:.-tfn '))
     damaged = folder / "damaged.json"
     damaged.write_bytes(content)
-    assert verix_check.main(str(folder / "model.onnx"), str(damaged)) in (0, 1)
+    assert main([str(folder / "model.onnx"), str(damaged)]) in (0, 1)
 
 
 _FOLDERS: list[str] = []
@@ -180,7 +180,7 @@ def _folder() -> str:
 def test_networks_are_read_as_onnxruntime_runs_them(make: object, tmp_path: Path) -> None:
     network = make(tmp_path)  # type: ignore[operator]
     model = onnx.load(network.path)
-    neurons = onnx_neurons.Network(network.path.read_bytes(), _ONE, network.output_name)
+    neurons = Network(network.path.read_bytes(), _ONE, network.output_name)
     session = onnxruntime.InferenceSession(network.path)
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -211,14 +211,14 @@ def test_other_operators_are_refused(extra: onnx.NodeProto) -> None:
     if extra.op_type == "Sigmoid":
         nodes.append(node("Relu", ["s"], ["y"]))
     model = build(nodes, inputs={"x": (1, 3)}, constants={"A": weights(3, 3)}, elem=FLOAT)
-    with pytest.raises(onnx_neurons.UnreadableError):
-        onnx_neurons.Network(model.SerializeToString(), _ONE, "y")
+    with pytest.raises(UnreadableError):
+        Network(model.SerializeToString(), _ONE, "y")
 
 
 def test_a_unit_that_is_too_coarse_is_refused(tmp_path: Path) -> None:
     network = residual(tmp_path)
-    with pytest.raises(onnx_neurons.UnreadableError, match="finer unit"):
-        onnx_neurons.Network(network.path.read_bytes(), 2**50, network.output_name)  # type: ignore[union-attr]
+    with pytest.raises(UnreadableError, match="finer unit"):
+        Network(network.path.read_bytes(), 2**50, network.output_name)  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -258,7 +258,7 @@ def test_regression_is_certified(output: int | None, tmp_path: Path) -> None:
 def test_the_reach_of_a_ball_is_above_all_its_points_and_close(norm: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     size, one = 6, 2**30
-    ball = object.__new__(verix_ball.Ball)
+    ball = object.__new__(Ball)
     whole = [one, *(int(v) for v in rng.integers(0, one, size))]
     ball.x, ball.norm, ball.epsilon, ball.size = whole, norm, one // 2, size
     ball.blocks, ball.hot = [], set()

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-import verix_check
-import verix_numbers
-import verix_words
 from tests.support.certificates import certified, changed
+from verix_checker import numbers
+from verix_checker.command import main
+from verix_checker.verification import verify
+from verix_checker.words import bound_words, words
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_numbers_and_files_without_end_are_refused(
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(b"")
     (tmp_path / "proof.json").write_text(text, encoding="utf-8")
-    assert verix_check.main(str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")) == 1
+    assert main([str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")]) == 1
     said = capsys.readouterr().out
     assert said.startswith("REFUSED")
     assert reason in said
@@ -44,12 +45,12 @@ def test_numbers_and_files_without_end_are_refused(
 def test_a_certificate_that_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(verix_numbers, "BYTES", 100)
+    monkeypatch.setattr(numbers, "BYTES", 100)
     (tmp_path / "model.onnx").write_bytes(b"")
     (tmp_path / "proof.json").write_text('{"claim": "%s"}' % ("x" * 100), encoding="utf-8")
-    assert verix_check.main(str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")) == 2
+    assert main([str(tmp_path / "model.onnx"), str(tmp_path / "proof.json")]) == 2
     assert "larger than 100 bytes" in capsys.readouterr().out
-    assert verix_check.main(str(tmp_path / "model.onnx"), "/dev/zero") == 2
+    assert main([str(tmp_path / "model.onnx"), "/dev/zero"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -62,11 +63,11 @@ def test_numbers_that_are_texts_have_the_same_limits(
 ) -> None:
     _, model, data = certified(1, tmp_path)
     data["claim"]["domain"] = [[0] * 5, [1] * 5]
-    assert list(verix_check.verify(model, data))[-1].startswith("VERIFIED")
+    assert list(verify(model, data))[-1].startswith("VERIFIED")
     if (number, path[0]) == (None, "domain"):
         return  # an end that is unlimited
     with pytest.raises(ValueError, match=r"is no number|characters"):
-        list(verix_check.verify(model, changed(data, ("claim", *path), number)))
+        list(verify(model, changed(data, ("claim", *path), number)))
 
 
 @pytest.mark.parametrize("name", ["0{}", " {}", "+{}", "-{}", "{}.0", "٣", ""])
@@ -75,13 +76,13 @@ def test_features_are_named_in_one_way(name: str, tmp_path: Path) -> None:
     first = next(iter(data["points"]))
     points = data["points"] | {name.format(first): data["points"][first]}
     with pytest.raises(ValueError, match="names nothing"):
-        list(verix_check.verify(model, data | {"points": points}))
+        list(verify(model, data | {"points": points}))
 
 
 def test_a_claim_that_has_no_words_is_refused(tmp_path: Path) -> None:
     _, model, data = certified(1, tmp_path)
     with pytest.raises(ValueError, match=r"a claim of \['agianst'\]"):
-        list(verix_check.verify(model, changed(data, ("claim", "agianst"), [1])))
+        list(verify(model, changed(data, ("claim", "agianst"), [1])))
 
 
 def test_the_whole_claim_is_said(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_the_whole_claim_is_said(tmp_path: Path) -> None:
     claim = data["claim"]
     rivals = sorted({0, 1, 2} - {claim["class"]})
     asked = claim | {"domain": [[0] * 5, 1], "against": rivals[:1]}
-    lines = list(verix_check.verify(model, data | {"claim": asked, "trees": data["trees"][:1]}))
+    lines = list(verify(model, data | {"claim": asked, "trees": data["trees"][:1]}))
     numbers = " ".join(str(Fraction(entry)) for entry in claim["input"])
     fixed = sorted({*range(5)} - {*claim["irrelevant"]})
     assert lines[:9] == [
@@ -111,7 +112,7 @@ def test_bounds_that_say_nothing_are_refused_or_named(tmp_path: Path) -> None:
 
     def last(asked: dict[str, object]) -> str:
         claim = data["claim"] | {"minimum": asked}
-        return list(verix_check.verify(model, data | {"claim": claim, "minimum": proof}))[-2]
+        return list(verify(model, data | {"claim": claim, "minimum": proof}))[-2]
 
     with pytest.raises(ValueError, match="must be in, and must not"):
         last({"bound": 1000, "must": [0], "must_not": [0]})
@@ -147,7 +148,7 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "outputs": [0, 3],
     }
     net = SimpleNamespace(size=2, rows={}, forms=[{}])
-    lines = list(verix_words.words(asked, net, 7))
+    lines = list(words(asked, net, 7))
     assert lines[1:3] == [
         "weights in 'weights\\nVERIFIED': SHA-256 cd",
         "2 inputs, 0 neurons, output 'y\\nVERIFIED'",
@@ -163,5 +164,5 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "features: 2, [[1], [0]]",
         "fixed features: [0]; the other 1 are free",
     ]
-    said = verix_words.bound_words({"bound": 3, "costs": [1, "1/2"], "must": [0], "must_not": [1]})
+    said = bound_words({"bound": 3, "costs": [1, "1/2"], "must": [0], "must_not": [1]})
     assert said == "costs: [1, 1/2], must: [0], must_not: [1]"
