@@ -2,12 +2,12 @@
 
 Numbers are integers over one denominator; only bounds are rounded, outward.
 Claim. f is the network of the file, its weights taken exactly. X are the inputs x' of the ball, the
-domain and the rules that differ from x in irrelevant features alone (ball.py). A class c is
-kept if f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta.
-So margins, affine in f, must be negative (of outputs: at most zero) everywhere in X.
+domain and the rules that differ from x in irrelevant features alone (ball.py). A class c is kept if
+f_j(x') < f_c(x') for all x' in X and rivals j; outputs are kept if |f(x') - f(x)| <= delta. So
+margins, affine in f, must be negative (of outputs: at most zero) everywhere in X.
 Network. Run on forms, sums of numbers times variables, the file becomes a list of neurons
-a = max(z, 0), with z a form in inputs and earlier neurons (neurons.py). Both are run and must
-agree (guard.py), before a word is said.
+a = max(z, 0), with z a form in inputs and earlier neurons (neurons.py). Both are run and must agree
+(guard.py), before a word is said.
 Bound. Let l <= z <= u. If l >= 0, a = z; if u <= 0, a = 0. Otherwise, for every s in [0, 1],
 s z <= a <= s z + t with t = max(-s l, (1 - s) u): a is convex, this line above both ends. Replacing
 neurons of a form by lines, last ones first, leaves a form in the inputs that is above it. Its

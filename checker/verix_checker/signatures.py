@@ -2,8 +2,8 @@
 
 An operator has a row for each version of its operator set that changes how it is called; a row is
 in force until the next one. Whatever no row names is refused: an operator, a version, an attribute,
-a type or a value of one. ``shapes.py``, ``windows.py`` and ``operators.py`` say what
-operators mean, and never name a default. Numbers are float32 in the file, and so are defaults.
+a type or a value of one. ``shapes.py``, ``windows.py`` and ``operators.py`` say what operators
+mean, and never name a default. Numbers are float32 in the file, and so are defaults.
 """
 
 from dataclasses import dataclass
