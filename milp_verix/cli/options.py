@@ -179,7 +179,7 @@ CertificatePath: TypeAlias = Annotated[
     typer.Option(
         "--certificate",
         metavar="OUT",
-        help="Write a proof here that checker/verix_check.py checks without a solver.",
+        help="Write a proof here that verix-check checks without a solver.",
     ),
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]

@@ -149,7 +149,9 @@ def test_the_command_line_writes_certificates(tmp_path: Path) -> None:
     asked = [model, f"{data}:images[0]", "--epsilon", 0.1, "--json", result]
     done = run("explain", *asked, "--certificate", one)
     assert done.returncode == 0, done.stderr
-    assert "certificate: the prediction is kept" in " ".join(done.stdout.split())
+    told = " ".join(done.stdout.split())
+    assert "certificate: the prediction is kept" in told
+    assert "to check it: verix-check" in told
     done = run("certify", result, model, "-o", other)
     assert done.returncode == 0, done.stderr
     assert one.read_bytes() == other.read_bytes()
