@@ -1,6 +1,7 @@
 """The audit of an explanation by any tool, as a function."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Unpack
 
 from milp_verix.argument_kinds import FLAG, checked
@@ -14,7 +15,6 @@ from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, Tr
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Audit
 from milp_verix.traversal.order import resolve_order
 from milp_verix.traversal.strategies import resolve_strategy
@@ -80,22 +80,15 @@ def audit_of(
     strategy = resolve_strategy(traversal)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
     with Oracle(problem, search) as oracle:
-        state = AuditSearch(
-            oracle, request, audited, strategy, order_by, progress=progress, snapshots=snapshots
+        run = AuditSearch(
+            oracle,
+            request,
+            audited,
+            None if sound_only else strategy,
+            order_by,
+            partial(smallest_sets, request) if minimum else None,
         )
-        try:
-            state.decide_soundness()
-            if sound_only:
-                state.leave_out_the_rest()
-            else:
-                state.try_features()
-            if minimum and state.stopped is None:
-                known = state.result()
-                found = smallest_sets(request, known)
-                state.minimum, state.completion, state.stopped = found
-        except KeyboardInterrupt:
-            state.stopped = INTERRUPTED
-        return state.result()
+        return run.run(progress, snapshots)
 
 
 @one_liner(audit_of)

@@ -1,6 +1,7 @@
 """The smallest sound sets beside the one audited."""
 
 from math import ceil, isfinite
+from typing import TypeAlias
 
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.problem.request import Request
@@ -8,16 +9,19 @@ from milp_verix.problem.search import Search
 from milp_verix.records.audit import Audit, Minimum
 from milp_verix.records.statistics import TIME_LIMIT
 
-_ROUNDING = 1e-6
+SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
+"""The smallest sound set, the smallest one with the audited features, the reason of an early end.
+
+None stands for a set that there was no time for, or that is not sought, and for no early end.
+"""
+
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
-def smallest_sets(
-    request: Request, known: Audit
-) -> tuple[Minimum | None, Minimum | None, str | None]:
-    """Return the smallest sound set, the smallest one with the audited features, and the stop.
+def smallest_sets(request: Request, known: Audit) -> SmallestSets:
+    """Search the smallest sound sets beside the one in ``known``.
 
-    The second set is sought where the audited one, in ``known``, is not known to be sound; a sound
-    set has itself. None stands for a set that there was no time for, and for no stop.
+    The second set is sought where the audited one is not known to be sound; a sound set has itself.
     """
     given, deadline = request.search, request.deadline
     search = Search(

@@ -1,6 +1,7 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
@@ -19,6 +20,7 @@ from milp_verix.problem.search import USUAL, Search
 from milp_verix.records.comparison import Pair, Skipped
 from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Comparison, Run
+from milp_verix.runner import AnytimeSearch
 
 
 class Comparing(Ordering, total=False):
@@ -87,65 +89,8 @@ def compare_solvers(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = _asked(checks, order, problem)
-    finished: dict[Pair, list[Run]] = {pair: [] for pair in pairs}
-
-    def result(
-        runs: list[list[Run]], skipped: list[Skipped], stopped: str | None = None
-    ) -> Comparison:
-        everything = [run for some in runs for run in some]
-        return Comparison(
-            model=problem.network.name,
-            sha256=problem.network.sha256,
-            prediction=problem.question.prediction,
-            epsilon=problem.ball.epsilon,
-            norm=problem.ball.norm,
-            delta=getattr(problem.question, "delta", None),
-            checks=asked,
-            features=problem.features.count,
-            rounds=rounds,
-            runs=tuple(_median(some) for some in runs if some),
-            skipped=tuple(skipped),
-            disagreements=contradictions(problem, everything, asked or (), search),
-            stopped=stopped,
-            against=getattr(problem.question, "against", None),
-            output=problem.output,
-            rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
-        )
-
-    def tell() -> None:
-        if snapshots is not None:
-            runs = [[*some] for some in finished.values()]
-            snapshots(partial(result, runs, skipped + _without_run(finished, "not finished yet")))
-
-    stopped: str | None = None
-    try:
-        tell()
-        for pair in pairs * rounds:
-            if pair not in finished:
-                continue
-            if progress is not None:
-                progress(pair)
-            try:
-                run = (
-                    explained(problem, pair, search, ordering)
-                    if asked is None
-                    else answered(problem, pair, asked, search)
-                )
-            except SolverError as error:
-                skipped.append(Skipped(pair, str(error)))
-                del finished[pair]
-                continue
-            if run.stopped != INTERRUPTED or not finished[pair]:
-                finished[pair].append(run)
-            if run.stopped == INTERRUPTED:
-                raise KeyboardInterrupt
-            tell()
-    except KeyboardInterrupt:
-        stopped = INTERRUPTED
-        skipped += _without_run(finished, INTERRUPTED)
-    if not any(finished.values()) and stopped is None:
-        raise InputError(f"nothing to compare: {'; '.join(map(str, skipped))}")
-    return result([*finished.values()], skipped, stopped)
+    run = CompareSearch(problem, pairs, skipped, search, ordering, asked, rounds)
+    return run.run(progress, snapshots)
 
 
 @one_liner(compare_solvers)
@@ -153,6 +98,84 @@ def compare(network: NetworkLike, x: InputLike, **asked: Unpack[CompareAsked]) -
     """Compare solvers: :meth:`milp_verix.Problem.compare` in one call."""
     problem, search, own = parted(network, x, asked, Comparing)
     return compare_solvers(problem, search=search, **own)
+
+
+@dataclass(eq=False)
+class CompareSearch(AnytimeSearch[Pair, Comparison]):
+    """The runs that are finished, of each of the ``pairs``.
+
+    ``checks`` are the checks to answer; None to find an explanation by the ``ordering``.
+    """
+
+    problem: Problem
+    pairs: Sequence[Pair]
+    skipped: list[Skipped]
+    search: Search
+    ordering: Ordering
+    checks: tuple[tuple[int, ...], ...] | None
+    rounds: int
+
+    def __post_init__(self) -> None:
+        self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
+        self._pair: Pair
+
+    def _search(self) -> None:
+        """Run the pairs in turns; raises ``InputError`` if no run ends."""
+        for pair in [*self.pairs] * self.rounds:
+            runs = self._finished.get(pair)
+            if runs is None:
+                continue
+            self._pair = pair
+            self.show()
+            try:
+                run = self._run(pair)
+            except SolverError as error:
+                self.skipped.append(Skipped(pair, str(error)))
+                del self._finished[pair]
+                continue
+            if run.stopped != INTERRUPTED or not runs:
+                runs.append(run)
+            if run.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+            self.save()
+        if not self._finished:
+            raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
+
+    def _state(self) -> Pair:
+        return self._pair
+
+    def _snapshot(self) -> Callable[[], Comparison]:
+        runs = [[*some] for some in self._finished.values() if some]
+        why = self.stopped or "not finished yet"
+        waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
+        return partial(self._result, runs, (*self.skipped, *waiting))
+
+    def _run(self, pair: Pair) -> Run:
+        if self.checks is None:
+            return explained(self.problem, pair, self.search, self.ordering)
+        return answered(self.problem, pair, self.checks, self.search)
+
+    def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
+        problem, question = self.problem, self.problem.question
+        everything = [run for some in runs for run in some]
+        return Comparison(
+            model=problem.network.name,
+            sha256=problem.network.sha256,
+            prediction=question.prediction,
+            epsilon=problem.ball.epsilon,
+            norm=problem.ball.norm,
+            delta=getattr(question, "delta", None),
+            checks=self.checks,
+            features=problem.features.count,
+            rounds=self.rounds,
+            runs=tuple(map(_median, runs)),
+            skipped=skipped,
+            disagreements=contradictions(problem, everything, self.checks or (), self.search),
+            stopped=self.stopped,
+            against=getattr(question, "against", None),
+            output=problem.output,
+            rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
+        )
 
 
 def _asked(
@@ -163,10 +186,6 @@ def _asked(
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))
-
-
-def _without_run(finished: dict[Pair, list[Run]], reason: str) -> list[Skipped]:
-    return [Skipped(pair, reason) for pair, runs in finished.items() if not runs]
 
 
 def _median(runs: list[Run]) -> Run:

@@ -1,7 +1,7 @@
 """Put one question to one pair of solver and formulation, and time the solver."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
@@ -12,9 +12,9 @@ from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.records.comparison import Pair
 from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.results.public import Run
+from milp_verix.runner import stopping
 from milp_verix.traversal.explain import explain_problem
 
 
@@ -46,21 +46,16 @@ def answered(
     chosen, clock = _timed(pair, replace(search, reuse=False))
     request = Request.now(problem, chosen)
     whole, each = request.deadline, request.check_limit
-    verdicts: list[Verdict] = []
-    stopped: str | None = None
+    known = _Answers()
     with Oracle(problem, chosen) as oracle:
-        try:
+        with stopping(known):
             oracle.prepare(whole)
             for free in checks:
-                if whole.passed():
-                    stopped = TIME_LIMIT
-                    break
+                whole.check()
                 coordinates = problem.features.coordinates(free)
-                verdicts.append(oracle.check(coordinates, whole.limited(each)))
-        except KeyboardInterrupt:
-            stopped = INTERRUPTED
+                known.verdicts.append(oracle.check(coordinates, whole.limited(each)))
         seconds = request.elapsed
-        effort = sum((verdict.effort for verdict in verdicts), Effort())
+        verdicts, effort = known.verdicts, oracle.effort
         unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
         return Run(
             pair,
@@ -72,10 +67,18 @@ def answered(
             iterations=effort.iterations,
             seconds=seconds,
             inside=clock.time,
-            stopped=stopped,
+            stopped=known.stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
         )
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The verdicts so far, and the reason of an early end."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    stopped: str | None = None
 
 
 def _timed(pair: Pair, search: Search) -> tuple[Search, SolverClock]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
@@ -25,14 +26,12 @@ from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.records.base import Counterfactual
 from milp_verix.records.contrast import NEAREST_GAP
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.records.verdict import Verdict
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
-from milp_verix.solvers import Session
-from verix_encodings.arrays import FloatArray
+from milp_verix.runner import fields_of
 
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
@@ -113,62 +112,49 @@ def contrastive_of(
     unit = unit_of(priced)
     scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
+    weights = priced / unit
+    measure, kind = feature_count(problem, weights), ContrastSearch
+    if minimise == "distance":
+        # the record's own sum may differ in the last digits
+        measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+
+    def result(run: ContrastSearch) -> ContrastiveExplanation:
+        best = run.best
+        changed = None if best is None else _shown(problem, best, minimise)
+        contrast = None if changed is None else _changed(problem, changed)
+        lower_bound = None if run.robust else run.lower_bound * unit
+        # sums of the same costs differ in their last digit by the order of the terms
+        if lower_bound is not None and scales is not None:
+            lower_bound *= 1 - 1e-12
+        elif lower_bound is not None and contrast is not None:
+            cost = math.fsum(priced[list(contrast)])
+            lower_bound = cost if run.proven else min(lower_bound, cost)
+        found = ContrastiveExplanation(
+            **fields_of(oracle, request.elapsed, run.stopped, beside=run.effort),
+            contrast=contrast,
+            counterfactual=changed,
+            robust=run.robust,
+            costs=None if costs is None else tuple(priced.tolist()),
+            must_not=tuple(sorted(held)),
+            scales=None if scales is None else tuple(scales.tolist()),
+            lower_bound=lower_bound,
+            unknown_reason=None if run.proven else run.unknown_reason,
+        )
+        if earlier is None:
+            return found
+        told = earlier.bound_for(priced, held, distance=scales is not None)
+        note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
+        return found if note is None else replace(found, notes=(*found.notes, note))
+
     with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
-        session = request.open_session(oracle.solver)
-        state = _search(subsets, session, request, priced / unit, minimise)
-        if earlier is not None and earlier.verdict is not None:
-            state.go_on(earlier.verdict)
-
-        def result() -> ContrastiveExplanation:
-            best = state.best
-            changed = None if best is None else _shown(problem, best, minimise)
-            contrast = None if changed is None else _changed(problem, changed)
-            lower_bound = None if state.robust else state.lower_bound * unit
-            # sums of the same costs differ in their last digit by the order of the terms
-            if lower_bound is not None and scales is not None:
-                lower_bound *= 1 - 1e-12
-            elif lower_bound is not None and contrast is not None:
-                cost = math.fsum(priced[list(contrast)])
-                lower_bound = cost if state.proven else min(lower_bound, cost)
-            found = ContrastiveExplanation(
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
-                contrast=contrast,
-                counterfactual=changed,
-                robust=state.robust,
-                costs=None if costs is None else tuple(priced.tolist()),
-                must_not=tuple(sorted(held)),
-                scales=None if scales is None else tuple(scales.tolist()),
-                lower_bound=lower_bound,
-                unknown_reason=None if state.proven else state.unknown_reason,
-                statistics=statistics_of(
-                    subsets.effort + state.effort,
-                    subsets.checks,
-                    request.elapsed,
-                    state.stopped,
-                    oracle.solvers,
-                ),
+        with closing(request.open_session(oracle.solver)) as session:
+            run = kind(
+                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
             )
-            if earlier is None:
-                return found
-            told = earlier.bound_for(priced, held, distance=scales is not None)
-            note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
-            return found if note is None else replace(found, notes=(*found.notes, note))
-
-        def tell() -> None:
-            if snapshots is not None:
-                found = result()
-                snapshots(lambda: found)
-
-        state.on_change = tell
-        try:
-            tell()
-            state.run(None if progress is None else _counted_in(unit, progress))
-        except KeyboardInterrupt:
-            state.stopped = INTERRUPTED
-        finally:
-            session.close()
-        return result()
+            if earlier is not None and earlier.verdict is not None:
+                run.go_on(earlier.verdict)
+            return run.run(progress, snapshots)
 
 
 @one_liner(contrastive_of)
@@ -178,17 +164,6 @@ def contrastive(
     """Find a contrast: :meth:`milp_verix.Problem.contrastive` in one call."""
     problem, search, own = parted(network, x, asked, Contrasting)
     return contrastive_of(problem, search=search, **own)
-
-
-def _search(
-    subsets: SubsetOracle, session: Session, request: Request, costs: FloatArray, minimise: str
-) -> ContrastSearch:
-    if minimise == "features":
-        measure = feature_count(subsets.problem, costs)
-        return ContrastSearch(subsets, session, request, measure, costs)
-    # the record's own sum may differ in the last digits
-    measure = distance(subsets.problem, costs, NEAREST_GAP * (1 - 1e-6))
-    return NearestSearch(subsets, session, request, measure, costs)
 
 
 def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:
@@ -201,15 +176,3 @@ def _changed(problem: Problem, found: Counterfactual) -> tuple[int, ...]:
     """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
-
-
-def _counted_in(
-    unit: float, progress: Callable[[ContrastiveProgress], None]
-) -> Callable[[ContrastiveProgress], None]:
-    """Return a function that tells ``progress`` costs counted in ``unit``."""
-
-    def show(state: ContrastiveProgress) -> None:
-        cost = None if state.cost is None else state.cost * unit
-        progress(ContrastiveProgress(cost, state.lower_bound * unit, state.rounds))
-
-    return show

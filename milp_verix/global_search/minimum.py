@@ -33,7 +33,6 @@ from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
@@ -145,39 +144,18 @@ def minimum_of(
     wide = problem.x.size > _FEW_INPUTS and highs.unavailable() is None
     checks = replace(search, solver="phase") if search.solver == "auto" and wide else search
     with Oracle(problem, checks) as oracle:
-        state = MinimumSearch(
-            oracle,
-            request,
-            objective,
-            limits,
-            gap=gap,
-            progress=progress,
-            snapshots=snapshots,
-        )
-
-        def tree() -> Master | None:
-            return branch_and_cut(
-                state, WarmLp(search.threads, search.tolerances, similar_rows=True)
-            )
-
-        def program() -> Master | None:
-            return mip_master(state, request.open_session(oracle.solver))
-
-        def hitting_sets() -> Master:
-            return HittingSets(state, request.open_session(oracle.solver))
-
-        masters = {"tree": tree, "program": program, "hitting_sets": hitting_sets}
-        state.allow_must_not()
+        masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
+            "tree": lambda run: branch_and_cut(
+                run, WarmLp(search.threads, search.tolerances, similar_rows=True)
+            ),
+            "program": lambda run: mip_master(run, request.open_session(oracle.solver)),
+            "hitting_sets": lambda run: HittingSets(run, request.open_session(oracle.solver)),
+        }
+        run = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
+        run.allow_must_not()
         if earlier is not None:
-            state.go_on(earlier)
-        try:
-            state.start()
-            state.run(masters[way])
-        except KeyboardInterrupt:
-            state.stopped = INTERRUPTED
-        finally:
-            state.close()
-        found = state.result()
+            run.go_on(earlier)
+        found = run.run(progress, snapshots)
         found = with_plain_counterfactuals(found, problem)
         return replace(found, notes=found.notes + notes)
 

@@ -79,7 +79,7 @@ class Features:
         Raises ``InputError`` for a name that no feature has.
         """
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
-        several = given if listed and not isinstance(given, str) else [given]
+        several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
         return [self.index(one) if isinstance(one, str) else one for one in several]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:

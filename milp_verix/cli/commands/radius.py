@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
@@ -34,7 +35,8 @@ from milp_verix.cli.question import (
 )
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.radius.robustness import RadiusProgress, robustness_radius
+from milp_verix.radius.robustness import robustness_radius
+from milp_verix.radius.search import RadiusProgress
 from milp_verix.reporting.radius_table import radii_facts
 from milp_verix.reporting.wording import number
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
@@ -50,17 +52,17 @@ def radius(
     case: Case,
     free: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="all|I,J,…|FILE",
             help="Features that change together; FILE is a .npy or .json list.",
         ),
     ] = "all",
     each: Annotated[
-        bool, typer.Option("--each", help="Bracket the radius of each feature alone.")
+        bool, question_option("--each", help="Bracket the radius of each feature alone.")
     ] = False,
     largest: Annotated[
         float | None,
-        typer.Option(
+        question_option(
             parser=number_of,
             metavar="NUMBER",
             help="The largest radius to ask about. [the domain's]",
@@ -68,7 +70,7 @@ def radius(
     ] = None,
     tolerance: Annotated[
         float,
-        typer.Option(
+        search_option(
             parser=number_of,
             metavar="NUMBER",
             help="Width of a bracket as a share of its upper end: 0.01 for 1 %.",
@@ -76,7 +78,7 @@ def radius(
     ] = 0.01,
     scale: Annotated[
         float,
-        typer.Option(
+        question_option(
             parser=radius_of,
             metavar="NUMBER|SHARE",
             help="With --inputs, the unit of radii: 1 is each feature's own, 100% its range.",

@@ -94,7 +94,6 @@ def test_what_refutes_what(tmp_path: Path) -> None:
     model, x = ramp(tmp_path)
     problem = Problem(model, x, epsilon=0.2)
     assert problem.question.prediction == 0
-    options = {"epsilon": 0.2}
 
     def at(*point: float) -> Verdict:
         witness = np.array([point], dtype=model.dtype)
