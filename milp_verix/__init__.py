@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
-    from milp_verix.report.write import write_report
+    from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
         Comparison,
@@ -159,7 +159,7 @@ _HOMES = {
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
-    "report.write": "write_report",
+    "report": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",
     "results.relevance": "Relevance",

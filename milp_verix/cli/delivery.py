@@ -15,8 +15,8 @@ from rich.console import Console
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.records import statistics
-from milp_verix.reporting.explanation_table import table_of
 from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.words.explanation_table import table_of
 
 
 class _Stored(Protocol):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from milp_verix.atomic_write import write_atomically
 from milp_verix.records import radius, sweep
 from milp_verix.records.sweep_json import dump_sweep, load_sweep
-from milp_verix.reporting.radius_wording import radii_headline, sweep_headline
+from milp_verix.reporting.words.radius_wording import radii_headline, sweep_headline
 from milp_verix.results.public import Explanation, Stored
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class EpsilonSweep(sweep.EpsilonSweep):
 
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""
-        from milp_verix.reporting.radius_table import sweep_table
+        from milp_verix.reporting.words.radius_table import sweep_table
 
         return sweep_table(self)
 
@@ -92,7 +92,7 @@ class RobustnessRadii(radius.RobustnessRadii, Stored):
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""
-        from milp_verix.reporting.radius_table import radii_summary
+        from milp_verix.reporting.words.radius_table import radii_summary
 
         return radii_summary(self)
 

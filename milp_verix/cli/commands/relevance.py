@@ -28,8 +28,8 @@ from milp_verix.cli.question import (
 )
 from milp_verix.duality.relevance import RelevanceProgress
 from milp_verix.duality.relevance import relevance as find_relevance
-from milp_verix.reporting.relevance_table import relevance_facts
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.relevance_table import relevance_facts
+from milp_verix.reporting.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not

@@ -12,8 +12,6 @@ from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.audit import Audit
 from milp_verix.records.base import Counterfactual
-from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -29,7 +27,9 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import change_text, changed_text, prediction_text, shortened
+from milp_verix.reporting.words.audit_wording import audit_headline, audit_outcome
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _PANEL, _GAP, _CAPTION, _BELOW, _TALLEST = 2.9, 0.25, 0.25, 0.75, 1.3
@@ -90,7 +90,7 @@ def plot_audit(
 
     The input that changes the prediction is the counterexample of a set that is not sound, or the
     counterfactual of some feature of a sound one. Raises ``InputError`` as
-    :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:

@@ -11,7 +11,7 @@ from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import counted, norm_text, number, seconds_text, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 
 _ROW = 0.3
 _TOP = 1.05

@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.image_view import (
     ImageView,
@@ -28,7 +27,8 @@ from milp_verix.reporting.figures.style import (
     sensitivity_label,
     typeset,
 )
-from milp_verix.reporting.wording import changed_text, shortened
+from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
+from milp_verix.reporting.words.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8

@@ -9,7 +9,6 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
@@ -25,7 +24,8 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.radius_wording import (
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.radius_wording import (
     bracket_text,
     feature_ends,
     radii_headline,
@@ -33,7 +33,7 @@ from milp_verix.reporting.radius_wording import (
     single_feature,
     unit_of,
 )
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.wording import (
     changed_text,
     counted,
     kept_text,
@@ -63,7 +63,7 @@ def plot_radii(
 ) -> Drawing:
     """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
 
-    Raises ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:

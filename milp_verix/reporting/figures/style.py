@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.wording import counted, rivals_text
+from milp_verix.reporting.words.wording import counted, rivals_text
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -28,7 +27,8 @@ from milp_verix.reporting.figures.style import (
     statuses,
     typeset,
 )
-from milp_verix.reporting.wording import changed_text, number, shortened
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.wording import changed_text, number, shortened
 from verix_encodings.arrays import FloatArray
 
 MOST = 40

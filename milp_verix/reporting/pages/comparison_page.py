@@ -1,0 +1,197 @@
+"""The page of a comparison, from the JSON or the CSV file that ``compare`` writes."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import milp_verix
+from milp_verix.errors import InputError
+from milp_verix.reporting.comparison_files import COLUMNS, told
+from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.pages.claims import claims
+from milp_verix.reporting.pages.markup import Html, element, joined
+from milp_verix.reporting.pages.page import Section, page
+from milp_verix.reporting.pages.tables import facts_table, scrolled, table
+from milp_verix.reporting.words.comparison_table import narrowed
+from milp_verix.reporting.words.wording import counted, norm_text, number
+
+_TEXTS = 3
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """The content of a comparison's file: ``runs`` by the names of ``COLUMNS``, and facts if any.
+
+    ``data`` is the whole JSON, or empty for a CSV file.
+    """
+
+    name: str
+    runs: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any]
+
+
+def from_csv(path: Path) -> StoredComparison:
+    """Read the CSV file of a comparison; ``InputError`` for any other file."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = csv.DictReader(file)
+            if tuple(lines.fieldnames or ()) != COLUMNS:
+                raise InputError(f"{path} is no comparison: its columns are not those of compare")
+            runs = [
+                {name: told(text) if text else None for name, text in line.items()}
+                for line in lines
+            ]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not CSV: {error}") from error
+    return StoredComparison(path.name, runs, {})
+
+
+def comparison_page(found: StoredComparison) -> str:
+    """Return the report of a comparison as HTML; ``InputError`` where parts of it are missing."""
+    try:
+        return _page(found)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(
+            f"{found.name} is not a comparison that compare wrote: {error!r}"
+        ) from error
+
+
+def _page(found: StoredComparison) -> str:
+    data, runs = found.data, found.runs
+    pairs = counted(len(runs), "pair") + " of solver and formulation"
+    sections = [
+        *([Section("question", "What was asked", _question(data))] if data else []),
+        Section("runs", "Runs", _runs(runs)),
+        Section("times", "Seconds", _times(runs)),
+        *([Section("differences", "Agreement", _agreement(data))] if data else []),
+        Section("grounds", "What the answers rest on", claims(["explain"])),
+    ]
+    lead = f"{pairs}, one question."
+    if data:
+        lead = f"{pairs}, one question: " + (
+            "no two definite answers contradict each other."
+            if data["agree"]
+            else f"{counted(len(data['disagreements']), 'contradiction')}."
+        )
+    return page(f"Comparison {found.name}", lead, sections, milp_verix.__version__)
+
+
+def _question(data: Mapping[str, Any]) -> Html:
+    checks, epsilon = data["checks"], data["epsilon"]
+    radius = "∞" if epsilon is None else number(epsilon, 6)
+    asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
+    facts = [
+        ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
+        ("prediction", str(data["prediction"])),
+        ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
+        *([("δ", number(data["delta"]))] if data["delta"] is not None else []),
+        *([("restricted", asked)] if asked else []),
+        ("features", str(data["features"])),
+        ("asked", "an explanation" if checks is None else counted(len(checks), "check")),
+        ("rounds", str(data["rounds"])),
+        *([("stopped", str(data["stopped"]))] if data["stopped"] else []),
+    ]
+    return facts_table("The question", facts)
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> Html:
+    lines = [[_cell(run[name]) for name in COLUMNS] for run in runs]
+    heads = [name.replace("_", " ") for name in COLUMNS]
+    return table("A line for each run", heads, lines, texts=_TEXTS, sortable=True)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    try:
+        exact = str(int(value)) if str(int(value)) == str(value) else None
+    except ValueError:
+        exact = None
+    if exact is not None or not _is_number(value):
+        return exact or str(value)
+    return typeset(number(float(value), 3))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return not (isinstance(value, str) and value.count(".") > 1)
+
+
+def _times(runs: Sequence[Mapping[str, Any]]) -> Html:
+    longest = max((float(run["seconds"]) for run in runs), default=0.0) or 1.0
+    lines = [
+        element(
+            "tr",
+            element("th", f"{run['solver']}, {run['formulation']}", scope="row"),
+            element("td", number(float(run["seconds"]), 3), class_="number"),
+            element(
+                "td",
+                element("span", style=f"width:{100 * float(run['seconds']) / longest:.1f}%"),
+                class_="track",
+                aria_hidden="true",
+            ),
+        )
+        for run in runs
+    ]
+    head = element(
+        "tr",
+        element("th", "run", scope="col"),
+        element("th", "seconds", scope="col", class_="number"),
+        element("td"),
+    )
+    name = "Wall-clock seconds of each run"
+    inner = element(
+        "table",
+        element("caption", name),
+        element("thead", head),
+        element("tbody", *lines),
+        class_="bars",
+    )
+    return scrolled(name, inner)
+
+
+def _agreement(data: Mapping[str, Any]) -> Html:
+    parts = []
+    for found in data["disagreements"]:
+        holding, violated = (_pair(found[side]) for side in ("holding", "violated"))
+        parts.append(
+            f"Contradiction: {holding} says that a check on {len(found['free'])} features holds, "
+            f"which a counterfactual of {violated} refutes (margin {found['margin']} is "
+            f"{number(found['reached'], 6)} there)."
+        )
+    if data["agree"]:
+        unknown = sum(int(run["unknown"]) for run in data["runs"])
+        parts.append(f"No two definite answers contradict each other; {unknown} are unknown.")
+    parts += [f"Not compared: {_pair(one)}: {one['reason']}" for one in data["skipped"]]
+    for run in data["runs"]:
+        stopped = [f"stopped: {run['stopped']}"] if run["stopped"] else []
+        parts += [f"{_pair(run)}: {text}" for text in (*stopped, *run["notes"])]
+    listed = element("ul", *(element("li", text) for text in dict.fromkeys(parts)))
+    return joined((listed, _differences(data)))
+
+
+def _differences(data: Mapping[str, Any]) -> Html:
+    """Return the features, or checks, on which the runs answered differently."""
+    answers = [run["answers"] for run in data["runs"]]
+    count = min(map(len, answers), default=0)
+    differ = [place for place in range(count) if len({str(run[place]) for run in answers}) > 1]
+    if not differ:
+        return element("p", "All runs gave the same answers.")
+    what = "feature" if data["checks"] is None else "check"
+    name = f"Answers that differ: {counted(len(differ), what)}"
+    name += f", the first {_MOST}" if len(differ) > _MOST else ""
+    heads = [what, *(_pair(run) for run in data["runs"])]
+    lines = [[str(place), *(str(run[place]) for run in answers)] for place in differ[:_MOST]]
+    return table(name, heads, lines, texts=len(heads))
+
+
+def _pair(pair: Mapping[str, Any]) -> str:
+    return f"{pair['solver']}, {pair['formulation']}"

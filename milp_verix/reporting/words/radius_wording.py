@@ -1,0 +1,125 @@
+"""Sweeps and robustness radii in words."""
+
+from math import floor
+
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.radii import common_share
+from milp_verix.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.reporting.words.wording import counted, number, predicted_text
+
+
+def sweep_headline(sweep: EpsilonSweep) -> str:
+    """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
+
+    The sizes are those of the explanations, from the largest radius to the smallest.
+    """
+    first = sweep.levels[0]
+    sizes = ", ".join(map(str, sweep.sizes))
+    radii = "1 radius" if len(sweep.levels) == 1 else f"{len(sweep.levels)} radii"
+    count = counted(len(first.groups), "feature")
+    return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
+
+
+def sweep_outcome(sweep: EpsilonSweep) -> str:
+    """Return how far the explanations are decided."""
+    if sweep.minimal:
+        return "locally minimal at each radius"
+    return f"undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)} features"
+
+
+def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
+    """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
+
+    Features without room to change are not irrelevant: ``"stays as it is"``.
+
+    The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
+    several as :func:`unit_of` says.
+    """
+    if {*bracket.features} <= {*found.still}:
+        return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
+    feature = single_feature(found, bracket)
+    if feature is not None:
+        return _feature_text(found, bracket, feature)
+    factor, unit = unit_of(found)
+    lower, reach = number(factor * bracket.lower), number(factor * bracket.reach)
+    if bracket.irrelevant:
+        return f"irrelevant up to {reach}{unit}"
+    if bracket.upper is None:
+        return f"at least {lower}{unit}"
+    return f"{lower} to {number(factor * bracket.upper)}{unit}"
+
+
+def unit_of(found: RobustnessRadii) -> tuple[float, str]:
+    """Return a factor for radii of several features, and the words that follow their numbers."""
+    if found.inputs is None or found.scale is None:
+        return 1.0, ""
+    if set(found.scale) == {1.0}:
+        return 1.0, ", in each feature's unit"
+    share = common_share(found.inputs, found.scale)
+    if share is not None:
+        return 100 * share, " % of each feature's range"
+    return 1.0, " times the given radii"
+
+
+def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | None:
+    """Return the one described feature that a bracket is about, or None."""
+    if found.inputs is None or found.scale is None or len(bracket.features) != 1:
+        return None
+    return found.inputs.features[bracket.features[0]]
+
+
+def feature_ends(
+    found: RobustnessRadii, bracket: RadiusBracket
+) -> tuple[float, float | None, float]:
+    """Return the ends of a bracket of one described feature, and its reach, in its own unit.
+
+    A feature of whole numbers has proven all steps below the next one.
+    """
+    feature = single_feature(found, bracket)
+    assert feature is not None
+    assert found.scale is not None
+    scale = found.scale[bracket.features[0]]
+    lower, upper = bracket.lower * scale, bracket.upper
+    high = None if upper is None else upper * scale
+    if feature.whole:
+        lower, high = floor(lower), None if high is None else round(high)
+    return lower, high, bracket.reach * scale
+
+
+def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
+    lower, upper, reach = feature_ends(found, bracket)
+    unit = f" {feature.unit}" if feature.unit else ""
+    if bracket.irrelevant:
+        # other values of a category are all as far away
+        alike = feature.unordered or len(feature.values) == 2 or not reach
+        limit = "" if alike else f" up to {number(reach)}{unit}"
+        return f"irrelevant{limit}"
+    if feature.unordered or len(feature.values) == 2:
+        return "not decided" if upper is None else "another value changes the prediction"
+    if upper is None:
+        return f"at least {number(lower)}{unit}"
+    if feature.whole and not lower:
+        return f"not even by {number(upper)}{unit}"
+    if feature.whole:
+        return f"by {number(lower)}{unit}, not by {number(upper)}"
+    return f"{number(lower)} to {number(upper)}{unit}"
+
+
+def radii_headline(found: RobustnessRadii) -> str:
+    """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
+    prediction = predicted_text(found)
+    count = counted(len(found.groups), "feature")
+    if found.each:
+        return f"{prediction}, radius of each of {count}"
+    chosen = len(found.bracket.features)
+    of = "" if chosen == len(found.groups) else f" of {chosen} of {count}"
+    return f"{prediction}, robustness radius{of}: {bracket_text(found, found.bracket)}"
+
+
+def radii_outcome(found: RobustnessRadii) -> str:
+    """Return how many brackets are as narrow as asked for."""
+    open_ = sum(not bracket.settled for bracket in found.brackets)
+    if open_:
+        return f"{counted(open_, 'bracket')} wider than asked for"
+    return f"proven within {number(100 * found.tolerance)} %"
