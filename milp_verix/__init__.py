@@ -184,7 +184,9 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            value = _version()
+            from milp_verix.version import version
+
+            value = version()
         elif name in _HOME_OF:
             from importlib import import_module
 
@@ -193,12 +195,3 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
         return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("milp-verix")
-    except PackageNotFoundError:
-        return "0+unknown"  # run from its source, and not installed

@@ -18,8 +18,7 @@ from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.records.sweep_json import load_sweep
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
-from milp_verix.reporting.pages.single_page import single_page
-from milp_verix.reporting.pages.sweep_page import sweep_page
+from milp_verix.reporting.pages.result_page import result_page, sweep_page
 from milp_verix.stored_numbers import json_in, parsed
 from milp_verix.study.page.study_page import study_page
 
@@ -64,7 +63,7 @@ def write_report(
     if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result):
-        text = single_page(source, counterfactuals=many)
+        text = result_page(source, counterfactuals=many)
     elif isinstance(source, EpsilonSweep):
         text = sweep_page(source)
     elif isinstance(source, Comparison):
@@ -113,4 +112,4 @@ def _of_json(path: Path, counterfactuals: int) -> str:
     named = kind is None or isinstance(kind, str)
     if not isinstance(data, dict) or "schema" not in data or not named or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
-    return single_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)
+    return result_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)

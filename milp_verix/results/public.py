@@ -115,7 +115,7 @@ class Explanation(explanation.Explanation, Stored):
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
-    ) -> "Figure":
+    ) -> "Drawing":
         """Draw the explanation; write it to ``path`` if given.
 
         Images: the original, the sensitivity map, the explanation over the image, and
@@ -135,9 +135,9 @@ class Explanation(explanation.Explanation, Stored):
         )
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.words.explanation_table import to_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return to_html(self)
+        return result_html(self, self.plot())
 
 
 class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
@@ -192,9 +192,9 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
         return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.words.contrast_table import contrast_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return contrast_html(self)
+        return result_html(self, self.plot())
 
 
 class Enumeration(enumeration.Enumeration, Stored):
@@ -278,9 +278,9 @@ class Audit(audit.Audit, Stored):
         return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.words.audit_table import audit_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return audit_html(self)
+        return result_html(self, self.plot())
 
 
 class Run(comparison.Run):
@@ -334,6 +334,6 @@ class Comparison(comparison.Comparison):
         return paths
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.words.comparison_table import to_html
+        from milp_verix.reporting.pages.notebook import comparison_html
 
-        return to_html(self)
+        return comparison_html(self)

@@ -14,7 +14,7 @@ import pytest
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
 from milp_verix.records.base import Counterfactual, Result
-from milp_verix.reporting.pages.result_views import facts_of, title
+from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison_table import remarks
 from milp_verix.reporting.words.radius_table import sweep_facts
 from milp_verix.reporting.words.radius_wording import sweep_headline

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import milp_verix
 from milp_verix.errors import InputError
 from milp_verix.reporting.comparison_files import COLUMNS, told
 from milp_verix.reporting.figures.style import typeset
-from milp_verix.reporting.pages.claims import claims
-from milp_verix.reporting.pages.markup import Html, element, joined
-from milp_verix.reporting.pages.page import Section, page
-from milp_verix.reporting.pages.tables import facts_table, scrolled, table
+from milp_verix.reporting.pages.parts import PageTable
+from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.comparison_table import narrowed
 from milp_verix.reporting.words.wording import counted, norm_text, number
+from milp_verix.tolerances import Tolerances
 
 _TEXTS = 3
 _MOST = 100
@@ -63,29 +61,43 @@ def comparison_page(found: StoredComparison) -> str:
 
 def _page(found: StoredComparison) -> str:
     data, runs = found.data, found.runs
-    pairs = counted(len(runs), "pair") + " of solver and formulation"
-    sections = [
-        *([Section("question", "What was asked", _question(data))] if data else []),
-        Section("runs", "Runs", _runs(runs)),
-        Section("times", "Seconds", _times(runs)),
-        *([Section("differences", "Agreement", _agreement(data))] if data else []),
-        Section("grounds", "What the answers rest on", claims(["explain"])),
-    ]
-    lead = f"{pairs}, one question."
+    lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
     if data:
-        lead = f"{pairs}, one question: " + (
-            "no two definite answers contradict each other."
-            if data["agree"]
-            else f"{counted(len(data['disagreements']), 'contradiction')}."
-        )
-    return page(f"Comparison {found.name}", lead, sections, milp_verix.__version__)
+        contradictions = counted(len(data["disagreements"]), "contradiction")
+        none = "no two definite answers contradict each other"
+        lead += f": {none if data['agree'] else contradictions}"
+    sections = {
+        "question": "What was asked",
+        "runs": "Runs",
+        "times": "Seconds",
+        "differences": "Agreement",
+        "grounds": "What the answers rest on",
+    }
+    heads = [name.replace("_", " ") for name in COLUMNS]
+    lines = [[_cell(run[name]) for name in COLUMNS] for run in runs]
+    return rendered(
+        "comparison.html",
+        title=f"Comparison {found.name}",
+        lead=f"{lead}.",
+        sections=[
+            (name, heading)
+            for name, heading in sections.items()
+            if data or name not in ("question", "differences")
+        ],
+        question=_question(data) if data else (),
+        runs=PageTable("A line for each run", heads, lines, _TEXTS, "sortable"),
+        times=_times(runs),
+        remarks=_remarks(data) if data else (),
+        differences=_differences(data) if data else None,
+        tolerances=Tolerances(),
+    )
 
 
-def _question(data: Mapping[str, Any]) -> Html:
+def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     checks, epsilon = data["checks"], data["epsilon"]
     radius = "∞" if epsilon is None else number(epsilon, 6)
     asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
-    facts = [
+    return [
         ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
         ("prediction", str(data["prediction"])),
         ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
@@ -96,13 +108,6 @@ def _question(data: Mapping[str, Any]) -> Html:
         ("rounds", str(data["rounds"])),
         *([("stopped", str(data["stopped"]))] if data["stopped"] else []),
     ]
-    return facts_table("The question", facts)
-
-
-def _runs(runs: Sequence[Mapping[str, Any]]) -> Html:
-    lines = [[_cell(run[name]) for name in COLUMNS] for run in runs]
-    heads = [name.replace("_", " ") for name in COLUMNS]
-    return table("A line for each run", heads, lines, texts=_TEXTS, sortable=True)
 
 
 def _cell(value: Any) -> str:
@@ -125,40 +130,15 @@ def _is_number(value: Any) -> bool:
     return not (isinstance(value, str) and value.count(".") > 1)
 
 
-def _times(runs: Sequence[Mapping[str, Any]]) -> Html:
-    longest = max((float(run["seconds"]) for run in runs), default=0.0) or 1.0
-    lines = [
-        element(
-            "tr",
-            element("th", f"{run['solver']}, {run['formulation']}", scope="row"),
-            element("td", number(float(run["seconds"]), 3), class_="number"),
-            element(
-                "td",
-                element("span", style=f"width:{100 * float(run['seconds']) / longest:.1f}%"),
-                class_="track",
-                aria_hidden="true",
-            ),
-        )
-        for run in runs
-    ]
-    head = element(
-        "tr",
-        element("th", "run", scope="col"),
-        element("th", "seconds", scope="col", class_="number"),
-        element("td"),
-    )
-    name = "Wall-clock seconds of each run"
-    inner = element(
-        "table",
-        element("caption", name),
-        element("thead", head),
-        element("tbody", *lines),
-        class_="bars",
-    )
-    return scrolled(name, inner)
+def _times(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
+    """Return the pair, the seconds and the share of the longest seconds of each run."""
+    seconds = [float(run["seconds"]) for run in runs]
+    longest = max(seconds, default=0.0) or 1.0
+    return [(_pair(run), spent, spent / longest) for run, spent in zip(runs, seconds, strict=True)]
 
 
-def _agreement(data: Mapping[str, Any]) -> Html:
+def _remarks(data: Mapping[str, Any]) -> list[str]:
+    """Return the contradictions, the pairs left out, and the notes of the runs."""
     parts = []
     for found in data["disagreements"]:
         holding, violated = (_pair(found[side]) for side in ("holding", "violated"))
@@ -174,23 +154,20 @@ def _agreement(data: Mapping[str, Any]) -> Html:
     for run in data["runs"]:
         stopped = [f"stopped: {run['stopped']}"] if run["stopped"] else []
         parts += [f"{_pair(run)}: {text}" for text in (*stopped, *run["notes"])]
-    listed = element("ul", *(element("li", text) for text in dict.fromkeys(parts)))
-    return joined((listed, _differences(data)))
+    return list(dict.fromkeys(parts))
 
 
-def _differences(data: Mapping[str, Any]) -> Html:
+def _differences(data: Mapping[str, Any]) -> PageTable:
     """Return the features, or checks, on which the runs answered differently."""
     answers = [run["answers"] for run in data["runs"]]
     count = min(map(len, answers), default=0)
     differ = [place for place in range(count) if len({str(run[place]) for run in answers}) > 1]
-    if not differ:
-        return element("p", "All runs gave the same answers.")
     what = "feature" if data["checks"] is None else "check"
     name = f"Answers that differ: {counted(len(differ), what)}"
     name += f", the first {_MOST}" if len(differ) > _MOST else ""
     heads = [what, *(_pair(run) for run in data["runs"])]
     lines = [[str(place), *(str(run[place]) for run in answers)] for place in differ[:_MOST]]
-    return table(name, heads, lines, texts=len(heads))
+    return PageTable(name, heads, lines, texts=len(heads))
 
 
 def _pair(pair: Mapping[str, Any]) -> str:

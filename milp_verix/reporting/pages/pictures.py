@@ -18,29 +18,29 @@ from milp_verix.reporting.figures.image_view import (
 )
 from milp_verix.reporting.figures.outline import outline
 from milp_verix.reporting.figures.style import Status, sensitivity_label, typeset
-from milp_verix.reporting.pages.markup import Html, element
+from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, counted, number, prediction_text
 from verix_encodings.arrays import BoolArray
 
 
-def pictures(result: Result, most: int, *, sensitivity: bool = False) -> Html | None:
-    """Return the pictures of ``result``, ``most`` counterfactuals at the most; None for no image.
+def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Picture]:
+    """Return the pictures of ``result``, ``most`` counterfactuals at the most; none for no image.
 
     An explanation shows the ``sensitivity`` of its features on request, if its order has one.
     Raises ``InputError`` where the stored numbers of a counterfactual are damaged.
     """
     view = image_view(result)
     if view is None:
-        return None
+        return []
     told = typeset(prediction_text(result.prediction, 3))
-    shown = [_figure(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
+    shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
     if isinstance(result, Explanation):
         scores = sensitivity_map(view, result) if sensitivity else None
         if scores is not None:
             told = f"sensitivity: {sensitivity_label(result)}"
-            shown.append(_figure(difference(scores), told, told))
+            shown.append(Picture(difference(scores), told, told))
         shown += _explanation(result, view, most)
     elif isinstance(result, ContrastiveExplanation):
         shown += _contrast(result, view)
@@ -48,31 +48,31 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> Html | 
         shown += _enumeration(result, view, most)
     elif isinstance(result, Audit):
         shown += _audit(result, view, most)
-    return element("div", *shown, class_="pictures")
+    return shown
 
 
-def _explanation(result: Explanation, view: ImageView, most: int) -> list[Html]:
+def _explanation(result: Explanation, view: ImageView, most: int) -> list[Picture]:
     masks = status_masks(view, result)
     explained, undecided = masks[Status.EXPLANATION], masks[Status.UNDECIDED]
     labels = labels_of(result)
     kept = f"{result.size} of {len(result.groups)} {labels.unit} kept"
     left = f", {len(result.unknown)} of them undecided" if result.unknown else ""
     alt = f"prediction {typeset(prediction_text(result.prediction, 3))}: {kept}{left}"
-    drawn = [_figure(overlaid(view.rgb(result.input), explained, undecided), alt, kept)]
+    drawn = [Picture(overlaid(view.rgb(result.input), explained, undecided), alt, kept)]
     for feature in chosen(result, most):
         found = result.counterfactuals[feature]
         drawn.append(_change(result, view, labels, (feature,), found, short=True))
     return drawn
 
 
-def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Html]:
+def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
     found = result.counterfactual
     if result.contrast is None or found is None:
         return []
     changed = typeset(changed_text(result, found))
     return [
         _change(result, view, labels_of(result), result.contrast, found, short=False),
-        _figure(
+        Picture(
             picture(view.rgb(found.input)),
             f"counterfactual, predicted {changed.removeprefix('→ ')}",
             f"counterfactual {changed}",
@@ -80,13 +80,13 @@ def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Html]:
     ]
 
 
-def _audit(result: Audit, view: ImageView, most: int) -> list[Html]:
+def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
     colours, labels = view.rgb(result.input), labels_of(result)
     drawn = []
     for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
         mask = view.covered([i for feature in features for i in result.groups[feature]])
         told = f"the set {what}: {len(features)} of {len(result.groups)} {labels.unit}"
-        drawn.append(_figure(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
     if result.counterexample is not None:
         kept = set(result.explanation)
         free = [feature for feature in range(len(result.groups)) if feature not in kept]
@@ -97,13 +97,13 @@ def _audit(result: Audit, view: ImageView, most: int) -> list[Html]:
     return drawn
 
 
-def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Html]:
+def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Picture]:
     colours, unit = view.rgb(result.input), labels_of(result).unit
     drawn = []
     for number_, features in enumerate(result.abductive[:most], 1):
         mask = view.covered([i for feature in features for i in result.groups[feature]])
         told = f"abductive set {number_}: {len(features)} {unit}"
-        drawn.append(_figure(overlaid(colours, mask, np.zeros_like(mask)), told, told))
+        drawn.append(Picture(overlaid(colours, mask, np.zeros_like(mask)), told, told))
     labels = labels_of(result)
     for features, found in list(result.contrastive.items())[:most]:
         drawn.append(_change(result, view, labels, features, found, short=False))
@@ -118,7 +118,7 @@ def _change(
     found: Counterfactual,
     *,
     short: bool,
-) -> Html:
+) -> Picture:
     """Return a difference with ``features`` outlined."""
     change = view.change(result.input, found.input)
     freed = view.covered([i for feature in features for i in result.groups[feature]])
@@ -132,32 +132,13 @@ def _change(
         f"by {span}, with {what} freed"
     )
     caption = f"{labels.short(features[0])} {changed}" if short else f"difference, {what}"
-    return _figure(difference(change), alt, caption, freed)
+    height, width = freed.shape
+    return Picture(difference(change), alt, caption, _outlined(freed), width, height)
 
 
-def _figure(address: str, alt: str, caption: str, freed: BoolArray | None = None) -> Html:
-    drawn = [element("img", src=address, alt=alt)]
-    if freed is not None and freed.any():
-        drawn.append(_outlined(freed))
-    return element(
-        "figure",
-        element("span", *drawn, class_="picture"),
-        element("figcaption", caption),
-    )
-
-
-def _outlined(mask: BoolArray) -> Html:
-    """Return lines around the pixels in ``mask``, over a picture of its shape."""
-    height, width = mask.shape
-    lines = "".join(
+def _outlined(mask: BoolArray) -> str:
+    """Return lines around the pixels in ``mask``, as the path of a drawing of its shape."""
+    return "".join(
         f"M{x0 + 0.5:g} {y0 + 0.5:g}L{x1 + 0.5:g} {y1 + 0.5:g}"
         for (x0, y0), (x1, y1) in outline(mask)
-    )
-    return element(
-        "svg",
-        element("path", d=lines, class_="rim"),
-        element("path", d=lines, class_="mark"),
-        viewBox=f"0 0 {width} {height}",
-        aria_hidden="true",
-        preserveAspectRatio="none",
     )

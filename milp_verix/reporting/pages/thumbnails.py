@@ -1,6 +1,5 @@
 """Small pictures as data: PNG files with a palette, in an address that needs no network."""
 
-from base64 import b64encode
 from functools import cache
 from io import BytesIO
 
@@ -10,6 +9,7 @@ from PIL import Image
 
 from milp_verix.reporting.figures.image_view import overlay
 from milp_verix.reporting.figures.style import colour_scale
+from milp_verix.reporting.pages.parts import png
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _GREYS = 64
@@ -85,4 +85,4 @@ def _address(indices: NDArray[np.uint8], palette: bytes) -> str:
 def _saved(image: Image.Image) -> str:
     out = BytesIO()
     image.save(out, "PNG")
-    return "data:image/png;base64," + b64encode(out.getvalue()).decode("ascii")
+    return png(out.getvalue())

@@ -2,14 +2,13 @@
 
 from milp_verix.records.audit import Audit
 from milp_verix.reporting.words.audit_wording import (
-    audit_headline,
     completion_text,
     minimality_text,
     minimum_text,
     soundness_text,
 )
 from milp_verix.reporting.words.contrast_table import effort_facts
-from milp_verix.reporting.words.explanation_table import about_facts, features_facts, html_of
+from milp_verix.reporting.words.explanation_table import about_facts, features_facts
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import counted
 
@@ -34,10 +33,3 @@ def audit_facts(audit: Audit) -> list[tuple[str, str]]:
     if audit.completion is not None:
         told.append(("smallest that holds it", minimum_text(audit.completion)))
     return told + effort_facts(audit)
-
-
-def audit_html(audit: Audit) -> str:
-    """Return an audit as HTML, with its picture."""
-    from milp_verix.reporting.figures.audit_plot import plot_audit
-
-    return html_of(audit_headline(audit), plot_audit(audit), audit_facts(audit))

@@ -1,7 +1,6 @@
-"""Tell a comparison: rows of text, a table for the command line, HTML for notebooks."""
+"""A comparison as rows of text, and as a table for the command line."""
 
 from collections.abc import Sequence
-from html import escape
 
 from rich.table import Table
 from rich.text import Text
@@ -10,8 +9,7 @@ from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.words.wording import counted, joined
 
-_CELL = "text-align: {}; padding: 0.1em 0.8em"
-_TEXTS = 2
+TEXTS = 2
 
 
 def headings(comparison: Comparison) -> tuple[str, ...]:
@@ -50,7 +48,7 @@ def table(comparison: Comparison) -> Table:
     """Return a table without lines, a row for each run."""
     result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for number, name in enumerate(headings(comparison)):
-        result.add_column(name, justify="right" if number >= _TEXTS else "left", no_wrap=True)
+        result.add_column(name, justify="right" if number >= TEXTS else "left", no_wrap=True)
     for row in rows(comparison):
         result.add_row(*map(Text, row))
     return result
@@ -97,25 +95,9 @@ def _verdict(comparison: Comparison) -> str:
     return f"no two definite answers contradict each other{left}"
 
 
-def to_html(comparison: Comparison) -> str:
-    """Return a piece of HTML that needs no other file."""
-    head = _line("th", headings(comparison))
-    body = "\n".join(_line("td", row) for row in rows(comparison))
-    words = "<br>\n".join(escape(remark) for remark in remarks(comparison))
-    return f"<div>\n<table>\n{head}\n{body}\n</table>\n<p>{words}</p>\n</div>"
-
-
-def _line(tag: str, cells: tuple[str, ...]) -> str:
-    inner = "".join(
-        f'<{tag} style="{_CELL.format("right" if i >= _TEXTS else "left")}">{escape(cell)}</{tag}>'
-        for i, cell in enumerate(cells)
-    )
-    return f"<tr>{inner}</tr>"
-
-
 def markdown(comparison: Comparison) -> str:
     """Return the table in Markdown."""
     names = headings(comparison)
-    rule = ["---"] * _TEXTS + ["---:"] * (len(names) - _TEXTS)
+    rule = ["---"] * TEXTS + ["---:"] * (len(names) - TEXTS)
     lines = [names, tuple(rule), *rows(comparison)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -6,7 +6,6 @@ from milp_verix.records.enumeration import Enumeration, FeatureSet
 from milp_verix.reporting.words.explanation_table import (
     about_facts,
     features_facts,
-    html_of,
     words_facts,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
@@ -14,7 +13,6 @@ from milp_verix.reporting.words.sentences import contrast_sentence
 from milp_verix.reporting.words.wording import (
     becomes_text,
     change_text,
-    contrast_headline,
     contrast_outcome,
     counted,
     kept_text,
@@ -45,13 +43,6 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
     return told + effort_facts(found)
-
-
-def contrast_html(found: ContrastiveExplanation) -> str:
-    """Return a contrastive explanation as HTML, with its picture."""
-    from milp_verix.reporting.figures.contrast_plot import plot_contrast
-
-    return html_of(contrast_headline(found), plot_contrast(found), contrast_facts(found))
 
 
 def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:

@@ -1,10 +1,8 @@
-"""Tell an explanation in words: a table for the command line, HTML for notebooks."""
+"""Facts about explanations, as pairs of a name and a text, and any facts as a table."""
 
-from base64 import b64encode
 from collections.abc import Callable
-from html import escape
 from math import inf
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +10,6 @@ from rich.text import Text
 from milp_verix.records.base import DomainEnd, Result
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import Statistics
-from milp_verix.reporting.figures.explanation_plot import plot_explanation
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
@@ -20,7 +17,6 @@ from milp_verix.reporting.words.wording import (
     ball_text,
     changed_text,
     counted,
-    headline,
     named_prediction,
     number,
     outcome_of,
@@ -31,13 +27,9 @@ from milp_verix.reporting.words.wording import (
     tally,
 )
 
-if TYPE_CHECKING:
-    from milp_verix.reporting.figures.sheet import Drawing
-
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 _CHANGES = 4
-_CELL = "text-align: left; vertical-align: top; padding: 0.1em 1.2em 0.1em 0"
 
 
 def summary(explanation: Explanation) -> Table:
@@ -59,47 +51,15 @@ def table_of(told: list[tuple[str, str]]) -> Table:
     return table
 
 
-def to_html(explanation: Explanation, *, image_shape: tuple[int, ...] | None = None) -> str:
-    """Return a piece of HTML that needs no other file: headline, facts, and the plot inside.
-
-    ``image_shape`` is that of ``plot_explanation``, and so is the ``InputError`` for one that does
-    not fit.
-    """
-    figure = plot_explanation(explanation, image_shape=image_shape)
-    return html_of(headline(explanation), figure, facts(explanation, image_shape))
-
-
-def html_of(title: str, figure: "Drawing", told: list[tuple[str, str]]) -> str:
-    """Return a headline, a figure and facts as HTML that needs no other file."""
-    picture = b64encode(figure.render()).decode("ascii")
-    title = escape(title)
-    rows = "\n".join(
-        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(value)}</td></tr>'
-        for name, value in told
-    )
-    return (
-        f"<div>\n<h4>{title}</h4>\n"
-        f'<img alt="{title}" style="width: {figure.css_width}px; max-width: 100%" '
-        f'src="data:image/png;base64,{picture}">\n'
-        f"<table>\n{rows}\n</table>\n</div>"
-    )
-
-
-def facts(
-    explanation: Explanation, image_shape: tuple[int, ...] | None = None
-) -> list[tuple[str, str]]:
-    """Return the facts about ``explanation``, as pairs of a name and a text.
-
-    ``image_shape`` says how to see an input that is not shaped as an image: its pixels are named by
-    row and column then.
-    """
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the facts about ``explanation``, as pairs of a name and a text."""
     count = len(explanation.groups)
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
     found = [
         *words_facts(explanation, explanation_sentence),
         *about_facts(explanation),
         ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
-        *features_facts(explanation, explanation.explanation, image_shape),
+        *features_facts(explanation, explanation.explanation),
         ("outcome", outcome_text(explanation)),
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
         *still_facts(explanation),
@@ -179,15 +139,11 @@ def _undecided(explanation: Explanation) -> str:
     return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
 
 
-def features_facts(
-    result: Result,
-    features: tuple[int, ...],
-    image_shape: tuple[int, ...] | None = None,
-) -> list[tuple[str, str]]:
+def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
     """Return which ``features`` these are, the first dozen of them, if there are any."""
     if not features:
         return []
-    labels = labels_of(result, image_shape)
+    labels = labels_of(result)
     axes = f"{labels.axes} from 0: " if labels.axes else ""
     return [(labels.unit, f"{axes}{labels.listed(features)}")]
 

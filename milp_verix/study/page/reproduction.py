@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.pages.markup import Html, element, joined
 from milp_verix.study.page.study_rows import Row, Settings
 from milp_verix.study.tasks import FUNCTIONS, settings_of
 
@@ -97,8 +96,3 @@ def hashes(journal: Path) -> list[tuple[str, str]]:
 def _hash(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def shown_command(text: str) -> Html:
-    """Return a command as a page shows it."""
-    return joined((element("pre", element("code", text), tabindex="0"),))

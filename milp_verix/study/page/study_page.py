@@ -2,36 +2,37 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-import milp_verix
 from milp_verix.errors import InputError
 from milp_verix.records.base import Result
-from milp_verix.reporting.figures.style import FREED, typeset
-from milp_verix.reporting.pages.claims import claims
-from milp_verix.reporting.pages.markup import Html, element, joined
-from milp_verix.reporting.pages.page import Section, page
-from milp_verix.reporting.pages.tables import facts_table, paged, table
-from milp_verix.reporting.words.wording import counted, number, prediction_text
+from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.pages.parts import Cell, PageTable
+from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.words.wording import counted, number
 from milp_verix.study.journal import DONE
 from milp_verix.study.page.gallery import (
-    Stored,
+    StoredTask,
     anchor,
-    gallery,
+    card,
     input_name,
+    predicted,
     read_result,
     stored_results,
 )
-from milp_verix.study.page.reproduction import command, hashes, ranges, shown_command
+from milp_verix.study.page.reproduction import command, hashes, ranges
 from milp_verix.study.page.study_rows import (
     Row,
     Settings,
     radius_text,
     read_rows,
     settings_of_rows,
-    told,
+    value_text,
 )
-from milp_verix.study.page.summary import distributions, summary, totals
+from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, summary, totals
+from milp_verix.tolerances import Tolerances
 
 _LINES = 200
 _MOST_LINES = 2000
@@ -69,33 +70,45 @@ def study_page(
     examples = _examples(there)
     open_rows = [row for row in rows if row.status != DONE]
     links = {id(stored.row) for stored in chosen}
-    sections = [
-        Section("question", "What was asked", _question(rows, settings, examples, told)),
-        Section("grounds", "What the answers rest on", _grounds(settings)),
-        Section("summary", "Summary", summary(rows, settings)),
-        Section("distributions", "Sizes and times", distributions(rows, settings)),
-        Section(
-            "gallery",
-            "Explanations",
-            joined((_told(chosen, there, rows), gallery(chosen, settings, counterfactuals))),
-        ),
-        Section("open", "Undecided and failed tasks", _open(open_rows, settings, links)),
-        Section("tasks", "All tasks", _tasks(rows, settings, links)),
-        Section(
-            "again", "Versions, and how to do this again", _again(rows, settings, examples, journal)
-        ),
-    ]
-    return page(f"Study {journal.name}", totals(rows), sections, milp_verix.__version__)
+    models = list(dict.fromkeys(result.model.file for result in examples.values()))
+    return rendered(
+        "study.html",
+        title=f"Study {journal.name}",
+        lead=totals(rows),
+        question=_question(rows, settings, examples, told),
+        shared=[
+            (name.replace("_", " "), typeset(value_text(value)))
+            for name, value in settings.shared.items()
+        ],
+        tasks=settings.tasks,
+        tolerances=_tolerances(settings),
+        exactness=settings.shared.get("exactness"),
+        summary=summary(rows, settings),
+        distributions=distributions(rows, settings),
+        groups_left=len(groups(rows, settings)) - MOST_GROUPS,
+        gallery=(card(stored, settings, counterfactuals) for stored in chosen),
+        shown_of=len(chosen),
+        whole=len(there),
+        lacking=sum(row.size is not None or row.robust for row in rows) - len(there),
+        reasons=_reasons(open_rows),
+        open_tables=_open(open_rows, settings, links),
+        open_lacking=len(open_rows) > _MOST_LINES,
+        task_tables=_tasks(rows, settings, links),
+        task_lacking=len(rows) > _MOST_LINES,
+        command=command(rows, settings, journal.name, models),
+        hashes=hashes(journal),
+        versions=_versions(rows, examples),
+    )
 
 
-def _spread(there: Sequence[Stored], most: int) -> list[Stored]:
+def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
     """Return at ``most`` so many of the tasks, evenly from the first to the last."""
     if len(there) <= most:
         return list(there)
     return [there[place * len(there) // most] for place in range(most)]
 
 
-def _examples(there: Sequence[Stored]) -> dict[str, Result]:
+def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
     """Return one whole result for each network and kind of task, for names and versions."""
     found: dict[str, Result] = {}
     for stored in there:
@@ -110,10 +123,10 @@ def _examples(there: Sequence[Stored]) -> dict[str, Result]:
 
 def _question(
     rows: Sequence[Row], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
-) -> Html:
+) -> list[tuple[str, str]]:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
-    facts = [
+    return [
         *(
             ("network", f"{files.get(network, 'file unknown')}, hash {network}")
             for network in settings.networks
@@ -128,16 +141,6 @@ def _question(
         ),
         *(("journal", text) for text in told_of),
     ]
-    shared = [
-        (name.replace("_", " "), typeset(told(value))) for name, value in settings.shared.items()
-    ]
-    more = element(
-        "details",
-        element("summary", f"{counted(len(shared), 'setting')} that all tasks share"),
-        facts_table("Settings that all tasks share", shared),
-        class_="more",
-    )
-    return joined((facts_table("The question", facts), *([more] if shared else [])))
 
 
 def _shortened(text: str) -> str:
@@ -145,66 +148,32 @@ def _shortened(text: str) -> str:
 
 
 def _values(rows: Sequence[Row], name: str) -> list[str]:
-    return list(dict.fromkeys(told(row.setting[name]) for row in rows if name in row.setting))
+    return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
 
 
-def _grounds(settings: Settings) -> Html:
-    shared = settings.shared
-    tolerances = shared.get("tolerances")
-    exactness = [str(shared["exactness"])] if "exactness" in shared else []
-    return claims(settings.tasks, tolerances if isinstance(tolerances, dict) else None, exactness)
+def _tolerances(settings: Settings) -> dict[str, Any]:
+    """Return the tolerances by their names, the defaults where the tasks share no others."""
+    given = settings.shared.get("tolerances")
+    return {**asdict(Tolerances()), **(given if isinstance(given, dict) else {})}
 
 
-def _told(chosen: Sequence[Stored], there: Sequence[Stored], rows: Sequence[Row]) -> Html:
-    """Return what the gallery shows, and how to get what it lacks."""
-    key = element(
-        "ul",
-        element("li", element("span", "in the explanation", class_="status explanation")),
-        element("li", element("span", "undecided", class_="status undecided")),
-        element("li", element("span", "irrelevant", class_="status irrelevant")),
-        element("li", element("span", "stays as it is: no room to change", class_="status still")),
-        element("li", element("span", "+ red", class_="rise"), ": the counterfactual is higher"),
-        element("li", element("span", "− blue", class_="fall"), ": it is lower"),
-        element("li", f"outlined: {FREED}"),
-        class_="key",
-    )
-    lacking = sum(row.size is not None or row.robust for row in rows) - len(there)
-    notes = []
-    if len(chosen) < len(there):
-        notes.append(
-            f"{len(chosen)} of {len(there)} explanations are shown, spread evenly: --gallery takes "
-            "another number."
-        )
-    if lacking > 0:
-        notes.append(
-            f"{counted(lacking, 'task')} without a whole result: pictures and counterfactuals need "
-            "one. Results that are not in the journal's folder are read from --results FOLDER; a "
-            "study with --no-results has none."
-        )
-    return joined((*(element("p", note) for note in notes), *([key] if chosen else [])))
+def _name(row: Row, links: set[int]) -> Cell:
+    return Cell(input_name(row), link=anchor(row) if id(row) in links else "")
 
 
-def _name(row: Row, links: set[int]) -> Html:
-    name = input_name(row)
-    return element("a", name, href=f"#{anchor(row)}") if id(row) in links else element("span", name)
-
-
-def _open(rows: Sequence[Row], settings: Settings, links: set[int]) -> Html:
-    if not rows:
-        return element("p", "None: every task is done.")
+def _reasons(rows: Sequence[Row]) -> PageTable:
     reasons = Counter((row.status, row.reason or "no reason recorded") for row in rows)
-    counts = table(
-        "Reasons",
-        ("reason", "status", "tasks"),
-        [(why, status, str(count)) for (status, why), count in reasons.most_common(50)],
-        texts=2,
-    )
+    lines = [(why, status, str(count)) for (status, why), count in reasons.most_common(50)]
+    return PageTable("Reasons", ("reason", "status", "tasks"), lines, texts=2)
+
+
+def _open(rows: Sequence[Row], settings: Settings, links: set[int]) -> list[PageTable]:
     heads = ("input", *settings.headings, "status", "reason", "size", "bound", "undecided features")
-    lines = [
+    lines: list[tuple[str | Cell, ...]] = [
         (
             _name(row, links),
             *settings.label(row),
-            element("span", row.status, class_=f"status {row.status}"),
+            Cell(row.status, status=row.status),
             row.reason or "–",
             "–" if row.size is None else str(row.size),
             "–" if row.lower_bound is None else number(row.lower_bound),
@@ -212,66 +181,39 @@ def _open(rows: Sequence[Row], settings: Settings, links: set[int]) -> Html:
         )
         for row in rows[:_MOST_LINES]
     ]
-    texts = len(heads) - 3
-    return joined((counts, _pages("Tasks", heads, lines, texts, len(rows), open_=True)))
+    return _paged(heads, lines, len(heads) - 3, len(rows))
 
 
-def _tasks(rows: Sequence[Row], settings: Settings, links: set[int]) -> Html:
+def _tasks(rows: Sequence[Row], settings: Settings, links: set[int]) -> list[PageTable]:
     heads = ("input", *settings.headings, "status", "prediction", "size", "seconds")
-    lines = [
+    lines: list[tuple[str | Cell, ...]] = [
         (
             _name(row, links),
             *settings.label(row),
             row.status,
-            "–" if row.prediction is None else typeset(prediction_text(row.prediction, 3)),
+            predicted(row, "–"),
             "–" if row.size is None else str(row.size),
             f"{row.seconds:.3f}",
         )
         for row in rows[:_MOST_LINES]
     ]
-    return _pages("Tasks", heads, lines, len(heads) - 2, len(rows), open_=False)
+    return _paged(heads, lines, len(heads) - 2, len(rows))
 
 
-def _pages(
-    what: str,
-    heads: Sequence[str],
-    lines: Sequence[Sequence[str]],
-    texts: int,
-    count: int,
-    *,
-    open_: bool,
-) -> Html:
-    """Return a long table in pages; say so where the journal has more lines."""
-    pages = []
+def _paged(
+    heads: Sequence[str], lines: Sequence[Sequence[str | Cell]], texts: int, count: int
+) -> list[PageTable]:
+    """Return the first ``lines`` of a table of ``count`` lines in tables of 200."""
+    tables = []
     for first in range(0, len(lines), _LINES):
         some = lines[first : first + _LINES]
-        name = f"{what} {first + 1} to {first + len(some)} of {count}"
-        pages.append((name, table(name, heads, some, texts=texts, sortable=True)))
-    shown = paged(pages, open_=open_)
-    if len(lines) == count:
-        return shown
-    return joined(
-        (shown, element("p", "The others are in the journal: milp_verix.read_study reads it."))
-    )
+        name = f"Tasks {first + 1} to {first + len(some)} of {count}"
+        tables.append(PageTable(name, heads, some, texts, "sortable"))
+    return tables
 
 
-def _again(
-    rows: Sequence[Row], settings: Settings, examples: dict[str, Result], journal: Path
-) -> Html:
-    models = list(dict.fromkeys(result.model.file for result in examples.values()))
-    versions = dict.fromkeys(("milp-verix", version) for row in rows for version in [row.version])
+def _versions(rows: Sequence[Row], examples: dict[str, Result]) -> list[tuple[str, str]]:
+    versions = dict.fromkeys(("milp-verix", row.version) for row in rows)
     for result in examples.values():
         versions |= dict.fromkeys(sorted(result.versions.items()))
-    return joined(
-        (
-            element("p", "The same command goes on where the journal ends, or makes it anew:"),
-            shown_command(command(rows, settings, journal.name, models)),
-            element(
-                "p",
-                "Names in capitals stand for files and arguments that the journal knows by their "
-                "hash. A task's key is a hash of network, input, settings and version.",
-            ),
-            facts_table("SHA-256 of the journal", hashes(journal)),
-            facts_table("Versions", list(versions)),
-        )
-    )
+    return list(versions)

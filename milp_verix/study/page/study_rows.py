@@ -88,7 +88,7 @@ def _radius(value: Any) -> float | str:
     radius = _number(value)
     if radius is not None:
         return radius
-    return value if isinstance(value, str) else told(value)
+    return value if isinstance(value, str) else value_text(value)
 
 
 def _size_of(epsilon: float | str) -> tuple[float, str]:
@@ -122,7 +122,10 @@ class Settings:
             *network,
             row.task,
             f"ε\u00a0=\u00a0{radius_text(row.epsilon)}",
-            *(told(row.setting[name]) if name in row.setting else "–" for name in self.varies),
+            *(
+                value_text(row.setting[name]) if name in row.setting else "–"
+                for name in self.varies
+            ),
         )
 
     @property
@@ -173,16 +176,16 @@ def radius_text(epsilon: float | str, digits: int = 4) -> str:
     return number(epsilon, digits)
 
 
-def told(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return the value of a setting in words; a long one is its hash."""
     if value is None or isinstance(value, bool):
         return {None: "default", True: "yes", False: "no"}[value]
     if isinstance(value, float):
         return number(value)
     if isinstance(value, list):
-        return ", ".join(map(told, value))
+        return ", ".join(map(value_text, value))
     if isinstance(value, dict):
         hashed = value.get("sha256")
-        entries = ", ".join(f"{name} {told(entry)}" for name, entry in value.items())
+        entries = ", ".join(f"{name} {value_text(entry)}" for name, entry in value.items())
         return f"SHA-256 {str(hashed)[:12]}…" if hashed else entries
     return str(value)

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milp_verix.reporting.pages.histogram import histogram
-from milp_verix.reporting.pages.markup import Html, element, joined
-from milp_verix.reporting.pages.tables import table
+from milp_verix.reporting.pages.histogram import Histogram, histogram
+from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.words.wording import number, seconds_text
 from milp_verix.study.journal import DONE, FAILED, STATUSES
 from milp_verix.study.page.study_rows import Row, Settings, order_of
 
-_MOST_GROUPS = 24
+MOST_GROUPS = 24
 
 
-def summary(rows: Sequence[Row], settings: Settings) -> Html:
+def summary(rows: Sequence[Row], settings: Settings) -> PageTable:
     """Return a table with a line for each group of tasks."""
     heads = (
         *settings.headings,
@@ -24,17 +23,11 @@ def summary(rows: Sequence[Row], settings: Settings) -> Html:
         *("size, 25 %", "median", "75 %"),
         *("seconds, median", "longest", "sum"),
     )
-    lines = [(*label, *_cells(group)) for label, group in _groups(rows, settings)]
+    lines = [(*label, *_cells(group)) for label, group in groups(rows, settings)]
     robust = heads.index("robust")
     if not any(map(_robust, rows)):  # a column for studies that need it
         heads, lines = _without(heads, robust), [_without(line, robust) for line in lines]
-    note = (
-        "Sizes count the features of each explanation found, of undecided tasks as well: these are "
-        "sound and may be larger than needed. Of contrastive explanations they count the features "
-        "that change. Robust: proven that no change in the ball changes the prediction."
-    )
-    texts = len(settings.headings)
-    return joined((table("Tasks by setting", heads, lines, texts=texts), element("p", note)))
+    return PageTable("Tasks by setting", heads, lines, texts=len(settings.headings))
 
 
 def _without(cells: tuple[str, ...], place: int) -> tuple[str, ...]:
@@ -64,48 +57,33 @@ def _robust(row: Row) -> bool:
     return row.robust or (row.task != "contrastive" and row.size == 0)
 
 
-def distributions(rows: Sequence[Row], settings: Settings) -> Html:
-    """Return the distributions of sizes and seconds, on the same axes for all groups."""
-    groups = _groups(rows, settings)
-    shown = groups[:_MOST_GROUPS]
+def distributions(
+    rows: Sequence[Row], settings: Settings
+) -> list[tuple[str, list[tuple[str, Histogram]]]]:
+    """Return the name of each group, and its sizes and seconds on the axes of all groups.
+
+    None of a study without an explanation; at most 24 groups.
+    """
     sizes = [row.size for row in rows if row.size is not None]
     seconds = [max(row.seconds, 1e-4) for row in rows if row.status != FAILED]
     if not sizes:
-        return element("p", "No task found an explanation, so there is nothing to show here.")
+        return []
     spans = (min(sizes), max(sizes)), (min(seconds), max(min(seconds) * 1.01, *seconds))
-    key = element(
-        "ul",
-        element("li", "bars: number of tasks"),
-        element("li", element("span", "undecided tasks", class_="status undecided")),
-        element("li", "dashed line: median"),
-        class_="key",
-    )
     parts = []
-    for label, group in shown:
+    for label, group in groups(rows, settings)[:MOST_GROUPS]:
         found = [row for row in group if row.status != FAILED]
-        if not found:
-            continue
         sized = [row for row in found if row.size is not None]
         drawn = [
-            ("size, in features", sized, spans[0], False),
-            ("seconds, logarithmic", found, spans[1], True),
-        ]
-        pictures = [
-            element(
-                "figure",
-                element("figcaption", what),
-                histogram(
-                    *_parts(some, times=times), what, span, logarithmic=times, whole=not times
-                ),
+            (what, histogram(*_parts(some, times=times), what, span, logarithmic=times))
+            for what, some, span, times in (
+                ("size, in features", sized, spans[0], False),
+                ("seconds, logarithmic", found, spans[1], True),
             )
-            for what, some, span, times in drawn
             if some
         ]
-        shown_pair = element("div", *pictures, class_="distributions")
-        parts.append(element("div", element("h3", " · ".join(label)), shown_pair))
-    left = len(groups) - len(shown)
-    more = [element("p", f"{left} more groups are in the table above.")] if left else []
-    return joined((key, element("div", *parts, class_="groups"), *more))
+        if drawn:
+            parts.append((" · ".join(label), drawn))
+    return parts
 
 
 def _parts(rows: Sequence[Row], *, times: bool) -> tuple[list[float], list[float]]:
@@ -118,7 +96,8 @@ def _parts(rows: Sequence[Row], *, times: bool) -> tuple[list[float], list[float
     return done, [value(row) for row in rows if row.status != DONE]
 
 
-def _groups(rows: Sequence[Row], settings: Settings) -> list[tuple[tuple[str, ...], list[Row]]]:
+def groups(rows: Sequence[Row], settings: Settings) -> list[tuple[tuple[str, ...], list[Row]]]:
+    """Return the tasks of each setting behind its label."""
     found: dict[tuple[object, ...], list[Row]] = {}
     for row in sorted(rows, key=order_of):
         # two radii may have one text

@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import ContrastiveExplanation, InputError, continuous, contrastive, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.reporting.pages.result_views import outcome, title
+from milp_verix.reporting.words.any_result import outcome, title
 from milp_verix.reporting.words.contrast_table import contrast_facts
 from tests.support.brute_force_cases import Case, case
 from tests.support.command_line import run_here

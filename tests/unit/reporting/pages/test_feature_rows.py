@@ -4,9 +4,9 @@ from milp_verix import ContrastiveExplanation
 from milp_verix.inputs.features import category, integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.records.base import Counterfactual
-from milp_verix.reporting.pages.feature_rows import feature_table
+from milp_verix.reporting.pages.feature_rows import feature_view
 from tests.support.handmade_results import made
-from tests.support.pages import HOSTILE, Element, parsed, table
+from tests.support.pages import HOSTILE, Element, table, viewed
 
 
 def rows(page: Element) -> list[list[str]]:
@@ -14,9 +14,7 @@ def rows(page: Element) -> list[list[str]]:
 
 
 def shown(result, most: int = 4) -> Element:  # type: ignore[no-untyped-def]
-    found = feature_table(result, most, "Features")
-    assert found is not None
-    return parsed(found)
+    return viewed(feature_view(result, most, "Features"))
 
 
 def test_features_have_names_values_and_signed_differences() -> None:

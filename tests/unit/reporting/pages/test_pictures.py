@@ -7,16 +7,15 @@ import pytest
 from PIL import Image
 
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation
+from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.pictures import pictures
 from tests.support.handmade_results import made
-from tests.support.pages import Element, image, parsed
+from tests.support.pages import Element, image, viewed
 from tests.support.repository import FIXTURES
 
 
 def drawn(result: Any, most: int = 4, **more: Any) -> Element:
-    found = pictures(result, most, **more)
-    assert found is not None
-    return parsed(found)
+    return viewed(View(pictures=pictures(result, most, **more)))
 
 
 def alts(page: Element) -> list[str | None]:
@@ -76,12 +75,11 @@ def test_a_contrast_is_shown_as_a_difference() -> None:
 
 def test_an_enumeration_shows_sets_of_both_kinds() -> None:
     found = Enumeration.from_json(FIXTURES / "results" / "enumeration.json")
-    if pictures(found, 3) is not None:
-        assert len(alts(drawn(found, 3))) == 7
+    assert len(alts(drawn(found, 3))) == 7
 
 
 def test_a_row_of_numbers_has_no_pictures() -> None:
-    assert pictures(made((1, 4), explained=(1,)), 4) is None
+    assert pictures(made((1, 4), explained=(1,)), 4) == []
 
 
 def test_a_stored_result_is_drawn_whole() -> None:

@@ -11,7 +11,7 @@ import pytest
 import milp_verix
 from milp_verix import Explanation, InputError, Inputs, binary, category, continuous, fixed, integer
 from milp_verix.records.base import Counterfactual
-from milp_verix.reporting.pages.result_views import facts_of
+from milp_verix.reporting.words.any_result import facts_of
 from milp_verix.reporting.words.sentences import _move
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case

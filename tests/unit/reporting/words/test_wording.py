@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation
-from milp_verix.reporting.words.explanation_table import facts, to_html
+from milp_verix.reporting.words.explanation_table import facts
 from milp_verix.reporting.words.wording import outcome_text
 from tests.support.handmade_results import made
 
@@ -53,7 +53,7 @@ def test_the_outcome_is_the_same_everywhere(given: dict[str, Any], outcome: str)
     assert outcome_text(explanation) == outcome
     assert outcome in repr(explanation)
     assert ("outcome", outcome) in facts(explanation)
-    assert f">{outcome}<" in to_html(explanation)
+    assert f">{outcome}<" in explanation._repr_html_()
     assert ("locally" in repr(facts(explanation))) == outcome.startswith("locally")
 
 
