@@ -16,7 +16,7 @@ from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.records import statistics
 from milp_verix.reporting.figures.writing import plot_format
-from milp_verix.reporting.words.explanation_table import table_of
+from milp_verix.reporting.words.fact_table import table_of
 
 
 class _Stored(Protocol):

@@ -13,7 +13,7 @@ from milp_verix.records import audit, comparison, contrast, enumeration, explana
 from milp_verix.records.base import Result
 from milp_verix.records.json_format import dump, load
 from milp_verix.reporting import comparison_files
-from milp_verix.reporting.words.audit_wording import audit_headline, audit_outcome
+from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.wording import (
     ball_text,
     contrast_headline,
@@ -103,9 +103,10 @@ class Explanation(explanation.Explanation, Stored):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.words.explanation_table import summary
+        from milp_verix.reporting.words.explanation import facts
+        from milp_verix.reporting.words.fact_table import table_of
 
-        return summary(self)
+        return table_of(facts(self))
 
     def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
@@ -172,8 +173,8 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.words.contrast_table import contrast_facts
-        from milp_verix.reporting.words.explanation_table import table_of
+        from milp_verix.reporting.words.contrast import contrast_facts
+        from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(contrast_facts(self))
 
@@ -234,8 +235,8 @@ class Audit(audit.Audit, Stored):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table: sound or not, minimal or not, features, effort."""
-        from milp_verix.reporting.words.audit_table import audit_facts
-        from milp_verix.reporting.words.explanation_table import table_of
+        from milp_verix.reporting.words.audit import audit_facts
+        from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(audit_facts(self))
 
@@ -316,7 +317,7 @@ class Comparison(comparison.Comparison):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        from milp_verix.reporting.words.comparison_table import table
+        from milp_verix.reporting.words.comparison import table
 
         return table(self)
 

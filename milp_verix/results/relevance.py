@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.records import relevance
-from milp_verix.reporting.words.relevance_table import relevance_headline
+from milp_verix.reporting.words.relevance import relevance_headline
 from milp_verix.results.public import Stored
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Relevance(relevance.Relevance, Stored):
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""
-        from milp_verix.reporting.words.explanation_table import table_of
-        from milp_verix.reporting.words.relevance_table import relevance_facts
+        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.reporting.words.relevance import relevance_facts
 
         return table_of(relevance_facts(self))
 

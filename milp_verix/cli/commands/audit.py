@@ -46,7 +46,7 @@ from milp_verix.cli.question import (
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import EXACTNESS
-from milp_verix.reporting.words.audit_table import audit_facts
+from milp_verix.reporting.words.audit import audit_facts
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.public import Explanation
 from milp_verix.stored_numbers import json_in

@@ -36,7 +36,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.features import make_features
 from milp_verix.records.comparison import Pair
 from milp_verix.reporting.figures.writing import plot_format
-from milp_verix.reporting.words.comparison_table import remarks
+from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.public import Comparison
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS

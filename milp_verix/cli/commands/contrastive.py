@@ -33,7 +33,7 @@ from milp_verix.cli.question import (
 from milp_verix.duality.contrast_search import ContrastiveProgress
 from milp_verix.duality.contrastive import MEASURES
 from milp_verix.duality.contrastive import contrastive as find_contrast
-from milp_verix.reporting.words.contrast_table import contrast_facts
+from milp_verix.reporting.words.contrast import contrast_facts
 from milp_verix.reporting.words.wording import number
 
 

@@ -26,7 +26,7 @@ from milp_verix.cli.question import (
     question_of,
 )
 from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_explanations
-from milp_verix.reporting.words.contrast_table import enumeration_facts
+from milp_verix.reporting.words.contrast import enumeration_facts
 
 
 def enumerate_(

@@ -40,7 +40,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import EXACTNESS
-from milp_verix.reporting.words.explanation_table import facts
+from milp_verix.reporting.words.explanation import facts
 from milp_verix.traversal.explain import explain as find_explanation
 from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
 from milp_verix.traversal.strategies import STRATEGIES

@@ -42,7 +42,7 @@ from milp_verix.cli.question import (
 from milp_verix.global_search.minimum import MASTERS, METHODS
 from milp_verix.global_search.minimum import minimum as find_minimum
 from milp_verix.global_search.search import MinimumProgress
-from milp_verix.reporting.words.explanation_table import facts
+from milp_verix.reporting.words.explanation import facts
 
 
 def minimum(

@@ -35,7 +35,7 @@ from milp_verix.cli.question import (
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.radius.robustness import RadiusProgress, robustness_radius
-from milp_verix.reporting.words.radius_table import radii_facts
+from milp_verix.reporting.words.radius import radii_facts
 from milp_verix.reporting.words.wording import number
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 

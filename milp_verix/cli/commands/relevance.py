@@ -28,7 +28,7 @@ from milp_verix.cli.question import (
 )
 from milp_verix.duality.relevance import RelevanceProgress
 from milp_verix.duality.relevance import relevance as find_relevance
-from milp_verix.reporting.words.relevance_table import relevance_facts
+from milp_verix.reporting.words.relevance import relevance_facts
 from milp_verix.reporting.words.wording import counted
 
 EXIT_CODES = """\

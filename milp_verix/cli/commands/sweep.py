@@ -34,7 +34,7 @@ from milp_verix.cli.question import (
     question_of,
 )
 from milp_verix.radius.sweep import epsilon_sweep
-from milp_verix.reporting.words.radius_table import sweep_facts
+from milp_verix.reporting.words.radius import sweep_facts
 from milp_verix.results.radii import EpsilonSweep
 from milp_verix.traversal.order import ORDERS
 from milp_verix.traversal.strategies import STRATEGIES

@@ -27,7 +27,7 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.words.audit_wording import audit_headline, audit_outcome
+from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened
 from verix_encodings.arrays import BoolArray, FloatArray

@@ -25,7 +25,7 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.radius_wording import (
+from milp_verix.reporting.words.radius import (
     bracket_text,
     feature_ends,
     radii_headline,

@@ -19,7 +19,7 @@ from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, INK, Status, frame, typeset
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.radius_wording import sweep_headline, sweep_outcome
+from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 

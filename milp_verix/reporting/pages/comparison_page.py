@@ -11,7 +11,7 @@ from milp_verix.reporting.comparison_files import COLUMNS, told
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.pages.rendering import rendered
-from milp_verix.reporting.words.comparison_table import narrowed
+from milp_verix.reporting.words.comparison import narrowed
 from milp_verix.reporting.words.wording import counted, norm_text, number
 from milp_verix.tolerances import Tolerances
 

@@ -6,7 +6,7 @@ from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.pages.parts import png
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.any_result import facts_of, title
-from milp_verix.reporting.words.comparison_table import TEXTS, headings, remarks, rows
+from milp_verix.reporting.words.comparison import TEXTS, headings, remarks, rows
 
 
 def result_html(result: Result, figure: Drawing) -> str:

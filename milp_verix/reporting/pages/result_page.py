@@ -13,8 +13,7 @@ from milp_verix.reporting.pages.parts import drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
-from milp_verix.reporting.words.radius_table import sweep_facts
-from milp_verix.reporting.words.radius_wording import sweep_headline
+from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
 from milp_verix.tolerances import Tolerances
 
 

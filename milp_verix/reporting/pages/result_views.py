@@ -7,7 +7,7 @@ from milp_verix.reporting.figures.radius_plot import plot_radii
 from milp_verix.reporting.pages.feature_rows import feature_view
 from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.pictures import pictures
-from milp_verix.reporting.words.radius_wording import radii_headline, radii_outcome
+from milp_verix.reporting.words.radius import radii_headline, radii_outcome
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:

@@ -10,13 +10,11 @@ from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.radius import RobustnessRadii
 from milp_verix.records.relevance import Relevance
-from milp_verix.reporting.words.audit_table import audit_facts
-from milp_verix.reporting.words.audit_wording import audit_headline, audit_outcome
-from milp_verix.reporting.words.contrast_table import contrast_facts, enumeration_facts
-from milp_verix.reporting.words.explanation_table import facts
-from milp_verix.reporting.words.radius_table import radii_facts
-from milp_verix.reporting.words.radius_wording import radii_headline, radii_outcome
-from milp_verix.reporting.words.relevance_table import (
+from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
+from milp_verix.reporting.words.contrast import contrast_facts, enumeration_facts
+from milp_verix.reporting.words.explanation import facts
+from milp_verix.reporting.words.radius import radii_facts, radii_headline, radii_outcome
+from milp_verix.reporting.words.relevance import (
     relevance_facts,
     relevance_headline,
     relevance_outcome,

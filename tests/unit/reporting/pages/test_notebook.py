@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from milp_verix import Explanation
-from milp_verix.reporting.words.explanation_table import facts
+from milp_verix.reporting.words.explanation import facts
 from tests.support.handmade_results import made
 
 VOID = {"img", "br", "meta"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation
-from milp_verix.reporting.words.explanation_table import facts
+from milp_verix.reporting.words.explanation import facts
 from milp_verix.reporting.words.wording import outcome_text
 from tests.support.handmade_results import made
 

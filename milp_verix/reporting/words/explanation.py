@@ -1,11 +1,8 @@
-"""Facts about explanations, as pairs of a name and a text, and any facts as a table."""
+"""Facts about explanations, as pairs of a name and a text."""
 
 from collections.abc import Callable
 from math import inf
 from typing import TypeVar
-
-from rich.table import Table
-from rich.text import Text
 
 from milp_verix.records.base import DomainEnd, Result
 from milp_verix.records.explanation import Explanation
@@ -30,25 +27,6 @@ from milp_verix.reporting.words.wording import (
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 _CHANGES = 4
-
-
-def summary(explanation: Explanation) -> Table:
-    """Return the facts of ``explanation`` as a table of two columns without lines.
-
-    Its text is the same on a terminal and in a file; only the names are dimmed on a terminal.
-    """
-    return table_of(facts(explanation))
-
-
-def table_of(told: list[tuple[str, str]]) -> Table:
-    """Return pairs of a name and a text as a table of two columns without lines."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column()
-    for name, value in told:
-        # a file name may hold brackets, which rich would take for markup
-        table.add_row(Text(name), Text(value))
-    return table
 
 
 def facts(explanation: Explanation) -> list[tuple[str, str]]:
@@ -270,3 +248,16 @@ def _time(explanation: Explanation) -> str:
     checks = seconds_text(statistics.check_seconds)
     spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"
     return f"{spent}; stopped: {statistics.stopped}" if statistics.stopped else spent
+
+
+def effort_facts(found: Result) -> list[tuple[str, str]]:
+    """Return the solver, checks, time and notes of ``found``."""
+    statistics = found.statistics
+    checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
+    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
+    return [
+        ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
+        ("effort", f"{checks}, {solves}"),
+        ("time", seconds_text(statistics.seconds) + stopped),
+        *(("note", note) for note in found.notes),
+    ]

@@ -1,10 +1,10 @@
 """Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
 
-from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration, FeatureSet
-from milp_verix.reporting.words.explanation_table import (
+from milp_verix.reporting.words.explanation import (
     about_facts,
+    effort_facts,
     features_facts,
     words_facts,
 )
@@ -17,7 +17,6 @@ from milp_verix.reporting.words.wording import (
     counted,
     kept_text,
     number,
-    seconds_text,
 )
 
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
@@ -83,16 +82,3 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
     least, most = min(map(len, sets)), max(map(len, sets))
     sizes = counted(least, "feature") if least == most else f"{least} to {most} features"
     return f"{counted(len(sets), 'minimal explanation')} of {sizes}"
-
-
-def effort_facts(found: Result) -> list[tuple[str, str]]:
-    """Return the solver, checks, time and notes of ``found``."""
-    statistics = found.statistics
-    checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
-    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
-    return [
-        ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
-        ("effort", f"{checks}, {solves}"),
-        ("time", seconds_text(statistics.seconds) + stopped),
-        *(("note", note) for note in found.notes),
-    ]

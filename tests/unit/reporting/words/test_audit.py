@@ -15,8 +15,7 @@ from milp_verix.records.base import ModelInfo, Prediction
 from milp_verix.records.statistics import Statistics
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.audit_plot import AuditStatus, audit_statuses
-from milp_verix.reporting.words.audit_table import audit_facts
-from milp_verix.reporting.words.audit_wording import audit_headline, audit_outcome
+from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
 from tests.support.digits_example import EPSILON, explained, images, network
 
 

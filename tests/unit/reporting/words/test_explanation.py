@@ -10,7 +10,7 @@ from rich.console import Console
 
 from milp_verix import Explanation
 from milp_verix.records.statistics import SearchEffort, Statistics
-from milp_verix.reporting.words.explanation_table import facts, summary
+from milp_verix.reporting.words.explanation import facts
 from tests.support.handmade_results import made
 
 
@@ -20,7 +20,7 @@ def case(**given: Any) -> Explanation:
 
 def printed(explanation: Explanation, **options: Any) -> str:
     out = StringIO()
-    Console(file=out, width=100, **options).print(summary(explanation))
+    Console(file=out, width=100, **options).print(explanation.summary())
     return out.getvalue()
 
 

@@ -1,6 +1,8 @@
-"""Words for audits, the same in figures, notebooks and on the command line."""
+"""Audits in words, and the facts about them."""
 
 from milp_verix.records.audit import Audit, Minimum
+from milp_verix.reporting.words.explanation import about_facts, effort_facts, features_facts
+from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
 
 
@@ -69,3 +71,25 @@ def minimum_text(found: Minimum) -> str:
 def _more(audit: Audit) -> str:
     undecided = f" ({len(audit.unknown)} of them undecided)" if audit.unknown else ""
     return f"{len(audit.added)} more{undecided}"
+
+
+def audit_facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return the facts about ``audit``, as pairs of a name and a text."""
+    labels = labels_of(audit)
+    told = [
+        *about_facts(audit),
+        ("audited", f"{audit.size} of {counted(len(audit.groups), 'feature')}"),
+        *features_facts(audit, audit.explanation),
+        ("sound", soundness_text(audit)),
+    ]
+    if audit.sound:
+        told.append(("minimal", minimality_text(audit)))
+        told += [("left out", labels.listed(audit.removable))] if audit.removable else []
+    else:
+        told.append(("completion", completion_text(audit)))
+        told += [("added", labels.listed(audit.added))] if audit.completed else []
+    if audit.minimum is not None:
+        told.append(("smallest sound set", minimum_text(audit.minimum)))
+    if audit.completion is not None:
+        told.append(("smallest that holds it", minimum_text(audit.completion)))
+    return told + effort_facts(audit)

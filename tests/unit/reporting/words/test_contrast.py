@@ -9,7 +9,7 @@ import numpy as np
 import milp_verix
 from milp_verix import Inputs, integer
 from milp_verix.reporting.words.any_result import facts_of
-from milp_verix.reporting.words.radius_table import sweep_facts
+from milp_verix.reporting.words.radius import sweep_facts
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 
