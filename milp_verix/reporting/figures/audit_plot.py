@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
-from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.audit import Audit
 from milp_verix.records.base import Counterfactual
@@ -16,14 +15,13 @@ from milp_verix.reporting.figures.image_view import ImageView, image_view, overl
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
-    GRID,
     INK,
     LABEL,
-    TICKS,
+    bar_rows,
     colour_bar,
     colour_scale,
-    few_ticks,
     frame,
+    status_marks,
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
@@ -187,26 +185,9 @@ def _bars(audit: Audit) -> Drawing:
     axes = sheet.axes(left, top, sheet.width - MARGIN - left, height)
     places, colours = range(len(shown)), [known[feature].colour for feature in shown]
     axes.barh(places, lengths, color=colours, height=0.7, zorder=2)
-    beside = ScaledTranslation(-6 / 72, 0.0, sheet.figure.dpi_scale_trans)
-    axes.scatter(
-        np.zeros(len(shown)),
-        places,
-        s=18,
-        marker="s",
-        color=colours,
-        transform=axes.get_yaxis_transform() + beside,
-        clip_on=False,
-    )
-    axes.set_yticks(places, labels, parse_math=False)
-    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.axvline(0.0, color=INK, linewidth=0.6)
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, pad=14, labelsize=8.5, labelcolor=INK)
+    status_marks(axes, colours)
+    bar_rows(axes, labels, pad=14)
     axes.set_xlabel(_bars_label(audit, flip), **LABEL)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     present = [status for status in AuditStatus if any(known[f] is status for f in shown)]
     _legend(axes, present, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
     return sheet.figure

@@ -9,7 +9,7 @@ from milp_verix.errors import InputError
 from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
+from milp_verix.reporting.figures.style import INK, LABEL, MUTED, bar_rows
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 
@@ -49,7 +49,7 @@ def _figure(comparison: Comparison) -> Drawing:
     sheet.text(MARGIN, MARGIN + 0.23, _facts(comparison), color=MUTED)
     axes = sheet.axes(left, _TOP, _BARS, height)
     _bars(axes, runs)
-    axes.set_yticks(range(len(runs)), labels, parse_math=False)
+    bar_rows(axes, labels, pad=6)
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1 + 0.07 / height),
@@ -101,15 +101,7 @@ def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
         length = np.array([_seconds(run)[part] for run in runs])
         axes.barh(range(len(runs)), length, 0.7, start, color=colour, label=name, zorder=2)
         start += length
-    axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.set_xlabel("seconds", **LABEL)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, pad=6, labelsize=8.5, labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
 
 
 def _seconds(run: Run) -> tuple[float, ...]:

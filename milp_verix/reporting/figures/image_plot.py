@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     overlay,
@@ -16,6 +15,7 @@ from milp_verix.reporting.figures.image_view import (
 )
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import (
     INK,
     Status,

@@ -111,23 +111,12 @@ def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
+    """Return a whole number and a text as they are, another number with three digits."""
+    told = "–" if value is None else str(value)
     try:
-        exact = str(int(value)) if str(int(value)) == str(value) else None
+        return told if told.isdigit() else typeset(number(float(told), 3))
     except ValueError:
-        exact = None
-    if exact is not None or not _is_number(value):
-        return exact or str(value)
-    return typeset(number(float(value), 3))
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return not (isinstance(value, str) and value.count(".") > 1)
+        return told
 
 
 def _times(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, float, float]]:

@@ -10,7 +10,7 @@ from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.relevance import Relevance
-from milp_verix.reporting.figures.gallery import chosen
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from milp_verix.reporting.pages.parts import Cell, PageTable, View

@@ -9,7 +9,6 @@ from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.enumeration import Enumeration
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     image_view,
@@ -17,6 +16,7 @@ from milp_verix.reporting.figures.image_view import (
     status_masks,
 )
 from milp_verix.reporting.figures.outline import outline
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import Status, sensitivity_label, typeset
 from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture

@@ -93,11 +93,3 @@ def _verdict(comparison: Comparison) -> str:
     if len(comparison.runs) == 1:
         return f"one run, nothing to hold it against{left}"
     return f"no two definite answers contradict each other{left}"
-
-
-def markdown(comparison: Comparison) -> str:
-    """Return the table in Markdown."""
-    names = headings(comparison)
-    rule = ["---"] * TEXTS + ["---:"] * (len(names) - TEXTS)
-    lines = [names, tuple(rule), *rows(comparison)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -14,7 +14,7 @@ from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome
 from milp_verix.reporting.words.wording import prediction_text, seconds_text
-from milp_verix.study.page.study_rows import Row, Settings
+from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
 
 
@@ -22,11 +22,11 @@ from milp_verix.study.results import place, place_of
 class StoredTask:
     """A task and the file of its whole result."""
 
-    row: Row
+    row: TaskRow
     path: Path
 
 
-def stored_results(rows: Sequence[Row], journal: Path, folder: Path | None) -> list[StoredTask]:
+def stored_results(rows: Sequence[TaskRow], journal: Path, folder: Path | None) -> list[StoredTask]:
     """Return the tasks whose whole result is there: as the ``journal`` says, or in ``folder``.
 
     A path that leads out of the journal's folder, or out of ``folder``, is not followed.
@@ -55,7 +55,7 @@ def read_result(stored: StoredTask) -> Result:
     return load(stored.path, kind, lazily=True)
 
 
-def anchor(row: Row) -> str:
+def anchor(row: TaskRow) -> str:
     """Return the name of a task's card in links."""
     return f"task-{row.key[:16]}-{row.index}"
 
@@ -64,7 +64,7 @@ def anchor(row: Row) -> str:
 class Card:
     """A task in the gallery, in words and as a view of its result."""
 
-    row: Row
+    row: TaskRow
     name: str
     anchor: str
     prediction: str
@@ -86,11 +86,11 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int) -> Card:
     return Card(row, name, anchor(row), predicted(row), told, shown)
 
 
-def predicted(row: Row, missing: str = "") -> str:
+def predicted(row: TaskRow, missing: str = "") -> str:
     """Return the prediction of a task in words, ``missing`` where it has none."""
     return missing if row.prediction is None else typeset(prediction_text(row.prediction, 3))
 
 
-def input_name(row: Row) -> str:
+def input_name(row: TaskRow) -> str:
     """Return ``"Input 12"``, with the name of its file if it has one."""
     return f"Input {row.index}" + (f" ({row.name})" if row.name else "")

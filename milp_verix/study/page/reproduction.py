@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.study.page.study_rows import Row, Settings
+from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.tasks import FUNCTIONS, settings_of
 
 
-def command(rows: Sequence[Row], settings: Settings, journal: str, models: Sequence[str]) -> str:
+def command(
+    rows: Sequence[TaskRow], settings: Settings, journal: str, models: Sequence[str]
+) -> str:
     """Return the command line of a study, with the arguments that differ from the defaults.
 
     ``models`` are the names of the networks' files, as far as they are known. Arrays and lists

@@ -23,9 +23,9 @@ from milp_verix.study.page.gallery import (
     stored_results,
 )
 from milp_verix.study.page.reproduction import command, hashes, ranges
-from milp_verix.study.page.study_rows import (
-    Row,
+from milp_verix.study.page.rows import (
     Settings,
+    TaskRow,
     radius_text,
     read_rows,
     settings_of_rows,
@@ -122,7 +122,7 @@ def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
 
 
 def _question(
-    rows: Sequence[Row], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
+    rows: Sequence[TaskRow], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
 ) -> list[tuple[str, str]]:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
@@ -147,7 +147,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 200 else text[:200].rpartition(",")[0] + ", …"
 
 
-def _values(rows: Sequence[Row], name: str) -> list[str]:
+def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
     return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
 
 
@@ -157,17 +157,17 @@ def _tolerances(settings: Settings) -> dict[str, Any]:
     return {**asdict(Tolerances()), **(given if isinstance(given, dict) else {})}
 
 
-def _name(row: Row, links: set[int]) -> Cell:
+def _name(row: TaskRow, links: set[int]) -> Cell:
     return Cell(input_name(row), link=anchor(row) if id(row) in links else "")
 
 
-def _reasons(rows: Sequence[Row]) -> PageTable:
+def _reasons(rows: Sequence[TaskRow]) -> PageTable:
     reasons = Counter((row.status, row.reason or "no reason recorded") for row in rows)
     lines = [(why, status, str(count)) for (status, why), count in reasons.most_common(50)]
     return PageTable("Reasons", ("reason", "status", "tasks"), lines, texts=2)
 
 
-def _open(rows: Sequence[Row], settings: Settings, links: set[int]) -> list[PageTable]:
+def _open(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
     heads = ("input", *settings.headings, "status", "reason", "size", "bound", "undecided features")
     lines: list[tuple[str | Cell, ...]] = [
         (
@@ -184,7 +184,7 @@ def _open(rows: Sequence[Row], settings: Settings, links: set[int]) -> list[Page
     return _paged(heads, lines, len(heads) - 3, len(rows))
 
 
-def _tasks(rows: Sequence[Row], settings: Settings, links: set[int]) -> list[PageTable]:
+def _tasks(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
     heads = ("input", *settings.headings, "status", "prediction", "size", "seconds")
     lines: list[tuple[str | Cell, ...]] = [
         (
@@ -212,7 +212,7 @@ def _paged(
     return tables
 
 
-def _versions(rows: Sequence[Row], examples: dict[str, Result]) -> list[tuple[str, str]]:
+def _versions(rows: Sequence[TaskRow], examples: dict[str, Result]) -> list[tuple[str, str]]:
     versions = dict.fromkeys(("milp-verix", row.version) for row in rows)
     for result in examples.values():
         versions |= dict.fromkeys(sorted(result.versions.items()))

@@ -10,12 +10,12 @@ from milp_verix.reporting.pages.histogram import Histogram, histogram
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.words.wording import number, seconds_text
 from milp_verix.study.journal import DONE, FAILED, STATUSES
-from milp_verix.study.page.study_rows import Row, Settings, order_of
+from milp_verix.study.page.rows import Settings, TaskRow, order_of
 
 MOST_GROUPS = 24
 
 
-def summary(rows: Sequence[Row], settings: Settings) -> PageTable:
+def summary(rows: Sequence[TaskRow], settings: Settings) -> PageTable:
     """Return a table with a line for each group of tasks."""
     heads = (
         *settings.headings,
@@ -34,7 +34,7 @@ def _without(cells: tuple[str, ...], place: int) -> tuple[str, ...]:
     return cells[:place] + cells[place + 1 :]
 
 
-def _cells(group: Sequence[Row]) -> tuple[str, ...]:
+def _cells(group: Sequence[TaskRow]) -> tuple[str, ...]:
     counts = Counter(row.status for row in group)
     sizes = [row.size for row in group if row.size is not None]
     seconds = [row.seconds for row in group if row.status != FAILED]
@@ -52,13 +52,13 @@ def _cells(group: Sequence[Row]) -> tuple[str, ...]:
     )
 
 
-def _robust(row: Row) -> bool:
+def _robust(row: TaskRow) -> bool:
     """Return whether no change in the ball changes the prediction: nothing has to be kept."""
     return row.robust or (row.task != "contrastive" and row.size == 0)
 
 
 def distributions(
-    rows: Sequence[Row], settings: Settings
+    rows: Sequence[TaskRow], settings: Settings
 ) -> list[tuple[str, list[tuple[str, Histogram]]]]:
     """Return the name of each group, and its sizes and seconds on the axes of all groups.
 
@@ -86,19 +86,21 @@ def distributions(
     return parts
 
 
-def _parts(rows: Sequence[Row], *, times: bool) -> tuple[list[float], list[float]]:
+def _parts(rows: Sequence[TaskRow], *, times: bool) -> tuple[list[float], list[float]]:
     """Return the values of done tasks, and those of undecided ones."""
 
-    def value(row: Row) -> float:
+    def value(row: TaskRow) -> float:
         return max(row.seconds, 1e-4) if times else float(row.size or 0)
 
     done = [value(row) for row in rows if row.status == DONE]
     return done, [value(row) for row in rows if row.status != DONE]
 
 
-def groups(rows: Sequence[Row], settings: Settings) -> list[tuple[tuple[str, ...], list[Row]]]:
+def groups(
+    rows: Sequence[TaskRow], settings: Settings
+) -> list[tuple[tuple[str, ...], list[TaskRow]]]:
     """Return the tasks of each setting behind its label."""
-    found: dict[tuple[object, ...], list[Row]] = {}
+    found: dict[tuple[object, ...], list[TaskRow]] = {}
     for row in sorted(rows, key=order_of):
         # two radii may have one text
         apart = (row.network, row.epsilon, *settings.label(row))
@@ -106,7 +108,7 @@ def groups(rows: Sequence[Row], settings: Settings) -> list[tuple[tuple[str, ...
     return [(settings.label(group[0]), group) for group in found.values()]
 
 
-def totals(rows: Sequence[Row]) -> str:
+def totals(rows: Sequence[TaskRow]) -> str:
     """Return a sentence with the number of tasks, how they ended, and the seconds in all."""
     counts = Counter(row.status for row in rows)
     ended = ", ".join(f"{counts[status]} {status}" for status in STATUSES)

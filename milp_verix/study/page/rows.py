@@ -15,7 +15,7 @@ from milp_verix.study.tasks import FUNCTIONS, LIMITS
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TaskRow:
     """One task of a study: its record without lists of features.
 
     ``epsilon`` is a number, or a text such as ``"inf"`` or ``"10%"`` of a described input.
@@ -43,25 +43,25 @@ class Row:
     notes: tuple[str, ...]
 
 
-def read_rows(path: Path, warn: Callable[[str], None]) -> list[Row]:
+def read_rows(path: Path, warn: Callable[[str], None]) -> list[TaskRow]:
     """Return the best record of each task, by input; ``InputError`` for an unreadable journal."""
     known: dict[str, Mapping[str, Any]] = {}
     rows = [_row(record, known) for record in best_records(path, warn)]
     return sorted(rows, key=lambda row: (row.index, *order_of(row)))
 
 
-def order_of(row: Row) -> tuple[str, int, str, float, str]:
+def order_of(row: TaskRow) -> tuple[str, int, str, float, str]:
     """Return the place of the group of ``row`` among the others."""
     kinds = tuple(FUNCTIONS)
     place = kinds.index(row.task) if row.task in kinds else len(kinds)
     return row.network, place, row.task, *_size_of(row.epsilon)
 
 
-def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> Row:
+def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> TaskRow:
     settings = record.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     prediction, unknown = record.get("prediction"), record.get("unknown")
-    return Row(
+    return TaskRow(
         key=record["key"],
         index=record["index"],
         name=_text(record.get("name")),
@@ -115,7 +115,7 @@ class Settings:
     tasks: tuple[str, ...]
     radii: tuple[float | str, ...]
 
-    def label(self, row: Row) -> tuple[str, ...]:
+    def label(self, row: TaskRow) -> tuple[str, ...]:
         """Return what sets the group of ``row`` apart: network, task, radius, settings."""
         network = (row.network[:12],) if len(self.networks) > 1 else ()
         return (
@@ -134,7 +134,7 @@ class Settings:
         network = ("network",) if len(self.networks) > 1 else ()
         return (*network, "task", "radius", *(name.replace("_", " ") for name in self.varies))
 
-    def short(self, row: Row) -> str:
+    def short(self, row: TaskRow) -> str:
         """Return a label without the entries that all rows share, or an empty text."""
         entries = dict(zip(self.headings, self.label(row), strict=True))
         if len(self.tasks) == 1:
@@ -148,7 +148,7 @@ class Settings:
         )
 
 
-def settings_of_rows(rows: Sequence[Row]) -> Settings:
+def settings_of_rows(rows: Sequence[TaskRow]) -> Settings:
     """Return what the settings of ``rows`` share and what varies; limits of time never do."""
     every = {id(row.setting): row.setting for row in rows}.values()
     names = list(dict.fromkeys(name for setting in every for name in setting))
