@@ -8,6 +8,7 @@ import typer
 from milp_verix.certification.certify import certify as find_certificate
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import UNDECIDED
+from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
 from milp_verix.records.json_format import from_data, read_data
@@ -25,7 +26,7 @@ def certify(
     ],
     model: ModelPath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="Write the certificate here.")
+        Path, output_option("--output", "-o", metavar="OUT", help="Write the certificate here.")
     ],
     time_limit: TimeLimit = None,
     reading: Reading,
