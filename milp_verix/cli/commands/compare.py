@@ -9,26 +9,9 @@ from rich.console import Console
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.cli.options import (
-    BoundsName,
-    CheckTimeLimit,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Segments,
-)
+from milp_verix.cli.options import BoundsName, CheckTimeLimit, JsonPath, PlotPath, Quiet, Segments
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Question,
-    Reading,
-    Subject,
-    files_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import Question, QuestionOptions, files_of, numbers_in, question_of
 from milp_verix.comparison.compare import compare as compare_pairs
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
@@ -55,7 +38,7 @@ _UNLIMITED = 1000
 
 def compare(
     *,
-    subject: Subject,
+    posed: QuestionOptions,
     solvers: Annotated[
         str | None,
         search_option(
@@ -75,8 +58,6 @@ def compare(
         ),
     ] = None,
     rounds: Annotated[int, search_option(min=1, help="Runs of each pair, in turns.")] = 1,
-    ball: Ball,
-    described: Described,
     order: Annotated[
         str | None,
         search_option(
@@ -84,7 +65,6 @@ def compare(
             help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
         ),
     ] = None,
-    explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     threads: Annotated[int, search_option(min=1, help="Threads that a solver may use.")] = 1,
@@ -102,13 +82,12 @@ def compare(
     disagreements: Annotated[
         Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
     ] = Path(),
-    reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
         for path in (json_path, csv_path, plot_path, save_checks):
-            check_folder(path, *files_of(subject, ball, described, order, checks))
+            check_folder(path, *files_of(posed, order, checks))
         if plot_path is not None:
             plot_format(plot_path)
         if not disagreements.is_dir():
@@ -117,7 +96,7 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        asked = question_of(subject, ball, explained, reading, described)
+        asked = question_of(posed)
         network = asked.network
         count = _feature_count(asked)
         status = status_line(errors, "…", _told)
