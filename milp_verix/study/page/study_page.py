@@ -153,8 +153,7 @@ def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
 
 def _tolerances(settings: Settings) -> dict[str, Any]:
     """Return the tolerances by their names, the defaults where the tasks share no others."""
-    given = settings.shared.get("tolerances")
-    return {**asdict(Tolerances()), **(given if isinstance(given, dict) else {})}
+    return {**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})}
 
 
 def _name(row: TaskRow, links: set[int]) -> Cell:
