@@ -100,7 +100,8 @@ FeatureNames: TypeAlias = Annotated[
     ),
 ]
 Label: TypeAlias = Annotated[
-    int | None, question_option(help="The class explained; it must be the one predicted.")
+    int | None,
+    question_option(metavar="CLASS", help="The class explained; it must be the one predicted."),
 ]
 Against: TypeAlias = Annotated[
     str | None,
@@ -110,7 +111,7 @@ Against: TypeAlias = Annotated[
     ),
 ]
 Output: TypeAlias = Annotated[
-    int | None, question_option(help="Regression: the one output explained. [all]")
+    int | None, question_option(metavar="N", help="Regression: the one output explained. [all]")
 ]
 BoundsName: TypeAlias = Annotated[
     str,
@@ -120,7 +121,7 @@ BoundsName: TypeAlias = Annotated[
     ),
 ]
 Segments: TypeAlias = Annotated[
-    int, search_option(min=1, help="Pieces that enclose each smooth activation.")
+    int, search_option(metavar="N", min=1, help="Pieces that enclose each smooth activation.")
 ]
 FormulationName: TypeAlias = Annotated[
     str,
@@ -142,7 +143,8 @@ ImageShape: TypeAlias = Annotated[
     ),
 ]
 OutputName: TypeAlias = Annotated[
-    str | None, question_option(help="The model's output to explain, where it has several.")
+    str | None,
+    question_option(metavar="NAME", help="The model's output to explain, where it has several."),
 ]
 SolverName: TypeAlias = Annotated[
     str,
@@ -151,11 +153,17 @@ SolverName: TypeAlias = Annotated[
         help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
     ),
 ]
-Threads: TypeAlias = Annotated[int, search_option(min=1, help="Threads that the solver may use.")]
-TimeLimit: TypeAlias = Annotated[float | None, search_option(help="Seconds for the search. [none]")]
+Threads: TypeAlias = Annotated[
+    int, search_option(metavar="N", min=1, help="Threads that the solver may use.")
+]
+TimeLimit: TypeAlias = Annotated[
+    float | None, search_option(metavar="SECONDS", help="Seconds for the search. [none]")
+]
 CheckTimeLimit: TypeAlias = Annotated[
     float | None,
-    search_option(help="Seconds for each check. [the search's, or 300 if it has none]"),
+    search_option(
+        metavar="SECONDS", help="Seconds for each check. [the search's, or 300 if it has none]"
+    ),
 ]
 Costs: TypeAlias = Annotated[
     str | None,

@@ -59,4 +59,4 @@ class TraversalOptions(CheckOptions):
             help="How far a check goes; all but exact leave features undecided.",
         ),
     ] = "exact"
-    seed: Annotated[int, search_option(min=0, help="Seed of the order random.")] = 0
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0

@@ -8,8 +8,8 @@ from milp_verix.cli.help_sections import output_option, search_option
 from milp_verix.cli.options import number_of
 from milp_verix.errors import InputError
 
-_OfExplain: TypeAlias = Annotated[str | None, search_option(help="As of explain.")]
-_OfMinimum: TypeAlias = Annotated[str | None, search_option(help="As of minimum.")]
+_OfExplain: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of explain.")]
+_OfMinimum: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of minimum.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,9 @@ class Course:
             "file for each process.",
         ),
     ] = None
-    workers: Annotated[int, search_option(min=1, help="Processes that share the tasks.")] = 1
+    workers: Annotated[
+        int, search_option(metavar="N", min=1, help="Processes that share the tasks.")
+    ] = 1
     scheduler: Annotated[
         str | None,
         search_option(
@@ -66,14 +68,16 @@ class Course:
 class Search:
     """Options of the single commands; one that is left out has the default of its command."""
 
-    solver: Annotated[str | None, search_option(help="As of the single commands. [auto]")] = None
+    solver: Annotated[
+        str | None, search_option(metavar="NAME", help="As of the single commands. [auto]")
+    ] = None
     traversal: _OfExplain = None
     transformation: _OfExplain = None
     exactness: _OfExplain = None
     bounds: _OfExplain = None
-    segments: Annotated[int | None, search_option(help="As of explain.")] = None
+    segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     formulation: _OfExplain = None
-    seed: Annotated[int | None, search_option(help="As of explain.")] = None
+    seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     method: _OfMinimum = None
     master: _OfMinimum = None
     gap: Annotated[

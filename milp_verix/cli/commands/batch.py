@@ -85,7 +85,9 @@ def batch(
     costs: Costs = None,
     search: Search,
     threads: Threads = 1,
-    time_limit: Annotated[float | None, search_option(help="Seconds for each task. [none]")] = None,
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
+    ] = None,
     check_time_limit: CheckTimeLimit = None,
     reading: Reading,
     quiet: Quiet = False,

@@ -57,7 +57,9 @@ def compare(
             metavar="FILE", help="Answer these checks instead of finding explanations."
         ),
     ] = None,
-    rounds: Annotated[int, search_option(min=1, help="Runs of each pair, in turns.")] = 1,
+    rounds: Annotated[
+        int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
+    ] = 1,
     order: Annotated[
         str | None,
         search_option(
@@ -67,8 +69,12 @@ def compare(
     ] = None,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
-    threads: Annotated[int, search_option(min=1, help="Threads that a solver may use.")] = 1,
-    time_limit: Annotated[float | None, search_option(help="Seconds for each run. [none]")] = None,
+    threads: Annotated[
+        int, search_option(metavar="N", min=1, help="Threads that a solver may use.")
+    ] = 1,
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for each run. [none]")
+    ] = None,
     check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     csv_path: Annotated[

@@ -19,7 +19,8 @@ def enumerate_(
     posed: QuestionOptions,
     feature_names: FeatureNames = None,
     limit: Annotated[
-        int | None, question_option(min=1, help="Explanations of both kinds together. [all]")
+        int | None,
+        question_option(metavar="N", min=1, help="Explanations of both kinds together. [all]"),
     ] = None,
     search: SearchOptions,
     delivery: Delivery,

@@ -35,7 +35,9 @@ def export(
     ] = "all",
     rival: Annotated[
         int | None,
-        question_option(help="Classification: the class whose margin counts. [the runner-up]"),
+        question_option(
+            metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
+        ),
     ] = None,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,

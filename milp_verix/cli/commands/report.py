@@ -25,11 +25,16 @@ def report(
     ],
     output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="The page.")],
     gallery: Annotated[
-        int, output_option(min=0, help="The most explanations of a study shown, spread evenly.")
+        int,
+        output_option(
+            metavar="N", min=0, help="The most explanations of a study shown, spread evenly."
+        ),
     ] = 1000,
     counterfactuals: Annotated[
         int | None,
-        output_option(min=0, help="The most for each explanation. [4; 24 for one result]"),
+        output_option(
+            metavar="N", min=0, help="The most for each explanation. [4; 24 for one result]"
+        ),
     ] = None,
     results: Annotated[
         Path | None,
