@@ -1,5 +1,6 @@
 """The figure of an audit: the input, the set audited, and an input that changes the prediction."""
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Patch
 
 from milp_verix.records.audit import Audit
 from milp_verix.records.base import Counterfactual
@@ -21,6 +21,7 @@ from milp_verix.reporting.figures.style import (
     colour_bar,
     colour_scale,
     frame,
+    legend,
     status_marks,
     typeset,
 )
@@ -208,24 +209,10 @@ def _strongest(values: FloatArray) -> float:
     return float(values[np.abs(values).argmax()])
 
 
-def _legend(axes: Axes, statuses: list[AuditStatus], **style: Any) -> None:
-    handles = [
-        Patch(facecolor=status.colour, edgecolor="none", label=status.value) for status in statuses
-    ]
-    if handles:
-        axes.legend(
-            handles=handles,
-            frameon=False,
-            fontsize=8.5,
-            labelcolor=INK,
-            handlelength=1.0,
-            handleheight=1.0,
-            ncols=2 if len(handles) > 3 else len(handles),
-            borderaxespad=0.0,
-            columnspacing=1.3,
-            handletextpad=0.5,
-            **style,
-        )
+def _legend(axes: Axes, statuses: Sequence[AuditStatus], **style: Any) -> None:
+    if statuses:
+        columns = 2 if len(statuses) > 3 else len(statuses)
+        legend(axes, {one.value: one.colour for one in statuses}, ncols=columns, **style)
 
 
 def _picture(axes: Axes, colours: FloatArray, title: str) -> None:

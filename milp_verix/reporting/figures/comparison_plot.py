@@ -9,7 +9,7 @@ from milp_verix.errors import InputError
 from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, LABEL, MUTED, bar_rows
+from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 
@@ -50,20 +50,8 @@ def _figure(comparison: Comparison) -> Drawing:
     axes = sheet.axes(left, _TOP, _BARS, height)
     _bars(axes, runs)
     bar_rows(axes, labels, pad=6)
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1 + 0.07 / height),
-        ncols=len(_PARTS),
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        handlelength=1.0,
-        handleheight=1.0,
-        handletextpad=0.5,
-        columnspacing=1.3,
-        borderaxespad=0.0,
-        borderpad=0.0,
-    )
+    corner = (0.0, 1 + 0.07 / height)
+    legend(axes, _PARTS, loc="lower left", bbox_to_anchor=corner, ncols=len(_PARTS))
     for place, run in enumerate(runs):
         middle = _TOP + _ROW * (place + 0.5)
         text = f"{seconds_text(run.seconds)}   ·   {_counts(run)}"
@@ -97,9 +85,9 @@ def _counts(run: Run) -> str:
 
 def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
     start = np.zeros(len(runs))
-    for part, (name, colour) in enumerate(_PARTS.items()):
+    for part, colour in enumerate(_PARTS.values()):
         length = np.array([_seconds(run)[part] for run in runs])
-        axes.barh(range(len(runs)), length, 0.7, start, color=colour, label=name, zorder=2)
+        axes.barh(range(len(runs)), length, 0.7, start, color=colour, zorder=2)
         start += length
     axes.set_xlabel("seconds", **LABEL)
 

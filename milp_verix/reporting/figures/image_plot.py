@@ -25,6 +25,7 @@ from milp_verix.reporting.figures.style import (
     gallery_heading,
     legend,
     sensitivity_label,
+    status_keys,
     typeset,
 )
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
@@ -165,8 +166,8 @@ def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: f
         masks[Status.STILL],
     )
     _picture(axes, tinted, "Explanation")
-    present = {status for status, mask in masks.items() if mask.any()}
-    legend(axes, present, loc="upper center", bbox_to_anchor=(0.5, -below))
+    keys = status_keys([status for status, mask in masks.items() if mask.any()])
+    legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -below))
 
 
 def _counterfactuals(

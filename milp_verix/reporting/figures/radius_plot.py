@@ -21,6 +21,7 @@ from milp_verix.reporting.figures.style import (
     colour_scale,
     few_ticks,
     frame,
+    legend,
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
@@ -199,21 +200,12 @@ def _bars(found: RobustnessRadii) -> Drawing:
         told = f"  {typeset(bracket_text(found, one))}"
         axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
     kinds = [
-        (_PROVEN, f"proven: {kept_text(found)}", any(not one.irrelevant for one in shown)),
-        (_OPEN, "not decided", any(open_)),
-        (_NEVER, "irrelevant at all radii", any(one.irrelevant for one in shown)),
+        (f"proven: {kept_text(found)}", _PROVEN, any(not one.irrelevant for one in shown)),
+        ("not decided", _OPEN, any(open_)),
+        ("irrelevant at all radii", _NEVER, any(one.irrelevant for one in shown)),
     ]
-    axes.legend(
-        handles=[Patch(facecolor=c, edgecolor="none", label=text) for c, text, on in kinds if on],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1 + 0.07 / height),
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        borderaxespad=0.0,
-        borderpad=0.0,
-    )
+    keys = {word: colour for word, colour, drawn in kinds if drawn}
+    legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
     return sheet.figure
 
 

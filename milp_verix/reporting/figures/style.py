@@ -1,7 +1,7 @@
 """Style that all figures share: colours, legends, colour bars, headings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -86,13 +86,16 @@ def statuses(explanation: Explanation) -> tuple[Status, ...]:
     return tuple(result)
 
 
-def legend(axes: Axes, shown: set[Status], **style: Any) -> None:
-    """Put a legend of the statuses ``shown`` into ``axes``."""
+def status_keys(shown: Collection[Status]) -> dict[str, str]:
+    """Return the words and the colours of the statuses ``shown``, for a legend."""
+    return {status.value: status.colour for status in Status if status in shown}
+
+
+def legend(axes: Axes, keys: Mapping[str, str], **style: Any) -> None:
+    """Put a legend into ``axes``: words, each with its colour."""
     axes.legend(
         handles=[
-            Patch(facecolor=status.colour, edgecolor="none", label=status.value)
-            for status in Status
-            if status in shown
+            Patch(facecolor=colour, edgecolor="none", label=word) for word, colour in keys.items()
         ],
         **{
             "frameon": False,

@@ -20,6 +20,7 @@ from milp_verix.reporting.figures.style import (
     gallery_heading,
     legend,
     sensitivity_label,
+    status_keys,
     status_marks,
     statuses,
     typeset,
@@ -118,7 +119,7 @@ def tabular_figure(explanation: Explanation) -> Drawing:
     _bars(bars, shown, explanation)
     legend(
         bars,
-        {row.status for row in shown},
+        status_keys([row.status for row in shown]),
         loc="lower left",
         bbox_to_anchor=(0.0, 1 + 0.07 / height),
     )
