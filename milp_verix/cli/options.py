@@ -188,7 +188,7 @@ CertificatePath: TypeAlias = Annotated[
     output_option(
         "--certificate",
         metavar="OUT",
-        help="Write a proof here that checker/verix_check.py checks without a solver.",
+        help="Write a proof here that verix-check checks without a solver.",
     ),
 ]
 Quiet: TypeAlias = Annotated[bool, output_option("--quiet", "-q", help="Print no summary.")]
