@@ -243,6 +243,11 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
 
 
+def order_of(given: str, network: OnnxNetwork) -> Any:
+    """Return the name of an order, or the list in the file that the option --order names."""
+    return given if given in ORDERS else numbers_in(given, "--order", network)
+
+
 def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
     """Return the shape that an option names."""
     if text is None:

@@ -1,7 +1,7 @@
 """The options that say how an answer is looked for, in groups."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from milp_verix.cli.help_sections import search_option
 from milp_verix.cli.options import (
@@ -14,9 +14,17 @@ from milp_verix.cli.options import (
     TimeLimit,
 )
 from milp_verix.oracle.oracle import EXACTNESS
-from milp_verix.traversal.order import TRANSFORMATIONS
+from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
 from milp_verix.traversal.strategies import STRATEGIES
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+OrderName: TypeAlias = Annotated[
+    str,
+    search_option(
+        metavar="|".join([*ORDERS, "FILE"]),
+        help="Traversal order; FILE is a .npy or .json list of all features.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

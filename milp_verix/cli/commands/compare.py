@@ -11,7 +11,7 @@ from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import BoundsName, CheckTimeLimit, JsonPath, PlotPath, Quiet, Segments
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import Question, QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.question import Question, QuestionOptions, files_of, order_of, question_of
 from milp_verix.comparison.compare import compare as compare_pairs
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
@@ -145,7 +145,7 @@ def _feature_count(asked: Question) -> int:
 def _order(given: str | None, network: OnnxNetwork) -> dict[str, Any]:
     if given is None:
         return {}
-    return {"order": given if given in ORDERS else numbers_in(given, "--order", network)}
+    return {"order": order_of(given, network)}
 
 
 def _deliver(

@@ -1,20 +1,15 @@
 """The command ``milp-verix explain``: the features that keep the prediction."""
 
-from typing import Annotated, Any
-
 import typer
 
 from milp_verix.cli.certificates import certified
 from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
-from milp_verix.cli.help_sections import search_option
 from milp_verix.cli.options import FeatureNames, Resume
 from milp_verix.cli.progress import autosaving, progress_bar
-from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
-from milp_verix.cli.search_options import TraversalOptions
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
+from milp_verix.cli.search_options import OrderName, TraversalOptions
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.traversal.explain import explain as find_explanation
-from milp_verix.traversal.order import ORDERS
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided
@@ -26,13 +21,7 @@ def explain(
     *,
     posed: QuestionOptions,
     feature_names: FeatureNames = None,
-    order: Annotated[
-        str,
-        search_option(
-            metavar="|".join([*ORDERS, "FILE"]),
-            help="Traversal order; FILE is a .npy or .json list of all features.",
-        ),
-    ] = "influence",
+    order: OrderName = "influence",
     resume: Resume = None,
     search: TraversalOptions,
     delivery: ProvenDelivery,
@@ -50,7 +39,7 @@ def explain(
                 network,
                 asked.x,
                 **asked.arguments,
-                order=_order(order, network),
+                order=order_of(order, network),
                 **search.arguments(),
                 progress=show,
                 snapshots=save,
@@ -60,7 +49,3 @@ def explain(
         result = certified(result, network, delivery.certificate_path)
         delivery.deliver(result, facts)
     raise typer.Exit(exit_code(result.minimal, result.statistics.stopped))
-
-
-def _order(given: str, network: OnnxNetwork) -> Any:
-    return given if given in ORDERS else numbers_in(given, "--order", network)

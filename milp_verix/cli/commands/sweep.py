@@ -1,7 +1,7 @@
 """The command ``milp-verix sweep``: the features that keep the prediction, at several radii."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,12 +9,11 @@ from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, terminat
 from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import FeatureNames, radius_of
 from milp_verix.cli.progress import autosaving, progress_bar
-from milp_verix.cli.question import CaseOptions, Question, files_of, numbers_in, question_of
-from milp_verix.cli.search_options import CheckOptions
+from milp_verix.cli.question import CaseOptions, files_of, order_of, question_of
+from milp_verix.cli.search_options import CheckOptions, OrderName
 from milp_verix.radius.sweep import epsilon_sweep
 from milp_verix.reporting.words.radius import sweep_facts
 from milp_verix.results.radii import EpsilonSweep
-from milp_verix.traversal.order import ORDERS
 from milp_verix.traversal.strategies import STRATEGIES
 
 EXIT_CODES = """\
@@ -40,13 +39,7 @@ def sweep(
         ),
     ] = False,
     feature_names: FeatureNames = None,
-    order: Annotated[
-        str,
-        search_option(
-            metavar="|".join([*ORDERS, "FILE"]),
-            help="Traversal order; FILE is a .npy or .json list of all features.",
-        ),
-    ] = "influence",
+    order: OrderName = "influence",
     traversal: Annotated[
         str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
     ] = "galloping",
@@ -69,7 +62,7 @@ def sweep(
                 epsilons=[radius_of(part) for part in epsilon.split(",")],
                 nested=not alone,
                 **asked.arguments,
-                order=_order(order, asked),
+                order=order_of(order, network),
                 traversal=traversal,
                 **search.arguments(),
                 progress=show,
@@ -78,7 +71,3 @@ def sweep(
         found = noted(found)
         delivery.deliver(found, sweep_facts)
     raise typer.Exit(exit_code(found.minimal, found.stopped))
-
-
-def _order(given: str, asked: Question) -> Any:
-    return given if given in ORDERS else numbers_in(given, "--order", asked.network)

@@ -13,13 +13,11 @@ from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
     FRAME,
-    GRID,
     INK,
     LABEL,
-    TICKS,
+    bar_rows,
     colour_bar,
     colour_scale,
-    few_ticks,
     frame,
     legend,
     typeset,
@@ -186,16 +184,9 @@ def _bars(found: RobustnessRadii) -> Drawing:
     colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
     axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
-    axes.set_yticks(places, [typeset(name) for name in names], parse_math=False)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    bar_rows(axes, [typeset(name) for name in names], pad=4)
     axes.set_xlim(left=0.0)
     axes.set_xlabel(_unit(found), **LABEL)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, labelsize=8.5, labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     for place, one in enumerate(shown if found.inputs is not None else ()):
         told = f"  {typeset(bracket_text(found, one))}"
         axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
