@@ -60,7 +60,7 @@ def histogram(
         for start, end, one, other in zip(edges[:-1], edges[1:], firm, loose, strict=True)
     ]
     middle = float(np.median(every))
-    centre = math.sqrt(low * high) if logarithmic else (low + high) / 2
+    centre = math.sqrt(low * high) if logarithmic else round((low + high) / 2)
     ticks = [low, high] if not logarithmic and high - low < 2 else [low, centre, high]
     told = (
         f"{what} of {counted(len(every), 'task')}: median {number(middle, 3)}, "
