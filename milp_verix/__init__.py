@@ -12,6 +12,7 @@ provably stays.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milp_verix.asking.problem import Problem
     from milp_verix.auditing.audit import audit
     from milp_verix.auditing.search import AuditProgress
     from milp_verix.certification.certificate import Certificate
@@ -46,13 +47,14 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
+    from milp_verix.problem.search import Search
     from milp_verix.radius.robustness import robustness_radius
     from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
-    from milp_verix.report.write import write_report
+    from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
         Comparison,
@@ -96,12 +98,14 @@ __all__ = [
     "MinimumProgress",
     "ModelError",
     "OnnxNetwork",
+    "Problem",
     "Progress",
     "RadiusProgress",
     "Relevance",
     "RelevanceProgress",
     "RobustnessRadii",
     "Run",
+    "Search",
     "SearchLimits",
     "SolverError",
     "SolverUnavailableError",
@@ -137,6 +141,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "asking.problem": "Problem",
     "auditing.audit": "audit",
     "auditing.search": "AuditProgress",
     "certification.certificate": "Certificate",
@@ -156,13 +161,14 @@ _HOMES = {
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
+    "problem.search": "Search",
     "radius.robustness": "robustness_radius",
     "radius.search": "RadiusProgress",
     "radius.sweep": "epsilon_sweep",
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
-    "report.write": "write_report",
+    "report": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",
     "results.relevance": "Relevance",
@@ -188,7 +194,9 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            value = _version()
+            from milp_verix.version import version
+
+            value = version()
         elif name in _HOME_OF:
             from importlib import import_module
 
@@ -197,12 +205,3 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
         return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("milp-verix")
-    except PackageNotFoundError:
-        return "0+unknown"  # run from its source, and not installed
