@@ -31,7 +31,7 @@ def radius_of(text: str | float) -> float | str:
 
 
 def features_in(text: str) -> list[str | int]:
-    """Return the features that an option lists by numbers or names, with commas between."""
+    """Return the features or classes in a text: numbers or names, with commas between."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     return [int(word) if word.isdecimal() else word for word in words]
 
@@ -100,7 +100,7 @@ FeatureNames: TypeAlias = Annotated[
     ),
 ]
 Label: TypeAlias = Annotated[
-    int | None,
+    str | None,
     question_option(metavar="CLASS", help="The class explained; it must be the one predicted."),
 ]
 Against: TypeAlias = Annotated[

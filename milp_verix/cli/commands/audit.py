@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.auditing.audit import audit as find_audit
+from milp_verix.auditing.audit import audit_of
 from milp_verix.auditing.search import AuditProgress
 from milp_verix.cli.certificates import certified
 from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
@@ -62,15 +62,15 @@ def audit(
         audited = _explanation(explanation, network)
         status = status_line(errors, "checking the set …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            result = find_audit(
-                network,
-                asked.x,
+            result = audit_of(
+                asked.problem,
                 audited,
-                **asked.arguments,
                 sound_only=sound_only,
                 minimum=minimum,
                 order=order,
-                **search.arguments(),
+                transformation=search.transformation,
+                traversal=search.traversal,
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )
