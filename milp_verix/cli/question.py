@@ -122,14 +122,23 @@ class Question:
         return replace(result, notes=(*result.notes, *self.notes))
 
 
-def question_of(case: CaseOptions, feature_names: str | None = None) -> Question:
+def question_of(
+    case: CaseOptions,
+    feature_names: str | None = None,
+    *,
+    network: OnnxNetwork | None = None,
+    features: FeaturesLike = None,
+) -> Question:
     """Read the network, the input, the feature groups and the names that a command names.
 
-    Bytes of the input are scaled to the domain. Without a radius the problem has radius 0. Raises
-    ``InputError`` and ``ModelError``.
+    ``network`` is that of the case if it was read already; ``features`` are the groups where the
+    case names none. Bytes of the input are scaled to the domain. Without a radius the problem has
+    radius 0. Raises ``InputError`` and ``ModelError``.
     """
-    network = network_of(case.model, case)
+    network = network or network_of(case.model, case)
     asked = arguments_of(network, case, case, case)
+    if case.features is None and case.inputs is None:
+        asked["features"] = features
     epsilon = case.epsilon if isinstance(case, QuestionOptions) else 0.0
     if feature_names is not None:
         asked["feature_names"] = names_of(feature_names, network)

@@ -8,13 +8,13 @@ from these.
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, ParamSpec, TypeVar, cast
 
-from milp_verix.argument_kinds import checked
+from milp_verix.argument_kinds import Kind, checked
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import Problem
@@ -51,15 +51,19 @@ def _part(asked: Mapping[str, object], kind: type) -> dict[str, Any]:
     return {name: asked[name] for name in kind.__annotations__ if name in asked}
 
 
-def one_liner(answer: Callable[..., R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def one_liner(
+    answer: Callable[..., R], *others: Callable[..., object], **kinds: Kind
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for the function that poses a problem and gives it to ``answer``.
 
-    The function has the signature and the documentation of all its options. It raises ``TypeError``
-    for an option that there is not or that is missing, and ``InputError`` for one of a wrong kind.
+    The function has the signature and the documentation of all its options, also those of
+    ``others``; where it documents arguments itself, its documentation begins with its own text. It
+    raises ``TypeError`` for an option that there is not or that is missing, and ``InputError`` for
+    one of a wrong kind, see :func:`~milp_verix.argument_kinds.checked`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        whole = _signature(function, answer)
+        whole = _signature(function, [answer, *others])
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
@@ -70,33 +74,37 @@ def one_liner(answer: Callable[..., R]) -> Callable[[Callable[P, R]], Callable[P
             return function(*args, **options)
 
         run.__signature__ = whole  # type: ignore[attr-defined]
-        run.__doc__ = _documentation(answer.__doc__, [*whole.parameters])
-        return checked()(run)
+        own = function.__doc__ if "Args:" in (function.__doc__ or "") else answer.__doc__
+        texts = [Problem.__doc__, Search.__doc__, *(one.__doc__ for one in others), own]
+        run.__doc__ = _documentation(texts, [*whole.parameters])
+        return checked(**kinds)(run)
 
     return decorate
 
 
-def _signature(function: Callable[..., object], answer: Callable[..., object]) -> Signature:
+def _signature(
+    function: Callable[..., object], answers: Iterable[Callable[..., object]]
+) -> Signature:
     """Return the signature of a one-liner with all options in the place of ``**asked``."""
     plain = signature(function)
     taken = plain.parameters["asked"].annotation.__args__[0].__annotations__
     known = {
         name: parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for kind in (Given, answer, Search)
+        for kind in (Given, *answers, Search)
         for name, parameter in signature(kind).parameters.items()
-        if name in taken
+        if name in taken and name not in plain.parameters
     }
     course = {name: known.pop(name) for name in _COURSE if name in known}
     positional = [one for one in plain.parameters.values() if one.name != "asked"]
     return plain.replace(parameters=[*positional, *known.values(), *course.values()])
 
 
-def _documentation(text: str | None, names: list[str]) -> str | None:
-    """Return the documentation ``text`` of the answer, with that of all arguments in it."""
-    if text is None:  # python -OO
+def _documentation(texts: list[str | None], names: list[str]) -> str | None:
+    """Return the last of ``texts`` with all arguments that the texts document."""
+    if texts[-1] is None:  # python -OO
         return None
-    head, own, tail = _sections(text)
-    told = {**_sections(Problem.__doc__)[1], **_sections(Search.__doc__)[1], **own}
+    head, _, tail = _sections(texts[-1])
+    told = {name: entry for text in texts for name, entry in _sections(text)[1].items()}
     arguments = "\n".join(told[name] for name in names if name in told)
     return f"{head}\n\nArgs:\n{arguments}\n\n{tail}"
 

@@ -79,7 +79,7 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
         "epsilon_sweep": lambda: {"network": net, "x": X, "epsilons": [0.1], "time_limit": 1},
         "explain_many": lambda: {
             "network": net,
-            "inputs": X[None],
+            "xs": X[None],
             "epsilon": 0.1,
             "journal": journal,
         },

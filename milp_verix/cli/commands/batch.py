@@ -130,7 +130,7 @@ def batch(
                 grid=None if order is None else {"order": _orders(order, network)},
                 indices=indices,
                 columns=names,
-                described=described,
+                inputs=described,
                 options=options,
             )
             parts = [part]

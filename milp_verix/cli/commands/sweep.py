@@ -50,7 +50,6 @@ def sweep(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed, order))
         asked = question_of(posed, feature_names)
-        network = asked.network
 
         def noted(found: EpsilonSweep) -> EpsilonSweep:
             return replace(found, levels=tuple(asked.noted(level) for level in found.levels))
@@ -60,7 +59,7 @@ def sweep(
                 asked.problem,
                 [radius_of(part) for part in epsilons.split(",")],
                 nested=not alone,
-                order=order_of(order, network),
+                order=order_of(order, asked.network),
                 traversal=traversal,
                 search=search.search(),
                 progress=show,

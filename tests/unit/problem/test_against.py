@@ -91,7 +91,7 @@ def test_the_command_takes_classes(tmp_path: Path) -> None:
     command = ["explain", str(network.path), str(tmp_path / "x.npy"), "--epsilon", "0.3"]
     said = run_here(*command, "--against", ",".join(map(str, rivals)))
     assert f"against class {rivals[0]} and class {rivals[1]} alone" in said.stdout
-    assert "--against is class numbers" in run_here(*command, "--against", "nine").stderr
+    assert "against: no class is called 'nine'" in run_here(*command, "--against", "nine").stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.support.studies import comparable, lines
 
 QUESTION = f"""
 model = "{MODEL.as_posix()}"
-inputs = "{IMAGES.as_posix()}:images"
+xs = "{IMAGES.as_posix()}:images"
 """
 
 
@@ -76,7 +76,7 @@ def test_several_networks_and_parts_share_a_journal(tmp_path: Path) -> None:
         epsilon = 0.01
         journal = "out.jsonl"
         model = "none.onnx"
-        inputs = "some.npy"
+        xs = "some.npy"
         options = {{exactness = "bounds", bounds = "interval"}}
         [[study]]
         models = ["nets/copy.onnx", "{MODEL.as_posix()}"]
@@ -113,7 +113,7 @@ def test_files_of_options_and_pictures_are_beside_the_file(tmp_path: Path) -> No
         tmp_path,
         f"""
         model = "{MODEL.as_posix()}"
-        inputs = "pictures"
+        xs = "pictures"
         epsilon = 0.05
         grid = {{features = ["groups.json"]}}
         """,
