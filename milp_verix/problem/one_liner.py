@@ -75,7 +75,7 @@ def one_liner(
 
         run.__signature__ = whole  # type: ignore[attr-defined]
         own = function.__doc__ if "Args:" in (function.__doc__ or "") else answer.__doc__
-        texts = [Problem.__doc__, Search.__doc__, *(one.__doc__ for one in others), own]
+        texts = [own, *(one.__doc__ for one in others), Problem.__doc__, Search.__doc__]
         run.__doc__ = _documentation(texts, [*whole.parameters])
         return checked(**kinds)(run)
 
@@ -88,23 +88,22 @@ def _signature(
     """Return the signature of a one-liner with all options in the place of ``**asked``."""
     plain = signature(function)
     taken = plain.parameters["asked"].annotation.__args__[0].__annotations__
-    known = {
-        name: parameter.replace(kind=Parameter.KEYWORD_ONLY)
-        for kind in (Given, *answers, Search)
-        for name, parameter in signature(kind).parameters.items()
-        if name in taken and name not in plain.parameters
-    }
+    known: dict[str, Parameter] = {}
+    for kind in (Given, *answers, Search):
+        for name, parameter in signature(kind).parameters.items():
+            if name in taken and name not in plain.parameters:
+                known.setdefault(name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
     course = {name: known.pop(name) for name in _COURSE if name in known}
     positional = [one for one in plain.parameters.values() if one.name != "asked"]
     return plain.replace(parameters=[*positional, *known.values(), *course.values()])
 
 
 def _documentation(texts: list[str | None], names: list[str]) -> str | None:
-    """Return the last of ``texts`` with all arguments that the texts document."""
-    if texts[-1] is None:  # python -OO
+    """Return the first of ``texts``, with all arguments in it that one of the texts documents."""
+    if texts[0] is None:  # python -OO
         return None
-    head, _, tail = _sections(texts[-1])
-    told = {name: entry for text in texts for name, entry in _sections(text)[1].items()}
+    head, _, tail = _sections(texts[0])
+    told = {name: entry for one in reversed(texts) for name, entry in _sections(one)[1].items()}
     arguments = "\n".join(told[name] for name in names if name in told)
     return f"{head}\n\nArgs:\n{arguments}\n\n{tail}"
 

@@ -84,7 +84,7 @@ def test_the_command_and_the_study_file_take_a_description(tmp_path: Path) -> No
     assert said.returncode == 3  # two rows are bad
     assert "4 done" in said.stdout
     (tmp_path / "study.toml").write_text(
-        f'model = "{onnx.path.name}"\ninputs = "people.csv"\ndescribed = "described.json"\n'
+        f'model = "{onnx.path.name}"\nxs = "people.csv"\ninputs = "described.json"\n'
         'epsilon = [inf, "50%"]\n'
     )
     assert milp_verix.run_study(tmp_path / "study.toml").known == 8
@@ -154,7 +154,7 @@ def test_rows_of_an_array_are_refused_by_their_place_and_other_descriptions_as_s
     assert found.read(0).tolist() == [18, 0, 1]
     with pytest.raises(InputError, match=r"input 1: the input's member is 7\.0, which is none"):
         found.read(1)
-    with pytest.raises(InputError, match="described must be an object of the class Inputs"):
+    with pytest.raises(InputError, match="inputs must be an object of the class Inputs"):
         explain_many(onnx, NUMBERS, inputs=pd.DataFrame({"age": [18]}), epsilon=1, journal=journal)
 
 
@@ -233,7 +233,7 @@ def test_a_single_command_takes_a_row_of_a_table(tmp_path: Path) -> None:
 def test_a_study_file_takes_a_radius_as_text(text: str, tmp_path: Path) -> None:
     onnx, _ = network(tmp_path), files(tmp_path)
     (tmp_path / "study.toml").write_text(
-        f'model = "{onnx.path.name}"\ninputs = "people.csv"\ndescribed = "described.json"\n'
+        f'model = "{onnx.path.name}"\nxs = "people.csv"\ninputs = "described.json"\n'
         f'indices = [0]\nepsilon = "{text}"\n'
     )
     assert milp_verix.run_study(tmp_path / "study.toml").complete
