@@ -97,7 +97,7 @@ def test_minima_and_contrasts_are_those_of_enumeration(
 
 @pytest.mark.slow
 def test_every_question_is_answered_as_by_enumeration(mixed_seed: int, tmp_path: Path) -> None:
-    """Each solver in turn; ``--mixed-seeds 300`` asks about more and larger domains."""
+    """Each solver in turn; ``--seeds 300`` asks about more and larger domains."""
     names = ["split", *(name for name in SOLVERS if why_not(name) is None)]
     turn, place = divmod(mixed_seed, len(names))
     solver, large, rules = names[place], turn > 1, (turn + place) % 2 == 1

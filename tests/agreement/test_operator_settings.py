@@ -1,6 +1,6 @@
 """Random uses of operators: the checker reads them as onnxruntime runs them, or refuses.
 
-``pytest tests/agreement/test_operator_settings.py --operator-seeds 200`` tries 20 000 of them.
+``pytest tests/agreement/test_operator_settings.py --seeds 200`` tries 20 000 of them.
 """
 
 from collections import Counter
