@@ -44,8 +44,8 @@ def told(left_out: dict[str, int], seeds: int) -> str:
 
 
 def _mark(item: pytest.Item, seeds: int) -> str | None:
-    found = (name for name, least in MARKS.items() if least > seeds and item.get_closest_marker(name))
-    return next(found, None)
+    left_out = (name for name, least in MARKS.items() if least > seeds)
+    return next((name for name in left_out if item.get_closest_marker(name)), None)
 
 
 def _without_seed(item: pytest.Item) -> object:

@@ -154,7 +154,6 @@ def _assert_least_contrasts(
         assert found.replay(network)
 
 
-@pytest.mark.slow
 @_RULES
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_all_minimal_sets_are_those_of_enumeration(seed: int, rules: bool, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ PAIRS, SLOW = {"pairs l1 7", "pairs l2 8"}, {"slow {}", "slow []"}
 
 
 def of(seeds: int) -> set[str]:
-    drawn = {f"drawn {seed}" for seed in range(seeds)}
-    return drawn | {f"each {norm} {seed}" for norm in ("l1", "l2") for seed in range(min(seeds, 30))}
+    drawn, few = {f"drawn {seed}" for seed in range(seeds)}, min(seeds, 30)
+    return drawn | {f"each {norm} {seed}" for norm in ("l1", "l2") for seed in range(few)}
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,6 @@ def planted_split() -> tuple[Program, NDArray[np.float64], NDArray[np.float64]]:
     return builder.build(), cost, np.concatenate([np.zeros(5), chosen])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", STARTING)
 def test_a_good_start_is_taken(session: Session) -> None:
     program, cost, solution = planted_split()
