@@ -73,7 +73,6 @@ def test_the_checker_is_short_and_stands_alone() -> None:
         assert taken <= {*sys.stdlib_module_names, "onnx", *own}
 
 
-@pytest.mark.slow
 def test_it_says_what_it_verified_line_by_line(tmp_path: Path) -> None:
     _, _, data = certified(1, tmp_path)
     proof = tmp_path / "proof.json"

@@ -119,7 +119,6 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
             assert found.size == min(map(len, contrasts), default=None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_unknown_checks_leave_sound_answers(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,6 @@ from tests.support.exhaustive_explanations import cheapest
 from tests.support.searches import begin_with_everything
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "way"),
     [
@@ -77,7 +76,6 @@ def test_the_cheapest_is_that_of_brute_force(
     )
 
 
-@pytest.mark.slow
 def test_wishes_come_both_ways() -> None:
     found = []
     for seed in range(120, 170):
