@@ -98,7 +98,7 @@ def test_costs_of_any_magnitude(seed: int, unit: float, tmp_path: Path) -> None:
         assert found.cost == pytest.approx(cheapest, rel=1e-5, abs=0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_there_is_something_to_find() -> None:
     sizes = [min(map(len, truth(seed)[1]), default=0) for seed in SEEDS]
     assert sizes.count(0) > 5

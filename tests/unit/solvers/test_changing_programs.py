@@ -231,7 +231,7 @@ def _growth(solver: str) -> int:
     return grown
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to look into")
 @pytest.mark.parametrize("solver", IN_PROCESS)
 def test_five_hundred_solves_need_no_more_memory(solver: str) -> None:

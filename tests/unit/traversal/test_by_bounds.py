@@ -17,7 +17,7 @@ from tests.support.random_networks import convolutional, dense_network, random_l
 X = images()[11].reshape(-1)[24:40].reshape(1, 1, 4, 4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_blocks_free_no_less_than_features_one_by_one_and_ask_less() -> None:
     sizes, checks = {}, {}
     for traversal in ("galloping", "sequential"):

@@ -66,7 +66,7 @@ def test_all_work_in_other_norms(norm: str) -> None:
         assert found.replay(network()) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_influence_explains_most_digits_by_less() -> None:
     sizes = {
         order: sum(explain(network(), image, epsilon=0.1, order=order).size for image in images())

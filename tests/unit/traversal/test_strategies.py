@@ -95,7 +95,7 @@ def test_inexact_explanations_are_sound(
     assert exactness == "relaxation" or found.statistics.solves == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_relaxations_decide_more_than_bounds_and_less_than_programs() -> None:
     undecided, nodes = {}, {}
     for exactness in ("bounds", "relaxation", "exact"):
