@@ -4,7 +4,7 @@ import signal
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.allowed_skips import allowed_here, not_allowed
 from tests.selection import DEFAULT, chosen, told
@@ -12,7 +12,11 @@ from tests.selection import DEFAULT, chosen, told
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 # a failure that comes and goes with the seed is no use to the one who finds it
-settings.register_profile("repeatable", derandomize=True)
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],  # on a busy machine
+)
 settings.load_profile("repeatable")
 
 # in the background of a shell Ctrl-C is ignored, and whatever the tests start would inherit that

@@ -158,6 +158,7 @@ def test_no_time_leaves_everything_in_the_explanation() -> None:
     assert_sound(found, digits.network(), x)
 
 
+@pytest.mark.slow
 @each_solver
 def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)
