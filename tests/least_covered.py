@@ -23,6 +23,4 @@ def below(covered: dict[str, float]) -> list[tuple[float, str]]:
 if __name__ == "__main__":
     files = json.loads(Path("coverage.json").read_text(encoding="utf-8"))["files"]
     found = below({path: file["summary"]["percent_covered"] for path, file in files.items()})
-    for share, path in found:
-        print(f"{path}: {share:.0f} % of its lines, expected {LEAST} %")
-    sys.exit(1 if found or not files else 0)
+    sys.exit("\n".join(f"{path}: {share:.0f} % of its lines" for share, path in found) or None)
