@@ -68,7 +68,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that ``--seeds`` leaves out, and remember how many."""
-    items[:], out = chosen(items, config.getoption("seeds"), marks=not config.getoption("markexpr"))
+    items[:], out = chosen(items, config.getoption("seeds"), config.getoption("markexpr"))
     config.stash[LEFT_OUT] = {reason: len(tests) for reason, tests in out.items()}
     config.hook.pytest_deselected(items=[test for tests in out.values() for test in tests])
 

@@ -17,17 +17,18 @@ MARKS = {"slow": 20, "nightly": 200}
 
 
 def chosen(
-    items: Iterable[pytest.Item], seeds: int, marks: bool = True
+    items: Iterable[pytest.Item], seeds: int, asked: str = ""
 ) -> tuple[list[pytest.Item], dict[str, list[pytest.Item]]]:
     """Return the tests of a run with ``seeds``, and the others by the reason that leaves them out.
 
-    Without ``marks`` they leave nothing out: the caller chose tests by their marks.
+    A mark in ``asked``, the expression of ``-m``, leaves nothing out: it chooses already.
     """
     kept: list[pytest.Item] = []
     left_out: dict[str, list[pytest.Item]] = {}
     used = Counter[object]()
+    marks = [name for name, least in MARKS.items() if least > seeds and name not in asked]
     for item in items:
-        reason = _mark(item, seeds) if marks else None
+        reason = next((name for name in marks if item.get_closest_marker(name)), None)
         if reason is None and (group := _without_seed(item)) is not None:
             used[group] += 1
             reason = "more seeds" if used[group] > seeds else None
@@ -41,11 +42,6 @@ def told(left_out: dict[str, int], seeds: int) -> str:
     more = next((number for number in MARKS.values() if number > seeds), None)
     hint = "" if more is None else f"; --seeds {more} runs more"
     return f"left out by --seeds {seeds}: {', '.join(parts)}{hint}"
-
-
-def _mark(item: pytest.Item, seeds: int) -> str | None:
-    left_out = (name for name, least in MARKS.items() if least > seeds)
-    return next((name for name in left_out if item.get_closest_marker(name)), None)
 
 
 def _without_seed(item: pytest.Item) -> object:

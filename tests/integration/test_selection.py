@@ -36,6 +36,7 @@ def of(seeds: int) -> set[str]:
     return drawn | {f"each {norm} {seed}" for norm in ("l1", "l2") for seed in range(few)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "made", "told"),
     [
@@ -56,6 +57,11 @@ def of(seeds: int) -> set[str]:
         ),
         (["--seeds", "200"], of(200) | PAIRS | {"pairs l1 9"} | SLOW | {"nightly"}, None),
         (["-m", "slow"], SLOW, None),
+        (
+            ["-m", "not slow"],
+            of(3) | PAIRS | {"pairs l1 9"},
+            "left out by --seeds 3: 54 more seeds, 1 nightly; --seeds 20 runs more",
+        ),
     ],
 )
 def test_a_run_has_the_first_seeds_of_each_case(
