@@ -76,6 +76,7 @@ def test_the_cheapest_is_that_of_brute_force(
     )
 
 
+@pytest.mark.slow
 def test_wishes_come_both_ways() -> None:
     found = []
     for seed in range(120, 170):
