@@ -192,7 +192,7 @@ def test_a_search_that_is_interrupted_ends_with_a_sound_result(
     posed = make_problem(net, problem.x, **problem.options)
     with opened(posed, limits=_LIMITS["eager"]) as search:
         with pytest.raises(KeyboardInterrupt):
-            search.run(lambda: branch_and_cut(search, WarmLp(1, Tolerances())))
+            search.raise_bound()
         search.stopped = "interrupted"
         found = search.result()
     assert found.lower_bound is not None

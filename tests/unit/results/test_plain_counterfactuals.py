@@ -10,7 +10,7 @@ from milp_verix import Explanation, continuous
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
-_HOMES = ("traversal.explain", "global_search.minimum")
+_HOMES = ("traversal.explain_search", "global_search.minimum")
 
 
 def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Explanation]:
