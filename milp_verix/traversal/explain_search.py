@@ -37,8 +37,8 @@ class Progress:
 class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     """The walk through the features of one problem by the traversal ``strategy``.
 
-    ``order`` and ``walked``, which has features decided elsewhere, serve until the order of
-    ``order_by`` is known; for good if that is None.
+    ``order`` and ``walked``, with features decided elsewhere, serve until ``order_by`` has made
+    the order; it is None from then on, or from the start.
     """
 
     oracle: Oracle
@@ -56,6 +56,7 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         if self.order_by is not None:
             self.order = self.order_by(deadline, whole)
             self.walked = Traversal(self.order.permutation, self.walked.irrelevant)
+            self.order_by = None
         limit, tell, show = request.check_limit, self.tell, self.show
         walk = Walk(self.oracle, self.walked, deadline, limit, tell, on_activity=show)
         traverse(walk, resolve_strategy(self.strategy))
@@ -66,7 +67,8 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
 
     def _snapshot(self) -> Callable[[], Explanation]:
         state = replace(self.walked.copy(), stopped=self.stopped)
-        if self.stopped is not None and self.oracle.proven:
+        if self.stopped is not None and self.order_by is not None and self.oracle.proven:
+            # Ctrl-C came while the order was made: the bounds before it decide all features
             state.irrelevant.extend(state.remaining)
         return partial(self._explanation, self.order, state)
 

@@ -54,7 +54,6 @@ def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
     return made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "seed"), CASES)
 def test_enumerations_are_those_of_brute_force(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (explanations, contrasts) = case(seed), truth(seed, norm)
@@ -125,7 +124,6 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
         assert as_sets(found.contrastive) == contrasts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_set_that_is_unknown_is_on_neither_side(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

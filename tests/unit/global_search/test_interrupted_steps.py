@@ -59,7 +59,6 @@ def _proven(search: MinimumSearch, tree: BranchAndCut) -> float:
     return min(tree.bound, search.incumbent.cost)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limits", _LIMITS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_bound_is_valid_after_every_step(seed: int, limits: str, tmp_path: Path) -> None:

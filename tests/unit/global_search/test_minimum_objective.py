@@ -21,7 +21,6 @@ from tests.support.exhaustive_explanations import cheapest
 from tests.support.searches import begin_with_everything
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "way"),
     [

@@ -250,7 +250,6 @@ def test_other_things_are_no_results(given: Any, message: str) -> None:
         explain(digits.network(), digits.images()[15], epsilon=0.1, resume=given)
 
 
-@pytest.mark.slow
 def test_the_command_line_goes_on_from_what_it_wrote(tmp_path: Path) -> None:
     whole, path = digits.explained(15), tmp_path / "earlier.json"
     kept = dict.fromkeys(whole.explanation[3:], "time limit")
