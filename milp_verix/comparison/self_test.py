@@ -30,9 +30,13 @@ _RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
 class SolverReport:
     """A solver's version, capabilities and self-test on this machine.
 
-    ``version`` is None for a solver that cannot be used, and ``problem`` is the reason; for one
-    that can, ``problem`` is the error that the self-test found, or None. ``seconds`` is the time of
-    the test.
+    Attributes:
+        name: Name of the solver.
+        version: Its version; None if it cannot be used.
+        licence: Its licence.
+        features: Its capabilities.
+        problem: Why it cannot be used, or what its test found; or None.
+        seconds: Time of the test.
     """
 
     name: str

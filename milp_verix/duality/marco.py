@@ -32,7 +32,8 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
 from milp_verix.records.base import Counterfactual
-from milp_verix.records.enumeration import FeatureSet
+from milp_verix.records.enumeration import Contrast
+from milp_verix.records.kinds import FeatureSet
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Enumeration
@@ -154,7 +155,8 @@ def _enumeration(
     """Return the result, with abductive and contrastive explanations sorted, smallest first."""
     contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
     explanations = sorted(abductive, key=lambda one: (len(one), one))
-    return Enumeration(abductive=tuple(explanations), contrastive=dict(contrasts), **rest)
+    found = tuple(Contrast(features, point) for features, point in contrasts)
+    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)
 
 
 class _Search:

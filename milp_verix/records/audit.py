@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import Count, FeatureSet, Index
 from milp_verix.records.verdict import Answer
 
 
@@ -12,12 +14,13 @@ from milp_verix.records.verdict import Answer
 class Minimum:
     """A sound set of features that a search found, and how small such a set can be at the least.
 
-    ``explanation`` is sound, ascending; ``lower_bound`` is proven: no sound set that was asked for
-    has fewer features.
+    Attributes:
+        explanation: The sound set, ascending.
+        lower_bound: Proven: no sound set that was asked for has fewer features.
     """
 
-    explanation: tuple[int, ...]
-    lower_bound: int
+    explanation: FeatureSet
+    lower_bound: Count
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower_bound <= self.size:
@@ -36,48 +39,58 @@ class Minimum:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Audit(Result):
-    """The judgement on ``explanation``, a set of features, ascending.
+    """The judgement on a set of features.
 
-    The fields of every result are those of :class:`~milp_verix.records.base.Result`. ``answer``
-    says whether the set is sound: with its features fixed, every input in the ball and the domain
-    has the prediction of the original. ``HOLDS`` is a proof, with ``bound``, a proven upper bound
-    on the worst margin; ``VIOLATED`` comes with ``counterexample``, an input that keeps the
-    features of the set, run in onnxruntime; ``UNKNOWN`` with ``unknown_reason``.
+    The set is sound if, with its features fixed, every input in the ball and the domain has the
+    prediction of the original. Of a sound set all features are tried, else those that were
+    ``added``. It has the fields of every :class:`~milp_verix.records.base.Result`.
 
-    ``sound_set`` is proven to be sound: part of a sound explanation, or one that holds the whole
-    explanation. ``counterfactuals`` maps features of it to inputs that change nothing but the
-    features outside ``sound_set`` and that one, so that it cannot be left out. Of a sound
-    explanation all features are tried, else those that were ``added``. ``unknown_reasons`` tells
-    why features that were tried, or should have been, were not decided.
-
-    ``minimum`` is the smallest sound set of all, ``completion`` the smallest that holds the whole
-    explanation, as far as they were sought; else None. Raises ``ValueError`` for fields that
-    contradict each other.
+    Attributes:
+        explanation: The features that were audited, ascending.
+        answer: Whether they keep the prediction. ``HOLDS`` is a proof.
+        bound: Proven upper bound on the worst margin; None unless the answer is ``HOLDS``.
+        counterexample: An input that keeps the features and changes the prediction, run in
+            onnxruntime; None unless the answer is ``VIOLATED``.
+        unknown_reason: What kept the answer from being found, or None.
+        sound_set: A set that is proven to be sound: part of a sound explanation, or one that holds
+            the whole explanation.
+        unknown_reasons: Why features that were tried, or should have been, were not decided.
+        counterfactuals: For features of the sound set that cannot be left out, an input that
+            changes them and features outside of that set alone.
+        minimum: The smallest sound set of all, if it was sought, or None.
+        completion: The smallest sound set that holds the explanation, if it was sought, or None.
     """
 
-    explanation: tuple[int, ...]
+    kind: ClassVar[str] = "audit"
+    told: ClassVar[str] = "an audit"
+    derived: ClassVar[tuple[str, ...]] = (
+        *Result.derived,
+        *("sound", "minimal", "removable", "added"),
+    )
+
+    explanation: FeatureSet
     answer: Answer
     bound: float | None
     counterexample: Counterfactual | None
     unknown_reason: str | None
-    sound_set: tuple[int, ...]
-    unknown_reasons: Mapping[int, str]
-    counterfactuals: Mapping[int, Counterfactual]
+    sound_set: FeatureSet
+    unknown_reasons: Mapping[Index, str]
+    counterfactuals: Mapping[Index, Counterfactual]
     minimum: Minimum | None = None
     completion: Minimum | None = None
 
     def __post_init__(self) -> None:
+        Result.__post_init__(self)
         self._check()
         for name in ("unknown_reasons", "counterfactuals"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        Result.__post_init__(self)
 
     def _check(self) -> None:
         """Raise ``ValueError`` where the parts contradict each other."""
-        everything = set(range(len(self.groups)))
-        for chosen in (self.explanation, self.sound_set):
-            if list(chosen) != sorted({*chosen} & everything):
-                raise ValueError("a set lists features of the input, ascending")
+        self._refuse_no_features(explanation=self.explanation, sound_set=self.sound_set)
+        for found in (self.minimum, self.completion):
+            self._refuse_no_features(explanation=() if found is None else found.explanation)
+        self._refuse_points(self.counterfactuals.values())
         if (self.answer is Answer.VIOLATED) != (self.counterexample is not None):
             raise ValueError("an explanation that is not sound has a counterexample")
         if (self.answer is Answer.UNKNOWN) != (self.unknown_reason is not None):
@@ -92,10 +105,7 @@ class Audit(Result):
             raise ValueError("a feature that was tried has a counterfactual, or a reason for none")
         if len(self.unknown_reasons) + len(self.counterfactuals) != len(tried):
             raise ValueError("a feature with a counterfactual is not unknown")
-        if self.counterexample is not None:
-            changed = (self.counterexample.input != self.input).reshape(-1)
-            if changed[[i for feature in self.explanation for i in self.groups[feature]]].any():
-                raise ValueError("the counterexample changes features of the explanation")
+        self._refuse_points([self.counterexample], {*range(len(self.groups))} - audited)
 
     @property
     def sound(self) -> bool | None:
@@ -108,12 +118,12 @@ class Audit(Result):
         return len(self.explanation)
 
     @property
-    def removable(self) -> tuple[int, ...]:
+    def removable(self) -> FeatureSet:
         """Features that a sound explanation does not need: all of them together can be left out."""
         return tuple(sorted({*self.explanation} - {*self.sound_set}))
 
     @property
-    def added(self) -> tuple[int, ...]:
+    def added(self) -> FeatureSet:
         """Features that make the explanation provably sound, added to it."""
         return tuple(sorted({*self.sound_set} - {*self.explanation}))
 

@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import Amount, Cost, FeatureSet
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
@@ -13,29 +15,39 @@ NEAREST_GAP = 1e-3
 class ContrastiveExplanation(Result):
     """A set of features, and an input that differs in these alone and is predicted otherwise.
 
-    ``contrast`` are the features, ascending. ``counterfactual`` is the input, in the ball and run
-    in onnxruntime. Both are None if no contrast was found. ``robust`` is a proof that no contrast
-    exists: the prediction is the same all over the ball, or wherever ``must_not`` keep their
-    values, the features that no contrast may change. ``costs`` are the costs of the features, None
-    for 1 each. ``scales``, one for each coordinate, divide its change in the ``distance``; None
-    where the number or the cost of features was minimised. ``lower_bound`` is a proven lower bound
-    on the cost of every contrast, None if none exists. ``unknown_reason`` names the obstacle to a
-    proof, or is None. Raises ``ValueError`` for fields that contradict each other.
+    It has the fields of every :class:`~milp_verix.records.base.Result`.
+
+    Attributes:
+        contrast: The features, ascending; None if no contrast was found.
+        counterfactual: The input, in the ball and run in onnxruntime; None without a contrast.
+        robust: A proof that no contrast exists: the prediction is the same all over the ball, or
+            wherever the features ``must_not`` keep their values.
+        costs: Costs of the features; None for 1 each.
+        lower_bound: Proven least cost of every contrast; None if none exists.
+        unknown_reason: Obstacle to a proof, or None.
+        must_not: Features that no contrast may change.
+        scales: What the change of each coordinate is divided by in the ``distance``; None where the
+            number or the cost of features was minimised.
     """
 
-    contrast: tuple[int, ...] | None
+    kind: ClassVar[str] = "contrastive"
+    told: ClassVar[str] = "a contrastive explanation"
+    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "cost", "gap", "proven")
+
+    contrast: FeatureSet | None
     counterfactual: Counterfactual | None
     robust: bool
-    costs: tuple[float, ...] | None
-    lower_bound: float | None
+    costs: tuple[Amount, ...] | None
+    lower_bound: Cost | None
     unknown_reason: str | None = None
-    must_not: tuple[int, ...] = ()
-    scales: tuple[float, ...] | None = None
+    must_not: FeatureSet = ()
+    scales: tuple[Amount, ...] | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
-        if not {*self.must_not} <= {*range(len(self.groups))}:
-            raise ValueError("features that must not change are features of the input")
+        self._refuse_no_features(must_not=self.must_not, contrast=self.contrast or ())
+        if self.costs is not None and len(self.costs) != len(self.groups):
+            raise ValueError("each feature has one cost")
         scales = self.scales
         if scales is not None and not (len(scales) == self.input.size and min(scales) > 0):
             raise ValueError("each coordinate has a scale above zero")
@@ -45,14 +57,9 @@ class ContrastiveExplanation(Result):
             raise ValueError("where nothing changes the prediction there is nothing to explain")
         if self.contrast is None or self.counterfactual is None:
             return
-        if list(self.contrast) != sorted({*self.contrast} & {*range(len(self.groups))}):
-            raise ValueError("a contrast lists features of the input, ascending")
         if {*self.contrast} & {*self.must_not}:
             raise ValueError("a contrast has none of the features that must not change")
-        changed = (self.counterfactual.input != self.input).reshape(-1)
-        allowed = [i for feature in self.contrast for i in self.groups[feature]]
-        if changed.sum() > changed[allowed].sum():
-            raise ValueError("the counterfactual changes features outside the contrast")
+        self._refuse_points([self.counterfactual], self.contrast)
         if self.lower_bound is None or (self.gap or 0.0) < 0:
             raise ValueError("the lower bound is above the cost of the contrast")
 

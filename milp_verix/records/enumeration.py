@@ -3,39 +3,66 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import Count, FeatureSet
 
-FeatureSet = tuple[int, ...]
-"""Features, ascending."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrast:
+    """A set of features whose change can change the prediction, and an input that shows it.
+
+    Attributes:
+        features: The features, ascending.
+        counterfactual: An input that changes these features alone.
+    """
+
+    features: FeatureSet
+    counterfactual: Counterfactual
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Enumeration(Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
-    ``abductive`` lists minimal sets of features that keep the prediction when they are fixed, the
-    smallest first. ``contrastive`` maps minimal sets of features whose change can change the
-    prediction to counterfactuals. ``complete`` is the proof that no set is missing: then each set
-    of one kind is a minimal hitting set of the other kind. ``lower_bound`` is proven: an abductive
-    explanation that is not listed has at least so many features. ``unknown_reason`` names the
-    obstacle to completeness, or is None. Raises ``ValueError`` for fields that contradict each
-    other.
+    It has the fields of every :class:`~milp_verix.records.base.Result`.
+
+    Attributes:
+        abductive: Minimal sets of features that keep the prediction when they are fixed, the
+            smallest first.
+        contrasts: Minimal sets of features whose change can change the prediction, with inputs.
+        complete: A proof that no set is missing: then each set of one kind is a minimal hitting set
+            of the other kind.
+        lower_bound: Proven: an abductive explanation that is not listed has at least so many
+            features.
+        unknown_reason: Obstacle to completeness, or None.
     """
 
+    kind: ClassVar[str] = "enumeration"
+    told: ClassVar[str] = "an enumeration"
+
     abductive: tuple[FeatureSet, ...]
-    contrastive: Mapping[FeatureSet, Counterfactual]
+    contrasts: tuple[Contrast, ...]
     complete: bool
-    lower_bound: int
+    lower_bound: Count
     unknown_reason: str | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
-        object.__setattr__(self, "contrastive", MappingProxyType(dict(self.contrastive)))
+        for one in self.contrasts:
+            self._refuse_no_features(contrasts=one.features)
+            self._refuse_points([one.counterfactual], one.features)
         for explanation in self.abductive:
+            self._refuse_no_features(abductive=explanation)
             for contrast in self.contrastive:
                 if not set(explanation) & set(contrast):
                     raise ValueError(f"the explanation {explanation} does not hit {contrast}")
+
+    @property
+    def contrastive(self) -> Mapping[FeatureSet, Counterfactual]:
+        """The counterfactual of each minimal set whose change can change the prediction."""
+        return MappingProxyType({one.features: one.counterfactual for one in self.contrasts})
 
     @property
     def minimum(self) -> FeatureSet | None:

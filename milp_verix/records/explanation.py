@@ -4,11 +4,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import Amount, Cost, FeatureSet, Index, Indices, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -17,42 +16,58 @@ class Explanation(Result):
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
-    counterfactual, so that it could not have been left out. Feature numbers refer to ``groups``.
+    counterfactual, so that it could not have been left out. It has the fields of every
+    :class:`~milp_verix.records.base.Result`.
 
-    The fields of every result are those of :class:`~milp_verix.records.base.Result`. ``order``
-    names the traversal order, ``permutation`` lists the features in it, and ``sensitivity`` is the
-    score per feature behind it, or None. ``traversal`` names the traversal, or is None.
-    ``unknown`` features were not decided, for the ``unknown_reasons``; ``explanation`` holds them
-    too. ``bounds`` names the method that bounded neurons, ``formulation`` the encoding of ReLUs.
-
-    ``lower_bound`` is a proven lower bound on the cost of every explanation that holds the features
-    ``must`` and none of ``must_not``; it is None if no minimum was sought. ``costs`` are the costs
-    of the features; None stands for 1 each, so that the cost is the size. ``scenarios`` are inputs
-    of the ball of all features on which the bound of an unfinished search rests: another search
-    may begin with them. Raises ``ValueError`` for fields that contradict each other.
+    Attributes:
+        order: Name of the traversal order.
+        permutation: The features in that order.
+        sensitivity: Score of each feature behind the order, or None.
+        explanation: Features that keep the prediction when they are fixed.
+        irrelevant: The other features; those in ``still`` have no room to change.
+        unknown_reasons: Why features of the explanation were not decided.
+        counterfactuals: For each decided feature of the explanation, an input that changes it and
+            irrelevant ones alone.
+        lower_bound: Proven least cost of every explanation that holds the features ``must`` and
+            none of ``must_not``; None if no minimum was sought.
+        bounds: Method that bounded neurons, or None.
+        formulation: Encoding of ReLUs, or None.
+        costs: Cost of each feature; None for 1 each, so that the cost is the size.
+        traversal: Name of the traversal, or None.
+        must: Features that the explanation had to have.
+        must_not: Features that it could not have.
+        scenarios: Inputs of the ball of all features on which the bound of an unfinished search
+            rests: another search may begin with them.
     """
 
+    kind: ClassVar[str] = "explanation"
+    told: ClassVar[str] = "an explanation"
+    derived: ClassVar[tuple[str, ...]] = (
+        *Result.derived,
+        *("unknown", "minimal", "cost", "gap", "proven"),
+    )
+
     order: str
-    permutation: tuple[int, ...]
+    permutation: Indices
     sensitivity: tuple[float, ...] | None
-    explanation: tuple[int, ...]
-    irrelevant: tuple[int, ...]
-    unknown_reasons: Mapping[int, str]
-    counterfactuals: Mapping[int, Counterfactual]
-    lower_bound: float | None = None
+    explanation: FeatureSet
+    irrelevant: FeatureSet
+    unknown_reasons: Mapping[Index, str]
+    counterfactuals: Mapping[Index, Counterfactual]
+    lower_bound: Cost | None = None
     bounds: str | None = None
     formulation: str | None = None
-    costs: tuple[float, ...] | None = None
+    costs: tuple[Amount, ...] | None = None
     traversal: str | None = None
-    must: tuple[int, ...] = ()
-    must_not: tuple[int, ...] = ()
-    scenarios: tuple[NDArray[Any], ...] = ()
+    must: FeatureSet = ()
+    must_not: FeatureSet = ()
+    scenarios: tuple[Points, ...] = ()
 
     def __post_init__(self) -> None:
+        Result.__post_init__(self)
         self._check()
         for name in ("unknown_reasons", "counterfactuals"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        Result.__post_init__(self)
 
     def _check(self) -> None:
         """Raise ``ValueError`` where the parts contradict each other."""
@@ -67,19 +82,12 @@ class Explanation(Result):
             raise ValueError("each feature explained and not unknown needs a counterfactual")
         if self.costs is not None and len(self.costs) != len(self.groups):
             raise ValueError("each feature has one cost")
-        if self.feature_names is not None and len(self.feature_names) != len(self.groups):
-            raise ValueError("each feature has one name")
         if self.sensitivity is not None and len(self.sensitivity) != len(self.groups):
             raise ValueError("each feature has one score in sensitivity")
-        if not {*self.must, *self.must_not} <= {*everything}:
-            raise ValueError("must and must_not are features of the input")
+        self._refuse_no_features(must=self.must, must_not=self.must_not)
+        self._refuse_points(self.counterfactuals.values())
         if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
             raise ValueError("the lower bound is above the cost of the explanation")
-
-    @property
-    def strategy(self) -> str | None:
-        """The former name of ``traversal``."""
-        return self.traversal
 
     @property
     def size(self) -> int:
@@ -87,7 +95,7 @@ class Explanation(Result):
         return len(self.explanation)
 
     @property
-    def unknown(self) -> tuple[int, ...]:
+    def unknown(self) -> FeatureSet:
         """Features that are in the explanation because they were not decided, ascending."""
         return tuple(sorted(self.unknown_reasons))
 
@@ -97,7 +105,7 @@ class Explanation(Result):
         return not self.unknown_reasons
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> Cost:
         """Sum of the costs of the features in the explanation; its size where there are none."""
         if self.costs is None:
             return self.size
@@ -105,7 +113,7 @@ class Explanation(Result):
         return int(total) if total == int(total) else total
 
     @property
-    def gap(self) -> float | None:
+    def gap(self) -> Cost | None:
         """Amount by which another explanation could be cheaper; None where nobody asked."""
         return None if self.lower_bound is None else self.cost - self.lower_bound
 

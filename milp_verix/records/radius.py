@@ -1,25 +1,32 @@
 """Robustness radii: how far features may move before the prediction changes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import Amount, FeatureSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RadiusBracket:
     """A bracket of the largest radius at which ``features`` are irrelevant together.
 
-    ``lower`` is proven: no change of these features within it changes the prediction. At the
-    distance ``upper`` there is a ``counterfactual`` that changes nothing else; both are None if
-    none was found. ``reach`` is the largest radius asked about. ``unknown_reason`` names the
-    obstacle to a bracket as narrow as asked for, or is None. Radii are in the units of the input.
-    Raises ``ValueError`` for fields that contradict each other.
+    Radii are in the units of the input. Raises ``ValueError`` for fields that contradict each
+    other.
+
+    Attributes:
+        features: Features that move together.
+        lower: Proven: no change of these features within it changes the prediction.
+        upper: Distance of the counterfactual, or None.
+        reach: Largest radius asked about.
+        counterfactual: An input at the distance ``upper`` that changes nothing else, or None.
+        unknown_reason: Obstacle to a bracket as narrow as asked for, or None.
     """
 
-    features: tuple[int, ...]
-    lower: float
-    upper: float | None
-    reach: float
+    features: FeatureSet
+    lower: Amount
+    upper: Amount | None
+    reach: Amount
     counterfactual: Counterfactual | None = None
     unknown_reason: str | None = None
 
@@ -46,17 +53,24 @@ class RadiusBracket:
 class RobustnessRadii(Result):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    ``brackets`` has one for the features asked about together, or one for each feature alone if
-    ``each``. ``epsilon`` is the largest radius asked about. ``tolerance`` is the width that a
-    bracket was to have, as a share of its upper end. ``scale`` are the radii of the features of a
-    described input at the radius 1, in their units; ``epsilon`` is the largest of their ``radii``
-    then. Raises ``ValueError`` for fields that contradict each other.
+    It has the fields of every :class:`~milp_verix.records.base.Result`; ``epsilon`` is the largest
+    radius asked about.
+
+    Attributes:
+        brackets: One for the features asked about together, or one for each feature alone.
+        each: True if each feature has a bracket of its own.
+        tolerance: Width that a bracket was to have, as a share of its upper end.
+        scale: Radii of the features of a described input at the radius 1, in their units, or None.
     """
+
+    kind: ClassVar[str] = "radius"
+    told: ClassVar[str] = "a result on radii"
+    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "settled", "irrelevant")
 
     brackets: tuple[RadiusBracket, ...]
     each: bool
-    tolerance: float
-    scale: tuple[float, ...] | None = None
+    tolerance: Amount
+    scale: tuple[Amount, ...] | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
@@ -64,15 +78,11 @@ class RobustnessRadii(Result):
         if self.each:
             if [bracket.features for bracket in self.brackets] != [(i,) for i in everything]:
                 raise ValueError("there is one bracket for each feature, in their order")
-        elif len(self.brackets) != 1 or not set(self.brackets[0].features) <= set(everything):
+        elif len(self.brackets) != 1:
             raise ValueError("there is one bracket, of features of the input")
         for bracket in self.brackets:
-            if bracket.counterfactual is None:
-                continue
-            changed = (bracket.counterfactual.input != self.input).reshape(-1)
-            allowed = [i for feature in bracket.features for i in self.groups[feature]]
-            if changed.sum() > changed[allowed].sum():
-                raise ValueError("a counterfactual changes features other than its own")
+            self._refuse_no_features(features=bracket.features)
+            self._refuse_points([bracket.counterfactual], bracket.features)
 
     @property
     def bracket(self) -> RadiusBracket:
@@ -87,7 +97,7 @@ class RobustnessRadii(Result):
         return all(bracket.settled for bracket in self.brackets)
 
     @property
-    def irrelevant(self) -> tuple[int, ...]:
+    def irrelevant(self) -> FeatureSet:
         """Features that never change the prediction within the radii asked about.
 
         They never do so alone if ``each``, and never together if not.

@@ -1,37 +1,50 @@
 """The part that protected features play in a decision."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
 from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.kinds import FeatureSet, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Relevance(Result):
     """Membership of ``features`` in the explanations of one decision, by proof.
 
-    The answer ``necessary`` says that every explanation has one of them, ``relevant`` that some
-    minimal one does. An answer is None where a limit or an undecided check left it open.
+    An answer is None where a limit or an undecided check left it open. Evidence of relevance is a
+    set ``free`` with a ``counterfactual``. It has the fields of every
+    :class:`~milp_verix.records.base.Result`.
 
-    Evidence of relevance is a set ``free`` of other features, empty where ``features`` are
-    necessary: the prediction provably survives every change of ``free``, and ``counterfactual``,
-    which changes ``features`` as well, changes it. The input ``unchanged`` is the counterfactual
-    with ``features`` put back, and keeps the prediction; it is None where a rule forbids it.
-    Raises ``ValueError`` for fields that contradict each other.
+    Attributes:
+        features: The features asked about, which count as one.
+        necessary: True if every explanation has one of them, or None.
+        relevant: True if some minimal explanation has one of them, or None.
+        free: Other features, every change of which provably keeps the prediction; empty where
+            ``features`` are necessary; None without evidence.
+        counterfactual: An input that changes ``features`` and features in ``free``, and the
+            prediction; None without evidence.
+        unchanged: The counterfactual with ``features`` put back, which keeps the prediction; None
+            where a rule forbids it, and without evidence.
+        unknown_reason: What kept an answer open, or None.
     """
 
-    features: tuple[int, ...]
+    kind: ClassVar[str] = "relevance"
+    told: ClassVar[str] = "a result on relevance"
+    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "role")
+
+    features: FeatureSet
     necessary: bool | None
     relevant: bool | None
-    free: tuple[int, ...] | None = None
+    free: FeatureSet | None = None
     counterfactual: Counterfactual | None = field(default=None, repr=False)
-    unchanged: NDArray[Any] | None = field(default=None, repr=False)
+    unchanged: Points | None = field(default=None, repr=False)
     unknown_reason: str | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
+        self._refuse_no_features(features=self.features, free=self.free or ())
         if self.necessary and not self.relevant:
             raise ValueError("a necessary feature is relevant")
         if self.relevant is False and self.necessary is not False:
@@ -43,15 +56,9 @@ class Relevance(Result):
         if (self.unknown_reason is None) != self.settled:
             raise ValueError("an answer is open exactly where something kept it from being found")
         if self.counterfactual is not None and self.free is not None:
-            self._refuse_change(self.counterfactual.input, (*self.features, *self.free))
+            self._refuse_points([self.counterfactual], (*self.features, *self.free))
             if self.unchanged is not None:
                 self._refuse_change(self.unchanged, self.free)
-
-    def _refuse_change(self, point: NDArray[Any], features: tuple[int, ...]) -> None:
-        changed = (point != self.input).reshape(-1)
-        allowed = [i for feature in features for i in self.groups[feature]]
-        if changed.sum() > changed[allowed].sum():
-            raise ValueError("the evidence changes features other than its own")
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -65,14 +72,16 @@ class Relevance(Result):
         return self.necessary is not None and self.relevant is not None
 
     @property
-    def role(self) -> str:
+    def role(self) -> Literal["necessary", "relevant", "irrelevant", "unknown"]:
         """``"necessary"``, ``"relevant"``, ``"irrelevant"`` or ``"unknown"``.
 
         A relevant feature whose necessity is open counts as ``"relevant"``.
         """
         if self.necessary:
             return "necessary"
-        return {True: "relevant", False: "irrelevant", None: "unknown"}[self.relevant]
+        if self.relevant is None:
+            return "unknown"
+        return "relevant" if self.relevant else "irrelevant"
 
     @property
     def pair(self) -> tuple[NDArray[Any], NDArray[Any]] | None:

@@ -2,24 +2,33 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.kinds import Amount
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EpsilonSweep:
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
-    ``levels`` has one explanation for each radius. ``nested`` says that the irrelevant features of
-    each level are irrelevant at all smaller radii, too. ``seconds`` is the wall-clock time of the
-    whole sweep. Raises ``ValueError`` for fields that contradict each other.
+    Raises ``ValueError`` for fields that contradict each other.
+
+    Attributes:
+        levels: An explanation for each radius.
+        nested: True if the irrelevant features of each level are irrelevant at all smaller radii.
+        seconds: Wall-clock time of the whole sweep.
     """
+
+    kind: ClassVar[str] = "sweep"
+    told: ClassVar[str] = "a sweep"
+    derived: ClassVar[tuple[str, ...]] = ()
 
     levels: tuple[Explanation, ...]
     nested: bool
-    seconds: float
+    seconds: Amount
 
     def __post_init__(self) -> None:
         if not self.levels:

@@ -2,7 +2,8 @@
 
 from milp_verix.records.base import Result
 from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration, FeatureSet
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.kinds import FeatureSet
 from milp_verix.reporting.explanation_table import (
     about_facts,
     features_facts,

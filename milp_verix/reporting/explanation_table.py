@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.records.base import DomainEnd, Result
+from milp_verix.records.base import Result
 from milp_verix.records.explanation import Explanation
+from milp_verix.records.kinds import DomainEnd
 from milp_verix.records.statistics import Statistics
 from milp_verix.reporting.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.plotting import plot_explanation

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo
+from milp_verix.records.base import Counterfactual, ModelInfo
+from milp_verix.records.kinds import DomainEnd
 from milp_verix.records.statistics import SolverStatistics, Statistics
 from milp_verix.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
@@ -32,8 +33,8 @@ def shared_fields(
             network.input_shape,
             str(network.dtype),
             network.softmax_stripped,
-            network.sigmoid_stripped,
             network.content_sha256,
+            network.sigmoid_stripped,
             network.facts.class_names,
         ),
         "input": problem.x.reshape(network.input_shape),

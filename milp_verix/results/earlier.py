@@ -164,12 +164,8 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
             f"got {type(given).__name__}"
         )
     network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
-    known = model.content_sha256 is not None
     pairs = {
-        "network's SHA-256": (
-            model.content_sha256 or model.sha256,
-            network.content_sha256 if known else network.sha256,
-        ),
+        "network's SHA-256": (model.content_sha256, network.content_sha256),
         "network's input shape": (model.input_shape, network.input_shape),
         "input": (_exactly(result.input), _exactly(now["input"])),
         **{n: (getattr(result, n), now[n]) for n in now if n not in _NO_QUESTION},

@@ -5,13 +5,12 @@ longer to load than a result to be read.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records import audit, comparison, contrast, enumeration, explanation
-from milp_verix.records.base import Result
-from milp_verix.records.json_format import dump, load
+from milp_verix.records import audit, comparison, contrast, enumeration, explanation, kinds
+from milp_verix.records.json_format import StoredResult, dump, load
 from milp_verix.reporting import comparison_files
 from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.wording import (
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class Stored(Result):
+class Stored:
     """JSON and pickles of a result."""
 
     __slots__ = ()
@@ -40,7 +39,7 @@ class Stored(Result):
 
         Raises ``InputError`` for a path that cannot be written.
         """
-        text = dump(self, indent=indent)
+        text = dump(cast(StoredResult, self), indent=indent)
         if path is not None:
             write_atomically(Path(path), text)
         return text
@@ -51,7 +50,7 @@ class Stored(Result):
 
         Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
         """
-        return load(source, cls)
+        return cast(Self, load(source, cast(type[StoredResult], cls)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
@@ -204,7 +203,7 @@ class Enumeration(enumeration.Enumeration, Stored):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[enumeration.FeatureSet, ...]:
+    def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.

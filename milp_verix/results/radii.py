@@ -1,11 +1,9 @@
 """Results on radii that users see: records with methods that store and draw them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
-from milp_verix.atomic_write import write_atomically
 from milp_verix.records import radius, sweep
-from milp_verix.records.sweep_json import dump_sweep, load_sweep
 from milp_verix.reporting.radius_wording import radii_headline, sweep_headline
 from milp_verix.results.public import Explanation, Stored
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class EpsilonSweep(sweep.EpsilonSweep):
+class EpsilonSweep(sweep.EpsilonSweep, Stored):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
     The fields are documented in :class:`milp_verix.records.sweep.EpsilonSweep`.
@@ -26,27 +24,6 @@ class EpsilonSweep(sweep.EpsilonSweep):
     __slots__ = ()
 
     levels: tuple[Explanation, ...]
-
-    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
-        """Return the sweep as JSON, and write it to ``path`` if given.
-
-        Raises ``InputError`` for a path that cannot be written.
-        """
-        text = dump_sweep(self, indent=indent)
-        if path is not None:
-            write_atomically(Path(path), text)
-        return text
-
-    @classmethod
-    def from_json(cls, source: str | Path) -> Self:
-        """Read a sweep from JSON text or from the path of a JSON file.
-
-        Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
-        """
-        return load_sweep(source, cls, Explanation)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_json, (self.to_json(),)
 
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""

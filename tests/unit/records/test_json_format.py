@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 
 from milp_verix import Enumeration, Explanation, InputError, explain
+from milp_verix.records.base import array_hash
 from milp_verix.records.explanation import Explanation as RecordOfExplanation
 from milp_verix.records.json_format import dump, load
-from milp_verix.records.stored.values import array_hash
 from milp_verix.reporting.explanation_table import facts
 from milp_verix.reporting.plotting import plot_explanation
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
-from tests.support.repository import FIXTURES
 
 
 def assert_same(found: Explanation, expected: Explanation) -> None:
@@ -116,11 +115,11 @@ def test_a_link_is_followed_and_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
     data = json.loads(explained().to_json(), parse_constant=pytest.fail)
     expected = explained()
-    assert data["schema"] == 2
+    assert (data["schema"], data["kind"]) == (1, "explanation")
     assert data["permutation"] == list(expected.permutation)
     assert data["traversal"] == expected.traversal == "galloping"
     assert data["model"]["sha256"] == network().sha256
-    assert data["input"]["sha256"] == array_hash(images()[15].reshape(1, 1, 8, 8))
+    assert data["input_sha256"] == array_hash(images()[15].reshape(1, 1, 8, 8))
     assert data["prediction"] == expected.prediction
     assert (data["epsilon"], data["norm"], data["delta"]) == (0.1, "linf", None)
     assert (data["order"], data["solver"], data["minimal"]) == ("influence", "phase", True)
@@ -131,10 +130,10 @@ def test_the_file_is_json_that_needs_no_reader_of_ours() -> None:
     assert data["statistics"]["solves"] == expected.statistics.solves
     assert data["statistics"]["seconds"] == expected.statistics.seconds
     assert data["versions"][expected.solver]
-    first = data["counterfactuals"][0]
+    feature, first = next(iter(data["counterfactuals"].items()))
     scores = network().evaluate(np.array(first["input"], dtype=np.float32))
     assert int(np.argmax(scores)) == first["prediction"] != data["prediction"]
-    assert first["feature"] in data["explanation"]
+    assert int(feature) in data["explanation"]
 
 
 def test_unknown_features_keep_their_reasons() -> None:
@@ -154,31 +153,22 @@ def test_unknown_features_keep_their_reasons() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 3}, "schema 3, expected 1 or 2"),
+        ({"schema": 2}, "schema 2, expected 1"),
         ({"schema": None}, "schema None"),
         ({"explanation": [0]}, "exactly once"),
         ({"permutation": [0]}, "permutation"),
-        # a file that names the first schema has no permutation to read
-        ({"schema": 1}, "traversal"),
-        ({"counterfactuals": []}, "needs a counterfactual"),
+        ({"counterfactuals": {}}, "needs a counterfactual"),
         ({"unknown_reasons": {"x": "?"}}, "not an explanation"),
         ({"input": None}, "not an explanation"),
-        ({"statistics": {"check": 1}}, "not an explanation"),
+        ({"minimal": False}, "minimal is false, which is not what follows"),
+        ({"cost": 99}, "cost is 99, which is not what follows"),
+        ({"statistics": {"check": 1}}, "statistics lacks 'checks'"),
     ],
 )
 def test_a_file_that_contradicts_itself(change: dict[str, Any], message: str) -> None:
     data = json.loads(explained().to_json()) | change
     with pytest.raises(InputError, match=message):
         Explanation.from_json(json.dumps(data))
-
-
-def test_a_file_of_the_first_schema_is_read() -> None:
-    # written before "traversal" was the name of the traversal and not a list of features
-    found = Explanation.from_json(FIXTURES / "results/schema_1.json")
-    assert found.permutation == (0, 1, 6, 3, 5, 4, 7, 2)
-    assert found.traversal == found.strategy == "binary"
-    assert found.replay(network()) == ()
-    assert_same(Explanation.from_json(found.to_json()), found)
 
 
 def test_an_explanation_on_its_way_names_its_traversal() -> None:
@@ -197,8 +187,8 @@ def test_a_part_that_is_missing_is_named() -> None:
 
 def test_an_input_that_was_changed_is_noticed() -> None:
     data = json.loads(explained().to_json())
-    data["input"]["values"][0][0][0][0] = 0.123
-    with pytest.raises(InputError, match="hash"):
+    data["input"][0][0][0][0] = 0.123
+    with pytest.raises(InputError, match="input_sha256 is"):
         Explanation.from_json(json.dumps(data))
 
 

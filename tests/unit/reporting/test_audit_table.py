@@ -11,13 +11,16 @@ from PIL import Image
 import milp_verix
 from milp_verix import Audit, Counterfactual, InputError
 from milp_verix.records.audit import Minimum
-from milp_verix.records.base import ModelInfo, Prediction
+from milp_verix.records.base import ModelInfo
+from milp_verix.records.kinds import Prediction
 from milp_verix.records.statistics import Statistics
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.audit_table import audit_facts
 from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
 from milp_verix.reporting.figures.audit_plot import AuditStatus, audit_statuses
 from tests.support.digits_example import EPSILON, explained, images, network
+
+SHA = "0123456789abcdef" * 4
 
 
 def made(
@@ -36,7 +39,7 @@ def made(
     moved = x.copy()
     moved.reshape(-1)[[i for i in range(x.size) if i not in audited]] += np.float32(0.1)
     return Audit(
-        model=ModelInfo("model.onnx", "0123456789abcdef" * 4, shape, "float32", False),
+        model=ModelInfo("model.onnx", SHA, shape, "float32", False, SHA),
         input=x,
         prediction=prediction,
         epsilon=0.1,

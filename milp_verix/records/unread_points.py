@@ -1,28 +1,40 @@
-"""Counterfactuals of a stored result whose numbers are parsed when someone asks for them.
+"""Counterfactuals of a stored explanation whose numbers are parsed when someone asks for them.
 
-Nearly all of a result's JSON is the inputs of its counterfactuals, and a gallery of many results
-shows a few of each.
+Nearly all of an explanation's JSON is the inputs of its counterfactuals, and a gallery of many
+results shows a few of each.
 """
 
 import re
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.records.base import Counterfactual, Prediction
+from milp_verix.records.base import Counterfactual
 from milp_verix.stored_numbers import parsed
-
-_UNREAD = "unread"
-"""The key of a text that stands for the array in it."""
 
 # Inside of a string its quotes would stand behind backslashes.
 _KEY = re.compile(r'"input"(?<!\\"input"):\s*(?=\[)')
+_UNREAD = "unread"
+"""The key of a number that stands for a text."""
+
+
+class UnreadText(str):
+    """Nested lists of numbers as JSON text."""
+
+    __slots__ = ()
+
+
+class UnreadArray(np.ndarray[Any, Any]):
+    """An empty array in the place of one with a dtype and a shape that is ``stored`` as text."""
+
+    stored: tuple[str, "np.dtype[Any]", tuple[int, ...]]
 
 
 class UnreadCounterfactual(Counterfactual):
-    """A counterfactual with its input as JSON text, for arrays of one dtype and shape.
+    """A counterfactual with its input as JSON text; ``point`` has an :class:`UnreadArray`.
 
     ``input`` raises ``InputError`` where the text holds anything but such an array.
     """
@@ -31,12 +43,11 @@ class UnreadCounterfactual(Counterfactual):
 
     _stored: tuple[str, "np.dtype[Any]", tuple[int, ...]]
 
-    def __init__(
-        self, stored: tuple[str, "np.dtype[Any]", tuple[int, ...]], *told: Prediction | None
-    ) -> None:
-        object.__setattr__(self, "_stored", stored)
-        for name, value in zip(("prediction", "rival"), told, strict=True):
-            object.__setattr__(self, name, value)
+    def __init__(self, point: Counterfactual) -> None:
+        assert isinstance(point.input, UnreadArray)
+        object.__setattr__(self, "_stored", point.input.stored)
+        object.__setattr__(self, "prediction", point.prediction)
+        object.__setattr__(self, "rival", point.rival)
 
     @property
     def input(self) -> NDArray[Any]:
@@ -49,7 +60,7 @@ class UnreadCounterfactual(Counterfactual):
 
 
 def parsed_lazily(text: str) -> Any:
-    """Return the content of a result's JSON, with text for the inputs of counterfactuals.
+    """Return the content of an explanation's JSON, its counterfactuals' inputs as ``UnreadText``.
 
     Raises ``ValueError`` for text that is not JSON.
     """
@@ -65,35 +76,33 @@ def parsed_lazily(text: str) -> Any:
         inputs.append(text[start:end])
         done = end
     data = parsed("".join([*pieces, text[done:]]))
-    for item in _points(data):
+    found = data.get("counterfactuals") if isinstance(data, dict) else None
+    for item in (data, *(found.values() if isinstance(found, dict) else ())):
         given = item.get("input") if isinstance(item, dict) else None
         number = given.get(_UNREAD) if isinstance(given, dict) else None
-        if isinstance(number, int) and number < len(inputs):
-            item["input"] = {_UNREAD: inputs[number]}
+        if isinstance(number, int) and 0 <= number < len(inputs):
+            item["input"] = parsed(inputs[number]) if item is data else UnreadText(inputs[number])
     return data
 
 
-def _points(data: Any) -> list[Any]:
-    """Return the counterfactuals in the data of a result, of any kind."""
-    if not isinstance(data, dict):
-        return []
-    single = [data.get("counterfactual"), data.get("counterexample")]
-    several = (data.get("counterfactuals"), data.get("contrastive"), data.get("brackets"))
-    listed = [item for some in several if isinstance(some, list) for item in some]
-    nested = [item.get("counterfactual") for item in listed if isinstance(item, dict)]
-    return single + listed + nested
+def array_in(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return nested lists of numbers as an array; of an ``UnreadText`` an ``UnreadArray``.
 
-
-def stored_counterfactual(
-    values: Any, x: NDArray[Any], prediction: Prediction, rival: int | None
-) -> Counterfactual:
-    """Return the counterfactual with an input of :func:`parsed_lazily`, or with its numbers.
-
-    ``x`` is the input explained, whose shape and dtype it has. ``ValueError`` for another shape.
+    Raises ``ValueError`` as :func:`parsed_array` does.
     """
-    if isinstance(values, dict):
-        return UnreadCounterfactual((values[_UNREAD], x.dtype, x.shape), prediction, rival)
-    return Counterfactual(parsed_array(values, x.dtype, x.shape), prediction, rival)
+    if not isinstance(values, UnreadText):
+        return parsed_array(values, dtype, shape)
+    array = np.empty(0, dtype).view(UnreadArray)
+    array.stored = values, dtype, shape
+    return array
+
+
+def read_when_asked(result: Any) -> None:
+    """Let the counterfactuals of an explanation be parsed when someone asks for their input."""
+    found = getattr(result, "counterfactuals", {})
+    if any(isinstance(point.input, UnreadArray) for point in found.values()):
+        unread = {feature: UnreadCounterfactual(point) for feature, point in found.items()}
+        object.__setattr__(result, "counterfactuals", MappingProxyType(unread))
 
 
 def parsed_array(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
