@@ -16,13 +16,13 @@ import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
 from milp_verix.certification.claims import bits_of, numbers_of
-from onnx_forms import Form, UnitError
-from onnx_neurons import Network as ExactNetwork
-from onnx_neurons import NoOutputError, UnreadableError
+from verix_checker.forms import Form, UnitError
+from verix_checker.guard import compare, mixtures
+from verix_checker.neurons import Network as ExactNetwork
+from verix_checker.neurons import NoOutputError, UnreadableError
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.nodes import Affine, Node, Relu
-from verix_guard import compare, mixtures
 
 _MOST_BITS = 1000
 _ACTIVATIONS, _MAPS = ("Relu", "MaxPool"), ("MatMul", "Gemm", "Conv")

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
 from milp_verix.records.conversion import converted, shown
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.wording import counted
 from milp_verix.stored_numbers import UnreadableError, parsed
 from milp_verix.study.journal_line import JournalLine
 
