@@ -89,6 +89,7 @@ def _expected(told: str, path: str, kind: Any) -> str:
         values = _choices(get_type_hints(kind).get(path.rpartition(".")[2]))
         return " or ".join(map(shown, values)) or "another text"
     wanted = re.sub(r"^Expected |, got .*$", "", told)
+    wanted = re.sub(r"`str` matching regex '(.*)'", r"a text like \1", wanted)
     return re.sub(
         r"`([^`]*)`", lambda m: " or ".join(_WORDS.get(k, k) for k in m[1].split(" | ")), wanted
     )

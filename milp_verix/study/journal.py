@@ -170,7 +170,7 @@ def _refuse_faults(record: Record, where: str) -> None:
         converted(record, JournalLine)
         for name in ("explanation", "unknown"):
             if len({*(record[name] or ())}) < len(record[name] or ()):
-                raise ValueError(f"{name} is {shown(record[name])}, expected each feature once")
+                raise ValueError(f"{name} is {shown(record[name])}, expected each entry once")
     except ValueError as error:
         raise InputError(f"{where}: {error}") from error
 

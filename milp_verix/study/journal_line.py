@@ -48,7 +48,7 @@ class JournalLine(TypedDict):
     index: Count
     name: NotRequired[str]
     task: Literal["explain", "minimum", "contrastive"]
-    epsilon: int | float | str | list[Any] | dict[str, Any]
+    epsilon: Cost | str | list[Any] | dict[str, Any]
     settings: Settings
     network: Sha256
     version: str

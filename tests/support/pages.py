@@ -203,6 +203,7 @@ def comparison(folder: Path, **more: Any) -> Path:
     ]
     data = {
         "schema": 1,
+        "kind": "comparison",
         "model": {"file": HOSTILE, "sha256": "ab" * 32},
         "prediction": 3,
         "epsilon": 0.1,

@@ -25,7 +25,6 @@ from milp_verix.reporting.words.wording import (
     contrast_outcome,
     counted,
     headline,
-    knows_class,
     outcome_of,
     outcome_text,
     seconds_text,
@@ -166,8 +165,7 @@ def _ranked(explanation: Explanation) -> list[int]:
 def _heading(result: Result, point: Counterfactual | None) -> str:
     if point is None or not isinstance(point.prediction, int):
         return "changes, for example, with"
-    becomes = "becomes " if knows_class(result, point) else ""
-    return f"{becomes}{outcome_of(result, point)} with"
+    return f"becomes {outcome_of(result, point)} with"
 
 
 def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: bool) -> str:

@@ -219,7 +219,7 @@ def test_a_counterexample_inside_the_explanation_is_refused() -> None:
     assert found.counterexample is not None
     point = found.counterexample.input.copy()
     point.reshape(-1)[own[3]] += np.float32(0.01)
-    with pytest.raises(ValueError, match="changes features of the explanation"):
+    with pytest.raises(ValueError, match="changes features other than its own"):
         replace(found, counterexample=Counterfactual(point, 3))
 
 

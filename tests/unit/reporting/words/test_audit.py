@@ -43,7 +43,7 @@ def made(
         prediction=prediction,
         epsilon=0.1,
         norm="linf",
-        delta=None,
+        delta=None if isinstance(prediction, int) else 0.5,
         domain=(0.0, 1.0),
         groups=tuple((i,) for i in range(x.size)),
         feature_shape=None,
