@@ -52,7 +52,7 @@ def _file(name: str) -> str:
     told = schema["description"]
     if "$ref" in schema:
         told += " It has the fields of every [result](#result), and:"
-    source = f"{{download}}`{name} </../milp_verix/records/schemas/{name}>`"
+    source = f"{{download}}`{name} </../milp_verix/results/records/schemas/{name}>`"
     return f"## {schema['title']}\n\n{source}: {told}\n\n{_table(schema, name)}"
 
 

@@ -9,15 +9,15 @@ from milp_verix.argument_kinds import PATH, checked
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records.base import Result
-from milp_verix.records.comparison import Comparison
-from milp_verix.records.comparison_file import ComparisonFile
-from milp_verix.records.conversion import converted
-from milp_verix.records.json_format import KINDS, load
-from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.result_page import result_page, sweep_page
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.records.comparison_file import ComparisonFile
+from milp_verix.results.records.conversion import converted
+from milp_verix.results.records.json_format import KINDS, load
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.stored_numbers import json_in, parsed
 from milp_verix.study.page.study_page import study_page
 

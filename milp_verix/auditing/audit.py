@@ -17,8 +17,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Audit
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import resolve_order
 from milp_verix.traversal.strategies import resolve_strategy

@@ -18,7 +18,7 @@ from milp_verix.clock import deadline_in
 from milp_verix.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import make_problem
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
 

@@ -13,8 +13,8 @@ from typing import Literal, TypedDict
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.kinds import Count, Indices
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Count, Indices
 from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1

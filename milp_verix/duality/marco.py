@@ -31,12 +31,12 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.enumeration import Contrast
-from milp_verix.records.kinds import FeatureSet
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.public import Enumeration
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.enumeration import Contrast
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.models.cover import Clause

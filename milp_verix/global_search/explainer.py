@@ -13,8 +13,8 @@ import numpy as np
 
 from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.traversal.influence import adaptive
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.strategies import galloping

@@ -34,10 +34,10 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.request import make_request
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances

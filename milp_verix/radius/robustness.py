@@ -23,9 +23,9 @@ from milp_verix.problem.request import make_request
 from milp_verix.radius.balls import Balls, scale_of
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions, narrow
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.radii import RobustnessRadii
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS

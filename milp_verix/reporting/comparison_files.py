@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from milp_verix.atomic_write import write_atomically
-from milp_verix.records.comparison import Comparison, Disagreement, Pair, Run
-from milp_verix.records.comparison_file import ComparisonFile, Contradiction, PairNames, RunNumbers
-from milp_verix.records.kinds import Norm
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.comparison import Comparison, Disagreement, Pair, Run
+from milp_verix.results.records.comparison_file import (
+    ComparisonFile,
+    Contradiction,
+    PairNames,
+    RunNumbers,
+)
+from milp_verix.results.records.kinds import Norm
+from milp_verix.results.records.verdict import Answer
 
 
 def write_json(

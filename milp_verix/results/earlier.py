@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import load
-from milp_verix.records.verdict import Verdict
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.json_format import load
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records import audit, comparison, contrast, enumeration, explanation, kinds
-from milp_verix.records.json_format import StoredResult, dump, load
 from milp_verix.reporting import comparison_files
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.wording import (
@@ -19,6 +17,8 @@ from milp_verix.reporting.words.wording import (
     enumeration_headline,
     outcome_text,
 )
+from milp_verix.results.records import audit, comparison, contrast, enumeration, explanation, kinds
+from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ class Explanation(explanation.Explanation, Stored):
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
     counterfactual, so that it could not have been left out. The fields are documented in
-    :class:`milp_verix.records.explanation.Explanation`.
+    :class:`milp_verix.results.records.explanation.Explanation`.
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
@@ -145,7 +145,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
     it. The fields are documented in
-    :class:`milp_verix.records.contrast.ContrastiveExplanation`.
+    :class:`milp_verix.results.records.contrast.ContrastiveExplanation`.
     """
 
     __module__ = "milp_verix"
@@ -201,7 +201,7 @@ class Enumeration(enumeration.Enumeration, Stored):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing. The fields are documented in
-    :class:`milp_verix.records.enumeration.Enumeration`.
+    :class:`milp_verix.results.records.enumeration.Enumeration`.
     """
 
     __module__ = "milp_verix"
@@ -226,7 +226,7 @@ class Audit(audit.Audit, Stored):
     ``sound``: True, with a proof that the set keeps the prediction; False, with a
     ``counterexample``; or None. ``removable`` features can be left out, all together; ``added``
     ones make a set sound that is not. The fields are documented in
-    :class:`milp_verix.records.audit.Audit`.
+    :class:`milp_verix.results.records.audit.Audit`.
     """
 
     __module__ = "milp_verix"
@@ -286,7 +286,7 @@ class Audit(audit.Audit, Stored):
 class Run(comparison.Run):
     """The answers of one pair of solver and formulation, and the effort that they took.
 
-    The fields are documented in :class:`milp_verix.records.comparison.Run`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.Run`.
     """
 
     __module__ = "milp_verix"
@@ -298,7 +298,7 @@ class Run(comparison.Run):
 class Comparison(comparison.Comparison):
     """The same question to several pairs of solver and formulation, and whether they agree.
 
-    The fields are documented in :class:`milp_verix.records.comparison.Comparison`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.Comparison`.
     """
 
     __module__ = "milp_verix"

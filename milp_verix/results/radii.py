@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from milp_verix.records import radius, sweep
 from milp_verix.reporting.words.radius import radii_headline, sweep_headline
 from milp_verix.results.public import Explanation, Stored
+from milp_verix.results.records import radius, sweep
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class EpsilonSweep(sweep.EpsilonSweep, Stored):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
-    The fields are documented in :class:`milp_verix.records.sweep.EpsilonSweep`.
+    The fields are documented in :class:`milp_verix.results.records.sweep.EpsilonSweep`.
     """
 
     __module__ = "milp_verix"
@@ -51,7 +51,7 @@ class EpsilonSweep(sweep.EpsilonSweep, Stored):
 class RobustnessRadii(radius.RobustnessRadii, Stored):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    The fields are documented in :class:`milp_verix.records.radius.RobustnessRadii`.
+    The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadii`.
     """
 
     __module__ = "milp_verix"

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
-from milp_verix.records import relevance
 from milp_verix.reporting.words.relevance import relevance_headline
 from milp_verix.results.public import Stored
+from milp_verix.results.records import relevance
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Relevance(relevance.Relevance, Stored):
     """The part that protected features play in the explanations of one decision, by proof.
 
-    The fields are documented in :class:`milp_verix.records.relevance.Relevance`.
+    The fields are documented in :class:`milp_verix.results.records.relevance.Relevance`.
     """
 
     __module__ = "milp_verix"

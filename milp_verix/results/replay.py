@@ -6,10 +6,10 @@ from typing import Any
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.kinds import FeatureSet
-from milp_verix.records.relevance import Relevance
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.relevance import Relevance
 
 
 def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:

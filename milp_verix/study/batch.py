@@ -13,7 +13,7 @@ from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
-from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.partial import forget, partial_file, partial_folder

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
-from milp_verix.records.conversion import converted, shown
 from milp_verix.reporting.words.wording import counted
+from milp_verix.results.records.conversion import converted, shown
 from milp_verix.stored_numbers import UnreadableError, parsed
 from milp_verix.study.journal_line import JournalLine
 

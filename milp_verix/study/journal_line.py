@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from milp_verix.records.kinds import Amount, Cost, Count, Indices, Prediction, Sha256
+from milp_verix.results.records.kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 
 
 class Settings(TypedDict, total=False):

@@ -17,12 +17,12 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import make_request
-from milp_verix.records.statistics import INTERRUPTED, StageStatistics
-from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
+from milp_verix.results.records.statistics import INTERRUPTED, StageStatistics
+from milp_verix.results.records.verdict import Stage
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import Order, resolve_order, without_order
 from milp_verix.traversal.resume import resumption

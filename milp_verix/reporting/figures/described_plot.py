@@ -10,9 +10,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -30,6 +27,9 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     shortened,
 )
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 
 _MOST = 24
 _ROW, _LINE, _HEADING = 0.27, 0.2, 0.36

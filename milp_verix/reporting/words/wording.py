@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from math import inf
 
 from milp_verix.inputs.radii import common_share
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.kinds import Prediction
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Prediction
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3

@@ -12,8 +12,8 @@ import milp_verix
 from milp_verix import Audit, AuditProgress, Counterfactual, InputError, Verdict
 from milp_verix.auditing.search import ROUNDED
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.records.verdict import Answer
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import EPSILON, explained, images, network

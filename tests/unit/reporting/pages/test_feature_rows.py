@@ -5,8 +5,8 @@ import numpy as np
 from milp_verix import ContrastiveExplanation
 from milp_verix.inputs.features import category, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.pages.feature_rows import feature_view
+from milp_verix.results.records.base import Counterfactual
 from tests.support.handmade_results import made
 from tests.support.pages import HOSTILE, Element, table, viewed
 

@@ -10,13 +10,13 @@ from PIL import Image
 
 import milp_verix
 from milp_verix import Audit, Counterfactual, InputError
-from milp_verix.records.audit import Minimum
-from milp_verix.records.base import ModelInfo
-from milp_verix.records.kinds import Prediction
-from milp_verix.records.statistics import Statistics
-from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.audit_plot import AuditStatus, audit_statuses
 from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
+from milp_verix.results.records.audit import Minimum
+from milp_verix.results.records.base import ModelInfo
+from milp_verix.results.records.kinds import Prediction
+from milp_verix.results.records.statistics import Statistics
+from milp_verix.results.records.verdict import Answer
 from tests.support.digits_example import EPSILON, explained, images, network
 
 SHA = "0123456789abcdef" * 4

@@ -9,8 +9,8 @@ import pytest
 
 import milp_verix
 from milp_verix import Explanation, InputError, Inputs, binary, category, continuous, fixed, integer
-from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.words.sentences import _move
+from milp_verix.results.records.base import Counterfactual
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import dense_network

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.kinds import Prediction
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Prediction
+from milp_verix.results.records.verdict import Answer, Verdict
 
 if TYPE_CHECKING:
     from verix_encodings import Encoding

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import Amount, Cost, FeatureSet
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Amount, Cost, FeatureSet
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
@@ -15,7 +15,7 @@ NEAREST_GAP = 1e-3
 class ContrastiveExplanation(Result):
     """A set of features, and an input that differs in these alone and is predicted otherwise.
 
-    It has the fields of every :class:`~milp_verix.records.base.Result`.
+    It has the fields of every :class:`~milp_verix.results.records.base.Result`.
 
     Attributes:
         contrast: The features, ascending; None if no contrast was found.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from milp_verix.records.kinds import Amount, Count
+from milp_verix.results.records.kinds import Amount, Count
 
 TIME_LIMIT = "time limit"
 BOUNDS_ALONE = "bounds alone do not decide it"

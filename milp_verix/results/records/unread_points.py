@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.records.base import Counterfactual
+from milp_verix.results.records.base import Counterfactual
 from milp_verix.stored_numbers import parsed
 
 # Inside of a string its quotes would stand behind backslashes.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import Amount, FeatureSet
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Amount, FeatureSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +53,8 @@ class RadiusBracket:
 class RobustnessRadii(Result):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    It has the fields of every :class:`~milp_verix.records.base.Result`; ``epsilon`` is the largest
-    radius asked about.
+    It has the fields of every :class:`~milp_verix.results.records.base.Result`; ``epsilon`` is the
+    largest radius asked about.
 
     Attributes:
         brackets: One for the features asked about together, or one for each feature alone.

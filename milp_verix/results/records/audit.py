@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import Count, FeatureSet, Index
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Count, FeatureSet, Index
+from milp_verix.results.records.verdict import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Audit(Result):
 
     The set is sound if, with its features fixed, every input in the ball and the domain has the
     prediction of the original. Of a sound set all features are tried, else those that were
-    ``added``. It has the fields of every :class:`~milp_verix.records.base.Result`.
+    ``added``. It has the fields of every :class:`~milp_verix.results.records.base.Result`.
 
     Attributes:
         explanation: The features that were audited, ascending.

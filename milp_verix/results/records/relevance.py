@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from numpy.typing import NDArray
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import FeatureSet, Points
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import FeatureSet, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -15,7 +15,7 @@ class Relevance(Result):
 
     An answer is None where a limit or an undecided check left it open. Evidence of relevance is a
     set ``free`` with a ``counterfactual``. It has the fields of every
-    :class:`~milp_verix.records.base.Result`.
+    :class:`~milp_verix.results.records.base.Result`.
 
     Attributes:
         features: The features asked about, which count as one.

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.kinds import Amount
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Amount
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import Amount, Cost, FeatureSet, Index, Indices, Points
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Amount, Cost, FeatureSet, Index, Indices, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -17,7 +17,7 @@ class Explanation(Result):
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
     counterfactual, so that it could not have been left out. It has the fields of every
-    :class:`~milp_verix.records.base.Result`.
+    :class:`~milp_verix.results.records.base.Result`.
 
     Attributes:
         order: Name of the traversal order.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.still import still_features
-from milp_verix.records.kinds import (
+from milp_verix.results.records.kinds import (
     Amount,
     Count,
     DomainEnd,
@@ -24,7 +24,7 @@ from milp_verix.records.kinds import (
     Sha256,
     Shape,
 )
-from milp_verix.records.statistics import Statistics
+from milp_verix.results.records.statistics import Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.kinds import Count, FeatureSet
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Count, FeatureSet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class Contrast:
 class Enumeration(Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
-    It has the fields of every :class:`~milp_verix.records.base.Result`.
+    It has the fields of every :class:`~milp_verix.results.records.base.Result`.
 
     Attributes:
         abductive: Minimal sets of features that keep the prediction when they are fixed, the

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import data_of, inputs_in
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import ModelInfo, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.conversion import READ, converted, difference
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.radius import RobustnessRadii
-from milp_verix.records.relevance import Relevance
-from milp_verix.records.sweep import EpsilonSweep
-from milp_verix.records.unread_points import array_in, parsed_lazily, read_when_asked
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import ModelInfo, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.conversion import READ, converted, difference
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
 from milp_verix.stored_numbers import json_in, parsed
 
 SCHEMA = 1

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, is_t
 import msgspec
 import numpy as np
 
-from milp_verix.records.json_format import SCHEMA, StoredResult, names_of
-from milp_verix.records.kinds import Amount
-from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.results.records.json_format import SCHEMA, StoredResult, names_of
+from milp_verix.results.records.kinds import Amount
+from milp_verix.results.records.sweep import EpsilonSweep
 
 Schema: TypeAlias = dict[str, Any]
 
