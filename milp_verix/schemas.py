@@ -46,7 +46,8 @@ def _inputs() -> Schema:
             needed = given.default is Parameter.empty
             arguments[name] = given.annotation if needed else NotRequired[given.annotation]
         feature: Any = TypedDict(kind, arguments)  # type: ignore[misc]
-        feature.__doc__ = first_paragraph(maker).removeprefix("Return a ").capitalize()
+        told = first_paragraph(maker).removeprefix("Return a ").capitalize()
+        feature.__doc__ = f"{told}\n\nAttributes:\n    kind: {told}\n"
         kinds.append(schema_of(feature) | {"additionalProperties": False})
         del kinds[-1]["$schema"]
     found = schema_of(InputsFile) | {"additionalProperties": False}
