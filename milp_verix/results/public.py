@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class Stored:
+class Storable:
     """JSON and pickles of a result."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class Stored:
         return type(self).from_json, (self.to_json(),)
 
 
-class Explanation(explanation.Explanation, Stored):
+class Explanation(explanation.Explanation, Storable):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
@@ -140,7 +140,7 @@ class Explanation(explanation.Explanation, Stored):
         return result_html(self, self.plot())
 
 
-class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
+class ContrastiveExplanation(contrast.ContrastiveExplanation, Storable):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
@@ -197,7 +197,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
         return result_html(self, self.plot())
 
 
-class Enumeration(enumeration.Enumeration, Stored):
+class Enumeration(enumeration.Enumeration, Storable):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing. The fields are documented in
@@ -220,7 +220,7 @@ class Enumeration(enumeration.Enumeration, Stored):
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
 
-class Audit(audit.Audit, Stored):
+class Audit(audit.Audit, Storable):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.reporting.words.radius import radii_headline, sweep_headline
-from milp_verix.results.public import Explanation, Stored
+from milp_verix.results.public import Explanation, Storable
 from milp_verix.results.records import radius, sweep
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class EpsilonSweep(sweep.EpsilonSweep, Stored):
+class EpsilonSweep(sweep.EpsilonSweep, Storable):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
     The fields are documented in :class:`milp_verix.results.records.sweep.EpsilonSweep`.
@@ -48,7 +48,7 @@ class EpsilonSweep(sweep.EpsilonSweep, Stored):
         return f"EpsilonSweep({self.levels[0].model.file}: {sweep_headline(self)})"
 
 
-class RobustnessRadii(radius.RobustnessRadii, Stored):
+class RobustnessRadii(radius.RobustnessRadii, Storable):
     """Brackets of the largest radius at which some features are irrelevant.
 
     The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadii`.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.reporting.words.relevance import relevance_headline
-from milp_verix.results.public import Stored
+from milp_verix.results.public import Storable
 from milp_verix.results.records import relevance
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 
 
-class Relevance(relevance.Relevance, Stored):
+class Relevance(relevance.Relevance, Storable):
     """The part that protected features play in the explanations of one decision, by proof.
 
     The fields are documented in :class:`milp_verix.results.records.relevance.Relevance`.

@@ -5,7 +5,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from milp_verix.results.records.kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 
 
-class Settings(TypedDict, total=False):
+class TaskSettings(TypedDict, total=False):
     """The arguments of a task's function, by name.
 
     Attributes:
@@ -49,7 +49,7 @@ class JournalLine(TypedDict):
     name: NotRequired[str]
     task: Literal["explain", "minimum", "contrastive"]
     epsilon: Cost | str | list[Any] | dict[str, Any]
-    settings: Settings
+    settings: TaskSettings
     network: Sha256
     version: str
     status: Literal["done", "undecided", "failed"]
