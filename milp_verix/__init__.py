@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
-    from milp_verix.radius.robustness import RadiusProgress, robustness_radius
+    from milp_verix.radius.robustness import robustness_radius
+    from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.report import write_report
     from milp_verix.results.public import (
@@ -68,7 +69,8 @@ if TYPE_CHECKING:
     from milp_verix.study.study_file import run_study
     from milp_verix.study.table import read_study
     from milp_verix.tolerances import Tolerances
-    from milp_verix.traversal.explain import Progress, explain
+    from milp_verix.traversal.explain import explain
+    from milp_verix.traversal.explain_search import Progress
 
     __version__: str
 
@@ -154,7 +156,8 @@ _HOMES = {
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
-    "radius.robustness": "RadiusProgress robustness_radius",
+    "radius.robustness": "robustness_radius",
+    "radius.search": "RadiusProgress",
     "radius.sweep": "epsilon_sweep",
     "results.records.base": "Counterfactual",
     "results.records.comparison": "Disagreement",
@@ -169,7 +172,8 @@ _HOMES = {
     "study.study_file": "run_study",
     "study.table": "read_study",
     "tolerances": "Tolerances",
-    "traversal.explain": "Progress explain",
+    "traversal.explain": "explain",
+    "traversal.explain_search": "Progress",
 }
 """The names that each module gives to the package, which are loaded when they are used."""
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from milp_verix.errors import InputError
 
-SECONDS_BETWEEN = 2.0
-_LARGEST_SHARE = 0.05
+SECONDS_BETWEEN = 2.0  # what a crash may lose
+_LARGEST_SHARE = 0.05  # of the time that saves may take
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,23 @@
 """What every test may rely on."""
 
 import signal
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.allowed_skips import allowed_here, not_allowed
+from tests.selection import DEFAULT, chosen, told
+
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 # a failure that comes and goes with the seed, or the load, is no use to the one who finds it
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("repeatable")
 
 # in the background of a shell Ctrl-C is ignored, and whatever the tests start would inherit that
@@ -46,21 +55,41 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "fail on a skip that tests/allowed_skips.py does not list"
     parser.addoption("--strict-skips", action="store_true", help=text)
-    text = "seeds of random networks over mixed domains, each for one solver in turn"
-    parser.addoption("--mixed-seeds", type=int, default=5, help=text)
-    text = "batches of a hundred random uses of operators, read by the checker"
-    parser.addoption("--operator-seeds", type=int, default=10, help=text)
+    text = "how many seeds each test of random cases gets; 20 and 200 run slower tests, too"
+    parser.addoption("--seeds", type=int, default=DEFAULT, metavar="N", help=text)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for name in ("mixed_seed", "operator_seed"):
-        if name in metafunc.fixturenames:
-            metafunc.parametrize(name, range(metafunc.config.getoption(f"{name}s")))
+    for name in metafunc.fixturenames:
+        if name.endswith("_seed"):
+            metafunc.parametrize(name, range(metafunc.config.getoption("seeds")))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that ``--seeds`` leaves out, and remember how many."""
+    items[:], out = chosen(items, config.getoption("seeds"), config.getoption("markexpr"))
+    config.stash[LEFT_OUT] = {reason: len(tests) for reason, tests in out.items()}
+    config.hook.pytest_deselected(items=[test for tests in out.values() for test in tests])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the numbers from a worker of xdist: each collects all tests, the first process none."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say which tests were left out, and why."""
+    if left_out := config.stash.get(LEFT_OUT, {}):
+        terminalreporter.write_line(told(left_out, config.getoption("seeds")))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail where a test was skipped that may not be; xdist's workers report to one process."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, {})
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or not session.config.getoption("strict_skips"):
         return

@@ -1,6 +1,7 @@
 """The audit of an explanation by any tool, as a function."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,6 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
 from milp_verix.results.public import Audit
-from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.order import resolve_order
 from milp_verix.traversal.strategies import resolve_strategy
@@ -117,19 +117,13 @@ def audit(
         reuse=reuse,
         exactness=exactness,
     ) as oracle:
+        smallest = partial(smallest_sets, problem.network, x, question, request.deadline)
         search = AuditSearch(
-            oracle, request, audited, strategy, order_by, progress=progress, snapshots=snapshots
+            oracle,
+            request,
+            audited,
+            None if sound_only else strategy,
+            order_by,
+            smallest if minimum else None,
         )
-        try:
-            search.decide_soundness()
-            if sound_only:
-                search.leave_out_the_rest()
-            else:
-                search.try_features()
-            if minimum and search.stopped is None:
-                known = search.result()
-                found = smallest_sets(problem.network, x, question, known, request.deadline)
-                search.minimum, search.completion, search.stopped = found
-        except KeyboardInterrupt:
-            search.stopped = INTERRUPTED
-        return search.result()
+        return search.run(progress, snapshots)

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from milp_verix.auditing.smallest import SmallestSets
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Audit
-from milp_verix.results.records.audit import Minimum
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
+from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.traversal.order import Order, OrderMaker
 from milp_verix.traversal.traversal import Strategy, Traversal, Walk, traverse
 
@@ -46,105 +47,89 @@ class AuditProgress:
     snapshot: Callable[[], Audit]
 
 
-class AuditSearch:
-    """The state of an audit of the features ``audited``, and its steps.
+@dataclass(eq=False)
+class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
+    """The audit of the features ``audited``: a check of soundness, then one traversal or two.
 
-    ``verdict`` is that of the check of soundness, ``state`` is the traversal of the features tried
-    last. ``stopped`` names the reason of an early end.
+    Without ``strategy`` soundness alone is asked for. ``smallest`` returns the smallest sound sets
+    beside the one of a result, and the reason of an early end; None if they are not asked for.
     """
 
-    def __init__(
-        self,
-        oracle: Oracle,
-        request: Request,
-        audited: tuple[int, ...],
-        strategy: Strategy,
-        order_by: OrderMaker,
-        *,
-        progress: Callable[[AuditProgress], None] | None,
-        snapshots: Callable[[Callable[[], Audit]], None] | None,
-    ) -> None:
-        self.audited = audited
-        self.others = _others(audited, request.problem.features.count)
-        self.verdict = Verdict(Answer.UNKNOWN, reason="not checked yet")
-        self.state = Traversal(self.others)
-        self.stopped: str | None = None
-        self.minimum: Minimum | None = None
-        self.completion: Minimum | None = None
-        self._oracle, self._request = oracle, request
-        self._strategy, self._order_by = strategy, order_by
+    oracle: Oracle
+    request: Request
+    audited: tuple[int, ...]
+    strategy: Strategy | None
+    order_by: OrderMaker
+    smallest: Callable[[Audit], SmallestSets] | None
+
+    def __post_init__(self) -> None:
+        self._others = _others(self.audited, self.request.problem.features.count)
+        self._verdict = Verdict(Answer.UNKNOWN, reason="not checked yet")
+        self._tried = Traversal(self._others)
         self._order: Order | None = None
-        self._effort, self._checks = Effort(), 0
-        self._progress, self._snapshots = progress, snapshots
+        self._found: SmallestSets = (None, None, None)
 
-    def decide_soundness(self) -> None:
-        """Ask one check about all other features."""
-        self._on_step(self.state)
-        deadline = self._request.deadline
-        until = deadline.share(_FIRST_SHARE).limited(self._request.check_limit)
-        free = self._request.problem.features.coordinates(self.others)
-        self.verdict = self._oracle.check(free, until)
-        self._effort, self._checks = self.verdict.effort, 1
-        self._on_step(self.state)
+    def _search(self) -> None:
+        """Decide soundness; complete a set that is not sound, leave features out of a sound one."""
+        self.show()
+        deadline = self.request.deadline
+        until = deadline.share(_FIRST_SHARE).limited(self.request.check_limit)
+        free = self.request.problem.features.coordinates(self._others)
+        self._verdict = self.oracle.check(free, until)
+        self.tell()
+        if self.strategy is None:
+            self._tried = self._untried() if self._verdict.holds else self._tried
+            self._tried.stopped = NOT_ASKED
+        else:
+            self._try_features(self.strategy)
+        if self.smallest is not None:
+            self._found = self.smallest(self.result())
+            self.stopped = self._found[-1]
 
-    def leave_out_the_rest(self) -> None:
-        """Say that no features are tried."""
-        if self.verdict.holds:
-            self.state = self._untried()
-        self.state.stopped = NOT_ASKED
+    def _state(self) -> AuditProgress:
+        state = self._tried
+        answer = self._judged(self._verdict, state).answer
+        sound = {Answer.HOLDS: True, Answer.VIOLATED: False}.get(answer)
+        total, kept = len(state.order), state.explanation_size
+        done = total - len(state.remaining)
+        return AuditProgress(sound, done, total, kept, state.activity, self._snapshot())
 
-    def try_features(self) -> None:
+    def _snapshot(self) -> Callable[[], Audit]:
+        return partial(self._result, self._tried.copy(), self._verdict)
+
+    def _try_features(self, strategy: Strategy) -> None:
         """Complete a set that is not known to be sound; leave features out of a sound one."""
-        if not self.verdict.holds:
-            self._go_through(self.others, ())
-            judged = self._judged(self.verdict, self.state)
+        if not self._verdict.holds:
+            self._go_through(self._others, (), strategy)
+            judged = self._judged(self._verdict, self._tried)
             if judged.holds:
-                self.verdict = judged
-        if self.verdict.holds and self.stopped is None:
-            self._go_through(self.audited, self.others)
+                self._verdict = judged
+        if self._verdict.holds:
+            self._go_through(self.audited, self._others, strategy)
 
-    def result(self) -> Audit:
-        """Return the result so far."""
-        return self._result(self.state.copy(), self.verdict)
-
-    def _go_through(self, features: tuple[int, ...], irrelevant: tuple[int, ...]) -> None:
+    def _go_through(
+        self, features: tuple[int, ...], irrelevant: tuple[int, ...], strategy: Strategy
+    ) -> None:
         """Try to free ``features``, one after the other, beside those that are ``irrelevant``."""
-        deadline = self._request.deadline
+        deadline, limit = self.request.deadline, self.request.check_limit
         if self._order is None:
-            self._order = self._order_by(deadline, self._oracle.prepare(deadline))
-        self._effort += self.state.effort
-        self._checks += self.state.checks
+            self._order = self.order_by(deadline, self.oracle.prepare(deadline))
         within = {*features}
         in_order = tuple(f for f in self._order.permutation if f in within)
-        self.state = Traversal(in_order, irrelevant=[*irrelevant])
-        limit, tell = self._request.check_limit, self._on_activity
-        walk = Walk(self._oracle, self.state, deadline, limit, self._on_step, on_activity=tell)
-        traverse(walk, self._strategy)
-        self.stopped = self.state.stopped
-
-    def _on_step(self, state: Traversal) -> None:
-        if self._snapshots is not None:
-            self._snapshots(partial(self._result, state.copy(), self.verdict))
-        self._on_activity(state)
-
-    def _on_activity(self, state: Traversal) -> None:
-        if self._progress is not None:
-            snapshot = partial(self._result, state.copy(), self.verdict)
-            answer = self._judged(self.verdict, state).answer
-            sound = {Answer.HOLDS: True, Answer.VIOLATED: False}.get(answer)
-            total = len(state.order)
-            done, kept = total - len(state.remaining), state.explanation_size
-            self._progress(AuditProgress(sound, done, total, kept, state.activity, snapshot))
+        self._tried = Traversal(in_order, irrelevant=[*irrelevant])
+        tell, show = self.tell, self.show
+        walk = Walk(self.oracle, self._tried, deadline, limit, tell, on_activity=show)
+        traverse(walk, strategy)
 
     def _untried(self) -> Traversal:
         """Return the traversal of a sound set before any feature of it is tried."""
-        return Traversal(self.audited, irrelevant=[*self.others])
+        return Traversal(self.audited, irrelevant=[*self._others])
 
     def _judged(self, verdict: Verdict, state: Traversal) -> Verdict:
         """Return the verdict on soundness, from the check and from the features tried since."""
         if verdict.holds:
             return verdict
-        if self.others and len(state.irrelevant) == len(self.others):
+        if self._others and len(state.irrelevant) == len(self._others):
             # onnxruntime may round across a margin that is below zero in real arithmetic
             return Verdict(Answer.UNKNOWN, reason=ROUNDED) if verdict.violated else _PROVEN
         if verdict.answer is Answer.UNKNOWN and state.violated:
@@ -153,31 +138,28 @@ class AuditSearch:
 
     def _result(self, state: Traversal, verdict: Verdict) -> Audit:
         """Return the result of a traversal, finished or not."""
-        problem, oracle = self._request.problem, self._oracle
+        oracle, count = self.oracle, self.request.problem.features.count
         verdict = self._judged(verdict, state)
         if verdict.holds and {*state.order} != {*self.audited}:
             state = self._untried()
         never = self.stopped or state.stopped or "not checked yet"
-        notes = (() if self._order is None else self._order.notes) + oracle.notes
-        effort, checks = self._effort + state.effort, self._checks + state.checks
+        notes = () if self._order is None else self._order.notes
+        minimum, completion, _ = self._found
         return Audit(
-            **shared_fields(problem, oracle.solver, oracle.versions, notes),
+            **fields_of(oracle, self.request.elapsed, self.stopped, notes=notes),
             explanation=self.audited,
             answer=verdict.answer,
             bound=verdict.bound,
             counterexample=counterfactual_of(verdict) if verdict.violated else None,
             unknown_reason=verdict.reason if verdict.answer is Answer.UNKNOWN else None,
-            sound_set=_others(tuple(state.irrelevant), problem.features.count),
+            sound_set=_others(tuple(state.irrelevant), count),
             unknown_reasons={**state.undecided, **dict.fromkeys(state.remaining, never)},
             counterfactuals={
                 feature: counterfactual_of(found)
                 for feature, found in sorted(state.violated.items())
             },
-            minimum=self.minimum,
-            completion=self.completion,
-            statistics=statistics_of(
-                effort, checks, self._request.elapsed, self.stopped, oracle.solvers
-            ),
+            minimum=minimum,
+            completion=completion,
         )
 
 

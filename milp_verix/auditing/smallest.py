@@ -1,7 +1,7 @@
 """The smallest sound sets beside the one audited."""
 
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -11,21 +11,26 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.results.records.audit import Audit, Minimum
 from milp_verix.results.records.statistics import TIME_LIMIT
 
-_ROUNDING = 1e-6
+SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
+"""The smallest sound set, the smallest one with the audited features, the reason of an early end.
+
+None stands for a set that there was no time for, or that is not sought, and for no early end.
+"""
+
+_ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
 def smallest_sets(
     network: OnnxNetwork,
     x: ArrayLike,
     arguments: dict[str, Any],
-    known: Audit,
     deadline: Deadline,
-) -> tuple[Minimum | None, Minimum | None, str | None]:
-    """Return the smallest sound set, the smallest one with the audited features, and the stop.
+    known: Audit,
+) -> SmallestSets:
+    """Search the smallest sound sets beside the one in ``known``.
 
     ``arguments`` are those of :func:`milp_verix.minimum`. The second set is sought where the
-    audited one, in ``known``, is not known to be sound; a sound set has itself. None stands for a
-    set that there was no time for, and for no stop.
+    audited one is not known to be sound; a sound set has itself.
     """
     found: list[Minimum | None] = []
     stopped: str | None = None

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from milp_verix.atomic_write import replaceable
 from milp_verix.autosave import Autosave
-from milp_verix.traversal.explain import Progress
+from milp_verix.traversal.explain_search import Progress
 
 State = TypeVar("State")
 

@@ -1,6 +1,7 @@
 """Ask several solvers and formulations the same question, and see that their answers agree."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,10 +15,11 @@ from milp_verix.comparison.runs import ENCODING, PROBLEM, answered, explained, p
 from milp_verix.comparison.stored_checks import as_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.results.public import Comparison, Run
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.results.records.statistics import INTERRUPTED
+from milp_verix.runner import AnytimeSearch
 
 
 @checked()
@@ -67,70 +69,88 @@ def compare(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = None if checks is None else as_checks(checks, problem.features.count)
-    finished: dict[Pair, list[Run]] = {pair: [] for pair in pairs}
-    settings = part_of(options, (*PROBLEM, *ENCODING)) | {"image_shape": problem.image_shape}
+    search = CompareSearch(problem, pairs, skipped, options, asked, rounds)
+    return search.run(progress, snapshots)
 
-    def result(
-        runs: list[list[Run]], skipped: list[Skipped], stopped: str | None = None
-    ) -> Comparison:
+
+@dataclass(eq=False)
+class CompareSearch(AnytimeSearch[Pair, Comparison]):
+    """The runs that are finished, of each of the ``pairs``.
+
+    ``options`` are those of :func:`compare`, ``checks`` the checks to answer; None to find an
+    explanation.
+    """
+
+    problem: Problem
+    pairs: Sequence[Pair]
+    skipped: list[Skipped]
+    options: dict[str, Any]
+    checks: tuple[tuple[int, ...], ...] | None
+    rounds: int
+
+    def __post_init__(self) -> None:
+        self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
+        self._pair: Pair
+
+    def _search(self) -> None:
+        """Run the pairs in turns; raises ``InputError`` if no run ends."""
+        for pair in [*self.pairs] * self.rounds:
+            runs = self._finished.get(pair)
+            if runs is None:
+                continue
+            self._pair = pair
+            self.show()
+            try:
+                run = self._run(pair)
+            except SolverError as error:
+                self.skipped.append(Skipped(pair, str(error)))
+                del self._finished[pair]
+                continue
+            if run.stopped != INTERRUPTED or not runs:
+                runs.append(run)
+            if run.stopped == INTERRUPTED:
+                raise KeyboardInterrupt
+            self.save()
+        if not self._finished:
+            raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
+
+    def _state(self) -> Pair:
+        return self._pair
+
+    def _snapshot(self) -> Callable[[], Comparison]:
+        runs = [[*some] for some in self._finished.values() if some]
+        why = self.stopped or "not finished yet"
+        waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
+        return partial(self._result, runs, (*self.skipped, *waiting))
+
+    def _run(self, pair: Pair) -> Run:
+        if self.checks is None:
+            return explained(self.problem, pair, self.options)
+        return answered(self.problem, pair, self.checks, self.options)
+
+    def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
+        problem, question = self.problem, self.problem.question
         everything = [run for some in runs for run in some]
+        settings = part_of(self.options, (*PROBLEM, *ENCODING))
+        settings |= {"image_shape": problem.image_shape}
         return Comparison(
             model=problem.network.name,
             sha256=problem.network.sha256,
-            prediction=problem.question.prediction,
+            prediction=question.prediction,
             epsilon=problem.ball.epsilon,
             norm=problem.ball.norm,
-            delta=getattr(problem.question, "delta", None),
-            checks=asked,
+            delta=getattr(question, "delta", None),
+            checks=self.checks,
             features=problem.features.count,
-            rounds=rounds,
-            runs=tuple(_median(some) for some in runs if some),
-            skipped=tuple(skipped),
-            disagreements=contradictions(problem, everything, asked or (), settings),
-            stopped=stopped,
-            against=getattr(problem.question, "against", None),
+            rounds=self.rounds,
+            runs=tuple(map(_median, runs)),
+            skipped=skipped,
+            disagreements=contradictions(problem, everything, self.checks or (), settings),
+            stopped=self.stopped,
+            against=getattr(question, "against", None),
             output=problem.output,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
-
-    def tell() -> None:
-        if snapshots is not None:
-            runs = [[*some] for some in finished.values()]
-            snapshots(partial(result, runs, skipped + _without_run(finished, "not finished yet")))
-
-    stopped: str | None = None
-    try:
-        tell()
-        for pair in pairs * rounds:
-            if pair not in finished:
-                continue
-            if progress is not None:
-                progress(pair)
-            try:
-                run = (
-                    explained(problem, pair, options)
-                    if asked is None
-                    else answered(problem, pair, asked, options)
-                )
-            except SolverError as error:
-                skipped.append(Skipped(pair, str(error)))
-                del finished[pair]
-                continue
-            if run.stopped != INTERRUPTED or not finished[pair]:
-                finished[pair].append(run)
-            if run.stopped == INTERRUPTED:
-                raise KeyboardInterrupt
-            tell()
-    except KeyboardInterrupt:
-        stopped = INTERRUPTED
-        skipped += _without_run(finished, INTERRUPTED)
-    if not any(finished.values()) and stopped is None:
-        raise InputError(f"nothing to compare: {'; '.join(map(str, skipped))}")
-    return result([*finished.values()], skipped, stopped)
-
-
-def _without_run(finished: dict[Pair, list[Run]], reason: str) -> list[Skipped]:
-    return [Skipped(pair, reason) for pair, runs in finished.items() if not runs]
 
 
 def _median(runs: list[Run]) -> Run:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from milp_verix.arguments import resolve_formulation, seconds_of
@@ -13,8 +14,8 @@ from milp_verix.problem.request import check_limit_of
 from milp_verix.results.public import Run
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
+from milp_verix.runner import stopping
 from milp_verix.traversal.explain import explain
 
 PROBLEM = (
@@ -75,22 +76,16 @@ def answered(
     whole = deadline_in(seconds_of(options.get("time_limit"), "time_limit"))
     each = check_limit_of(options.get("check_time_limit"), options.get("time_limit"))
     rest = {k: v for k, v in options.items() if k not in (*PROBLEM, *_LIMITS)}
-    verdicts: list[Verdict] = []
-    stopped: str | None = None
-    started = time.monotonic()
+    known, started = _Answers(), time.monotonic()
     with Oracle(problem, **{"reuse": False, **rest}, **chosen) as oracle:
-        try:
+        with stopping(known):
             oracle.prepare(whole)
             for free in checks:
-                if whole.passed():
-                    stopped = TIME_LIMIT
-                    break
+                whole.check()
                 coordinates = problem.features.coordinates(free)
-                verdicts.append(oracle.check(coordinates, whole.limited(each)))
-        except KeyboardInterrupt:
-            stopped = INTERRUPTED
+                known.verdicts.append(oracle.check(coordinates, whole.limited(each)))
         seconds = time.monotonic() - started
-        effort = sum((verdict.effort for verdict in verdicts), Effort())
+        verdicts, effort = known.verdicts, oracle.effort
         unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
         return Run(
             pair,
@@ -102,10 +97,18 @@ def answered(
             iterations=effort.iterations,
             seconds=seconds,
             inside=clock.time,
-            stopped=stopped,
+            stopped=known.stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
         )
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The verdicts so far, and the reason of an early end."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    stopped: str | None = None
 
 
 def _timed(pair: Pair) -> tuple[dict[str, Any], SolverClock]:

@@ -25,15 +25,16 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.request import Request
-from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.verdict import Effort, Verdict
+from milp_verix.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.contrast import Contrast, ContrastProgram, contrast_program
 from verix_encodings.proofs.safe_bound import evaluation_error
 
-_STEP = 1e-3
+_STEP = 1e-3  # above a whole cost: the bound that excludes it, whatever the rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,11 @@ class ContrastiveProgress:
     rounds: int
 
 
-class ContrastSearch:
+class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation]):
     """The best contrast, the bound proven for each rival, and the reasons why a proof is missing.
 
     ``measure`` is minimised; ``costs`` are those of the features, by which greedy contrasts rank
-    them. ``on_change`` is called when there is a better contrast, and after each program.
+    them, and count in ``unit``. ``result_of`` makes a result of the search as it is.
     """
 
     def __init__(
@@ -58,14 +59,16 @@ class ContrastSearch:
         session: Session,
         request: Request,
         measure: ChangeMeasure,
+        *,
         costs: FloatArray,
+        unit: float,
+        result_of: Callable[["ContrastSearch"], ContrastiveExplanation],
     ) -> None:
         self.best: Verdict | None = None
         self.robust = False
-        self.stopped: str | None = None
         self.unknown_reason: str | None = None
         self.effort = Effort()
-        self.on_change: Callable[[], None] = lambda: None
+        self._unit, self._result_of = unit, result_of
         self._subsets = subsets
         self._session = session
         self._request = request
@@ -78,7 +81,6 @@ class ContrastSearch:
         # without amounts, the units of the measure are the features
         self._explanations = [subsets.everything] if measure.choice.all() else []
         self._rounds = 0
-        self._progress: Callable[[ContrastiveProgress], None] | None = None
         self._everything = np.arange(subsets.centre.size)
         self._region = subsets.problem.ball.region(self._everything)
         self._points: list[FloatArray] = []
@@ -103,10 +105,17 @@ class ContrastSearch:
             return self.robust
         return self.lower_bound >= self._cost(self.best) * (1 - self._measure.gap)
 
-    def run(self, progress: Callable[[ContrastiveProgress], None] | None) -> None:
+    def _state(self) -> ContrastiveProgress:
+        cost = None if self.best is None else self._cost(self.best) * self._unit
+        return ContrastiveProgress(cost, self.lower_bound * self._unit, self._rounds)
+
+    def _snapshot(self) -> Callable[[], ContrastiveExplanation]:
+        found = self._result_of(self)
+        return lambda: found
+
+    def _search(self) -> None:
         """Search until every rival's bound meets the best contrast, or there is nothing to find."""
         subsets = self._subsets
-        self._progress = progress
         rivals = self._rivals()
         for rival in rivals:
             if subsets.late():
@@ -126,8 +135,8 @@ class ContrastSearch:
         if self.best is None:
             # each program has proven that it must give up
             self.robust = min(self._bounds.values(), default=0.0) > self._measure.total
-        if not self.proven and subsets.late():
-            self.stopped = TIME_LIMIT
+        if not self.proven:
+            subsets.deadline.check()
 
     def _settle(self, rival: int, deadline: Deadline) -> None:
         """Solve programs for a rival until its bound meets the best, or until ``deadline``."""
@@ -138,10 +147,7 @@ class ContrastSearch:
 
     def _report(self) -> None:
         self._rounds += 1
-        self.on_change()
-        if self._progress is not None:
-            cost = None if self.best is None else self._cost(self.best)
-            self._progress(ContrastiveProgress(cost, self.lower_bound, self._rounds))
+        self.tell()
 
     def _cost(self, verdict: Verdict) -> float:
         assert verdict.witness is not None
@@ -323,4 +329,4 @@ class ContrastSearch:
             return
         if self.best is None or self._cost(verdict) < self._cost(self.best):
             self.best = verdict
-            self.on_change()
+            self.tell()

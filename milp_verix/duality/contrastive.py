@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -23,18 +24,16 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.objective import unit_of
 from milp_verix.problem.problem import Problem
-from milp_verix.problem.request import Request, make_request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.problem.request import make_request
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.contrast import NEAREST_GAP
-from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.results.records.verdict import Verdict
-from milp_verix.solvers import Session
+from milp_verix.runner import fields_of
 from milp_verix.tolerances import Tolerances
-from verix_encodings.arrays import FloatArray
 
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
@@ -92,11 +91,11 @@ def contrastive(
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
     ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one
     positive number ``c_f`` for each feature, ask for the cheapest set instead of the smallest, or
-    weigh the distance. ``progress`` is called after each program, ``snapshots`` as by
-    :func:`milp_verix.explain`. ``resume`` is an earlier result of the same question, or the path of
-    its JSON: its counterfactual is run again if it leaves ``must_not`` alone. Its lower bound is no
-    proof: a note tells it where it is above that of this run. Raises ``InputError``, too, for a
-    name or an index in ``must_not`` that no feature has.
+    weigh the distance. ``progress`` is called with each better contrast and after each program,
+    ``snapshots`` as by :func:`milp_verix.explain`. ``resume`` is an earlier result of the same
+    question, or the path of its JSON: its counterfactual is run again if it leaves ``must_not``
+    alone. Its lower bound is no proof: a note tells it where it is above that of this run. Raises
+    ``InputError``, too, for a name or an index in ``must_not`` that no feature has.
     """
     if minimise not in MEASURES:
         known = ", ".join(MEASURES)
@@ -128,73 +127,49 @@ def contrastive(
     unit = unit_of(priced)
     scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
+    weights = priced / unit
+    measure, kind = feature_count(problem, weights), ContrastSearch
+    if minimise == "distance":
+        # the record's own sum may differ in the last digits
+        measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+
+    def result(search: ContrastSearch) -> ContrastiveExplanation:
+        best = search.best
+        changed = None if best is None else _shown(problem, best, minimise)
+        contrast = None if changed is None else _changed(problem, changed)
+        lower_bound = None if search.robust else search.lower_bound * unit
+        # sums of the same costs differ in their last digit by the order of the terms
+        if lower_bound is not None and scales is not None:
+            lower_bound *= 1 - 1e-12
+        elif lower_bound is not None and contrast is not None:
+            cost = math.fsum(priced[list(contrast)])
+            lower_bound = cost if search.proven else min(lower_bound, cost)
+        found = ContrastiveExplanation(
+            **fields_of(oracle, request.elapsed, search.stopped, beside=search.effort),
+            contrast=contrast,
+            counterfactual=changed,
+            robust=search.robust,
+            costs=None if costs is None else tuple(priced.tolist()),
+            must_not=tuple(sorted(held)),
+            scales=None if scales is None else tuple(scales.tolist()),
+            lower_bound=lower_bound,
+            unknown_reason=None if search.proven else search.unknown_reason,
+        )
+        if earlier is None:
+            return found
+        told = earlier.bound_for(priced, held, distance=scales is not None)
+        note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
+        return found if note is None else replace(found, notes=(*found.notes, note))
+
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
-        session = request.open_session(oracle.solver)
-        search = _search(subsets, session, request, priced / unit, minimise)
-        if earlier is not None and earlier.verdict is not None:
-            search.go_on(earlier.verdict)
-
-        def result() -> ContrastiveExplanation:
-            best = search.best
-            changed = None if best is None else _shown(problem, best, minimise)
-            contrast = None if changed is None else _changed(problem, changed)
-            lower_bound = None if search.robust else search.lower_bound * unit
-            # sums of the same costs differ in their last digit by the order of the terms
-            if lower_bound is not None and scales is not None:
-                lower_bound *= 1 - 1e-12
-            elif lower_bound is not None and contrast is not None:
-                cost = math.fsum(priced[list(contrast)])
-                lower_bound = cost if search.proven else min(lower_bound, cost)
-            found = ContrastiveExplanation(
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
-                contrast=contrast,
-                counterfactual=changed,
-                robust=search.robust,
-                costs=None if costs is None else tuple(priced.tolist()),
-                must_not=tuple(sorted(held)),
-                scales=None if scales is None else tuple(scales.tolist()),
-                lower_bound=lower_bound,
-                unknown_reason=None if search.proven else search.unknown_reason,
-                statistics=statistics_of(
-                    subsets.effort + search.effort,
-                    subsets.checks,
-                    request.elapsed,
-                    search.stopped,
-                    oracle.solvers,
-                ),
+        with closing(request.open_session(oracle.solver)) as session:
+            search = kind(
+                subsets, session, request, measure, costs=weights, unit=unit, result_of=result
             )
-            if earlier is None:
-                return found
-            told = earlier.bound_for(priced, held, distance=scales is not None)
-            note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
-            return found if note is None else replace(found, notes=(*found.notes, note))
-
-        def tell() -> None:
-            if snapshots is not None:
-                found = result()
-                snapshots(lambda: found)
-
-        search.on_change = tell
-        try:
-            tell()
-            search.run(None if progress is None else _counted_in(unit, progress))
-        except KeyboardInterrupt:
-            search.stopped = INTERRUPTED
-        finally:
-            session.close()
-        return result()
-
-
-def _search(
-    subsets: SubsetOracle, session: Session, request: Request, costs: FloatArray, minimise: str
-) -> ContrastSearch:
-    if minimise == "features":
-        measure = feature_count(subsets.problem, costs)
-        return ContrastSearch(subsets, session, request, measure, costs)
-    # the record's own sum may differ in the last digits
-    measure = distance(subsets.problem, costs, NEAREST_GAP * (1 - 1e-6))
-    return NearestSearch(subsets, session, request, measure, costs)
+            if earlier is not None and earlier.verdict is not None:
+                search.go_on(earlier.verdict)
+            return search.run(progress, snapshots)
 
 
 def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:
@@ -207,15 +182,3 @@ def _changed(problem: Problem, found: Counterfactual) -> tuple[int, ...]:
     """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
-
-
-def _counted_in(
-    unit: float, progress: Callable[[ContrastiveProgress], None]
-) -> Callable[[ContrastiveProgress], None]:
-    """Return a function that tells ``progress`` costs counted in ``unit``."""
-
-    def show(state: ContrastiveProgress) -> None:
-        cost = None if state.cost is None else state.cost * unit
-        progress(ContrastiveProgress(cost, state.lower_bound * unit, state.rounds))
-
-    return show

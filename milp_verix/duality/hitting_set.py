@@ -11,7 +11,7 @@ from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.cover import Clause, cover_program
 
-_ROUNDING = 1e-6
+_ROUNDING = 1e-6  # of a bound, compared with the sum of all costs
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ the size of ``A`` is a lower bound on that of every explanation that is still to
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
+from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.hitting_set import propose
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
@@ -30,13 +32,13 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.request import make_request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.problem.request import Request, make_request
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Enumeration
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.enumeration import Contrast
 from milp_verix.results.records.kinds import FeatureSet
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.models.cover import Clause
@@ -86,7 +88,7 @@ def enumerate_explanations(
     Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
     ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
     ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is
-    called after each round, ``snapshots`` as by :func:`milp_verix.explain`.
+    called with each explanation, ``snapshots`` as by :func:`milp_verix.explain`.
     """
     most = np.inf if limit is None else integer_of(limit, "limit")
     request = make_request(
@@ -109,107 +111,74 @@ def enumerate_explanations(
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
-    problem = request.problem
-    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+    with Oracle(request.problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        session = request.open_session(oracle.solver)
-        search = _Search(subsets, session)
-
-        def snapshot() -> Callable[[], Enumeration]:
-            """Return a function that makes a result of the explanations found by now."""
-            abductive, contrastive = [*search.abductive], [*search.contrastive.items()]
-            statistics = statistics_of(
-                subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
-            )
-            return partial(
-                _enumeration,
-                abductive,
-                contrastive,
-                complete=search.complete,
-                lower_bound=min(search.lower_bound, problem.features.count),
-                unknown_reason=search.unknown_reason,
-                statistics=statistics,
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
-            )
-
-        def tell() -> None:
-            if snapshots is not None:
-                snapshots(snapshot())
-
-        search.on_change = tell
-        try:
-            tell()
-            search.run(most, progress)
-        except KeyboardInterrupt:
-            search.stopped = INTERRUPTED
-        finally:
-            session.close()
-        return snapshot()()
+        with closing(request.open_session(oracle.solver)) as session:
+            search = Marco(subsets, session, request, most)
+            return search.run(progress, snapshots)
 
 
-def _enumeration(
-    abductive: list[FeatureSet],
-    contrastive: list[tuple[FeatureSet, Counterfactual]],
-    **rest: Any,
-) -> Enumeration:
-    """Return the result, with abductive and contrastive explanations sorted, smallest first."""
-    contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
-    explanations = sorted(abductive, key=lambda one: (len(one), one))
-    found = tuple(Contrast(features, point) for features, point in contrasts)
-    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)
+@dataclass(eq=False)
+class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
+    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted."""
 
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    most: float
 
-class _Search:
-    """The explanations found, and the clauses that exclude decided sets.
-
-    ``on_change`` is called when there is one more.
-    """
-
-    def __init__(self, subsets: SubsetOracle, session: Session) -> None:
-        self.abductive: list[tuple[int, ...]] = []
-        self.contrastive: dict[tuple[int, ...], Counterfactual] = {}
-        self.complete = False
-        self.stopped: str | None = None
-        self.unknown_reason: str | None = None
-        self.on_change: Callable[[], None] = lambda: None
-        self._subsets = subsets
-        self._session = session
-        self._costs = np.ones(len(subsets.everything))
-        self.lower_bound = 0
+    def __post_init__(self) -> None:
+        self._abductive: list[FeatureSet] = []
+        self._contrastive: dict[FeatureSet, Counterfactual] = {}
+        self._complete = False
+        self._unknown_reason: str | None = None
+        self._costs = np.ones(len(self.subsets.everything))
+        self._lower_bound = 0
         self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
         # a set was put aside that may hold an explanation: the bound rises no more
         self._gave_up = False
 
     @property
-    def count(self) -> int:
-        """Number of explanations found, of both kinds."""
-        return len(self.abductive) + len(self.contrastive)
+    def _enough(self) -> bool:
+        """True once as many explanations were found as are wanted."""
+        return len(self._abductive) + len(self._contrastive) >= self.most
 
-    def run(self, most: float, progress: Callable[[EnumerationProgress], None] | None) -> None:
+    def _state(self) -> EnumerationProgress:
+        return EnumerationProgress(len(self._abductive), len(self._contrastive))
+
+    def _snapshot(self) -> Callable[[], Enumeration]:
+        oracle = self.subsets.oracle
+        return partial(
+            _enumeration,
+            [*self._abductive],
+            [*self._contrastive.items()],
+            complete=self._complete,
+            lower_bound=min(self._lower_bound, oracle.problem.features.count),
+            unknown_reason=self._unknown_reason,
+            **fields_of(oracle, self.request.elapsed, self.stopped),
+        )
+
+    def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
-        while self.count < most:
-            deadline = self._subsets.deadline
-            proposal = propose(self._session, self._costs, self._clauses, deadline)
+        while not self._enough:
+            deadline = self.subsets.deadline
+            proposal = propose(self.session, self._costs, self._clauses, deadline)
             if not self._gave_up:
-                self.lower_bound = max(self.lower_bound, int(proposal.bound))
+                self._lower_bound = max(self._lower_bound, int(proposal.bound))
             if proposal.exhausted:
-                self.complete = self.unknown_reason is None
+                self._complete = self._unknown_reason is None
                 return
-            if proposal.late or self._subsets.late():
-                self.stopped = TIME_LIMIT
-                return
+            if proposal.late or self.subsets.late():
+                raise OutOfTimeError
             if proposal.chosen is None:
-                self.unknown_reason = f"{self._session.name} proposes no further set"
+                self._doubt(f"{self.session.name} proposes no further set")
                 return
-            before = self.count
-            self._decide(proposal.chosen, most)
-            if progress is not None and self.count > before:
-                progress(EnumerationProgress(len(self.abductive), len(self.contrastive)))
+            self._decide(proposal.chosen)
         self.stopped = LIMIT
 
-    def _decide(self, explained: frozenset[int], most: float) -> None:
-        subsets = self._subsets
+    def _decide(self, explained: frozenset[int]) -> None:
+        subsets = self.subsets
         free = subsets.everything - explained
         verdict = subsets.check(free)
         if not (verdict.holds or verdict.violated):
@@ -222,11 +191,11 @@ class _Search:
             contrast = subsets.changed(smallest)
             self._clauses.append(Clause(any_of=contrast))
             if minimal:
-                self.contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
-                self.on_change()
+                self._contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
+                self.tell()
             else:
                 self._doubt("a set that changes the prediction was not proven minimal")
-            if self.count >= most:
+            if self._enough:
                 return
             free -= contrast
             verdict = subsets.check(free)
@@ -236,18 +205,30 @@ class _Search:
 
     def _explain(self, free: frozenset[int]) -> None:
         """Grow a robust set until the features outside of it are a minimal explanation."""
-        subsets = self._subsets
+        subsets = self.subsets
         robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
         explanation = subsets.everything - robust
         # what holds a set that explains is decided, whether that set is minimal or not
         self._explaining.append(explanation)
         self._clauses.append(Clause(not_all_of=explanation))
         if maximal:
-            self.abductive.append(tuple(sorted(explanation)))
-            self.on_change()
+            self._abductive.append(tuple(sorted(explanation)))
+            self.tell()
         else:
             self._gave_up = True
             self._doubt("a set that explains the prediction was not proven minimal")
 
     def _doubt(self, reason: str) -> None:
-        self.unknown_reason = self.unknown_reason or reason
+        self._unknown_reason = self._unknown_reason or reason
+
+
+def _enumeration(
+    abductive: list[FeatureSet],
+    contrastive: list[tuple[FeatureSet, Counterfactual]],
+    **rest: Any,
+) -> Enumeration:
+    """Return the result, with abductive and contrastive explanations sorted, smallest first."""
+    contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
+    explanations = sorted(abductive, key=lambda one: (len(one), one))
+    found = tuple(Contrast(features, point) for features, point in contrasts)
+    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)

@@ -16,7 +16,7 @@ from verix_encodings.bounds.norm_ball import length
 
 _BEYOND = (0.0, *(10.0**k for k in range(-8, 0)))
 """Steps beyond a point along its ray that are tried, as shares of its distance."""
-_HALVINGS = 20
+_HALVINGS = 20  # to a millionth of the way
 _STILL = 1e-6
 """A coordinate of a program's point that moves by less, as a share of its scale, stays."""
 _OUTSIDE = 1e-6

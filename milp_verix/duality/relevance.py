@@ -23,6 +23,7 @@ protected features together are necessary.)
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
+from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.hitting_set import propose
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
@@ -41,13 +43,13 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import Features, FeaturesLike
-from milp_verix.problem.request import make_request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
+from milp_verix.problem.request import Request, make_request
+from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.records.base import Counterfactual
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.relevance import Relevance
+from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
@@ -128,42 +130,9 @@ def relevance(
     protected = _chosen(feature, problem.features)
     with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
-        session = request.open_session(oracle.solver)
-        search = _Search(subsets, session, protected)
-
-        def snapshot() -> Callable[[], Relevance]:
-            """Return a function that makes a result of the answers known by now."""
-            found, free = search.found or (None, None)
-            point = None if found is None else search.plain(found)
-            return partial(
-                Relevance,
-                features=tuple(sorted(protected)),
-                necessary=search.necessary,
-                relevant=search.relevant,
-                free=None if free is None else tuple(sorted(free)),
-                counterfactual=point,
-                unchanged=None if point is None else search.unchanged(point.input),
-                unknown_reason=search.unknown_reason,
-                statistics=statistics_of(
-                    subsets.effort, subsets.checks, request.elapsed, search.stopped, oracle.solvers
-                ),
-                **shared_fields(problem, oracle.solver, oracle.versions, oracle.notes),
-            )
-
-        def tell() -> None:
-            if progress is not None:
-                progress(RelevanceProgress(search.necessary, search.relevant, subsets.checks))
-            if snapshots is not None:
-                snapshots(snapshot())
-
-        search.on_round = tell
-        try:
-            search.run()
-        except KeyboardInterrupt:
-            search.stopped = INTERRUPTED
-        finally:
-            session.close()
-        return snapshot()()
+        with closing(request.open_session(oracle.solver)) as session:
+            search = RelevanceSearch(subsets, session, request, protected)
+            return search.run(progress, snapshots)
 
 
 def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:
@@ -184,75 +153,85 @@ class _Pair(Enum):
     UNKNOWN = 4
 
 
-class _Search:
-    """The answers so far; ``found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``.
+@dataclass(eq=False)
+class RelevanceSearch(AnytimeSearch[RelevanceProgress, Relevance]):
+    """The answers so far; ``_found`` is a counterfactual for ``B ∪ P`` and a robust set ``B``."""
 
-    ``on_round`` is called before each set that is tried.
-    """
+    subsets: SubsetOracle
+    session: Session
+    request: Request
+    protected: frozenset[int]
 
-    def __init__(self, subsets: SubsetOracle, session: Session, protected: frozenset[int]) -> None:
-        self.necessary: bool | None = None
-        self.relevant: bool | None = None
-        self.found: tuple[Verdict, frozenset[int]] | None = None
-        self.stopped: str | None = None
-        self.on_round: Callable[[], None] = lambda: None
+    def __post_init__(self) -> None:
+        self._others = self.subsets.everything - self.protected
+        self._necessary: bool | None = None
+        self._relevant: bool | None = None
+        self._found: tuple[Verdict, frozenset[int]] | None = None
         self._open: str | None = None
         self._doubted: str | None = None
-        self._subsets = subsets
-        self._session = session
-        self._protected = protected
-        self._others = subsets.everything - protected
-        self._costs: FloatArray = np.ones(len(subsets.everything))
+        self._costs: FloatArray = np.ones(len(self.subsets.everything))
         self._clauses: list[Clause] = []
 
-    @property
-    def unknown_reason(self) -> str | None:
-        """The obstacle to an answer that is open, None if there is none."""
-        if self.necessary is not None and self.relevant is not None:
-            return None
-        return self.stopped or self._doubted or self._open or "unknown"
+    def _state(self) -> RelevanceProgress:
+        return RelevanceProgress(self._necessary, self._relevant, self.subsets.oracle.checks)
 
-    def run(self) -> None:
+    def _snapshot(self) -> Callable[[], Relevance]:
+        found, free = self._found or (None, None)
+        point = None if found is None else self._plain(found)
+        decided = self._necessary is not None and self._relevant is not None
+        why = self.stopped or self._doubted or self._open or "unknown"
+        return partial(
+            Relevance,
+            features=tuple(sorted(self.protected)),
+            necessary=self._necessary,
+            relevant=self._relevant,
+            free=None if free is None else tuple(sorted(free)),
+            counterfactual=point,
+            unchanged=None if point is None else self._unchanged(point.input),
+            unknown_reason=None if decided else why,
+            **fields_of(self.subsets.oracle, self.request.elapsed, self.stopped),
+        )
+
+    def _search(self) -> None:
         """Decide necessity, then look for a set of other features that shows relevance."""
-        self.on_round()
-        alone = self._subsets.check(self._protected)
+        self.show()
+        alone = self.subsets.check(self.protected)
         if alone.violated:
             self._accept(alone, frozenset())
         elif alone.holds:
-            self.necessary = False
+            self._necessary = False
         else:
             self._open = alone.reason or "unknown"
-        while self.relevant is None:
-            self.on_round()
-            deadline = self._subsets.deadline
-            proposal = propose(self._session, self._costs, self._clauses, deadline)
+        while self._relevant is None:
+            self.tell()
+            deadline = self.subsets.deadline
+            proposal = propose(self.session, self._costs, self._clauses, deadline)
             if proposal.exhausted:
                 if self._doubted is None:
-                    self.necessary = self.relevant = False
+                    self._necessary = self._relevant = False
                 return
-            if proposal.late or self._subsets.late():
-                self.stopped = TIME_LIMIT
-                return
+            if proposal.late or self.subsets.late():
+                raise OutOfTimeError
             if proposal.chosen is None:
-                self._doubt(f"{self._session.name} proposes no further set")
+                self._doubt(f"{self.session.name} proposes no further set")
                 return
             self._decide(self._others - proposal.chosen)
 
-    def plain(self, found: Verdict) -> Counterfactual:
+    def _plain(self, found: Verdict) -> Counterfactual:
         """Return the counterfactual with few changes; if it has a pair, that one keeps one."""
         point = counterfactual_of(found)
-        paired = self.unchanged(point.input) is not None
+        paired = self._unchanged(point.input) is not None
         return plain_counterfactual(
-            self._subsets.problem,
+            self.subsets.problem,
             point,
-            lambda candidate: not paired or self.unchanged(candidate) is not None,
+            lambda candidate: not paired or self._unchanged(candidate) is not None,
         )
 
-    def unchanged(self, found: np.ndarray) -> np.ndarray | None:
+    def _unchanged(self, found: np.ndarray) -> np.ndarray | None:
         """Return the counterfactual with the protected features put back, if the ball holds it."""
-        problem = self._subsets.problem
+        problem = self.subsets.problem
         point = found.reshape(-1).copy()
-        back = problem.features.coordinates(sorted(self._protected))
+        back = problem.features.coordinates(sorted(self.protected))
         point[back] = problem.x[back]
         moved = np.flatnonzero(point != problem.x)
         changed = problem.question.changed(problem.network.evaluate(point))
@@ -266,8 +245,8 @@ class _Search:
         """Decide the set ``free`` of other features, and exclude sets that are decided with it."""
         answer = self._pair(free)
         while answer is _Pair.BOTH_VIOLATED:
-            smallest, _ = self._subsets.shrink(self._subsets.check(free))
-            contrast = self._subsets.changed(smallest)
+            smallest, _ = self.subsets.shrink(self.subsets.check(free))
+            contrast = self.subsets.changed(smallest)
             self._clauses.append(Clause(any_of=contrast))
             free -= contrast
             answer = self._pair(free)
@@ -285,10 +264,10 @@ class _Search:
 
     def _pair(self, free: frozenset[int]) -> _Pair:
         """Return the answers with and without the protected features, accepting a difference."""
-        together = self._subsets.check(free | self._protected)
+        together = self.subsets.check(free | self.protected)
         if together.holds:
             return _Pair.BOTH_HOLD
-        alone = self._subsets.check(free)
+        alone = self.subsets.check(free)
         if alone.violated:
             return _Pair.BOTH_VIOLATED
         if together.violated and alone.holds:
@@ -298,9 +277,9 @@ class _Search:
         return _Pair.UNKNOWN
 
     def _accept(self, found: Verdict, free: frozenset[int]) -> None:
-        self.relevant = True
-        self.necessary = self.necessary if free else True
-        self.found = found, free
+        self._relevant = True
+        self._necessary = self._necessary if free else True
+        self._found = found, free
 
     def _doubt(self, reason: str) -> None:
         self._doubted = self._doubted or reason

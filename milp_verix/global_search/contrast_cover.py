@@ -27,7 +27,7 @@ from verix_encodings.models.cover import Clause
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.work import worked
 
-_RIVALS = 3
+_RIVALS = 3  # margins tried for a contrastive set; not measured
 _CLEAR = 1e-6
 """The least margin, in logits, of a counterfactual: it counts in real arithmetic, too."""
 

@@ -20,8 +20,6 @@ from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.traversal import Traversal
 from verix_encodings.arrays import FloatArray
 
-_REMEMBERED = 10
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierSearch:
@@ -60,15 +58,10 @@ def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> Ear
         begun = resumption(earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must)
     traversal = None if begun is None else begun.traversal
     if traversal is not None:
-        chosen = np.ones(objective.costs.size, dtype=bool)
-        chosen[traversal.irrelevant] = False
-        if not chosen[objective.must_not].any():
-            incumbent.take(chosen, None if traversal.remaining else traversal)
+        incumbent.take_walked(traversal)
     centre = incumbent.perturbations.centre
     scenarios = (earlier.scenarios - centre).T
-    points = [v.witness for v in earlier.counterfactuals.values() if v.witness is not None]
-    for point in points[-_REMEMBERED:]:
-        incumbent.adversary.remember(point.reshape(-1) - centre)
+    incumbent.adversary.remember_last(earlier.counterfactuals.values())
     incumbent.adversary.remember(scenarios)
     told = earlier.bound_for(objective.prices, must, must_not)
     notes = () if begun is None else begun.order.notes

@@ -13,15 +13,14 @@ import numpy as np
 
 from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.results.records.verdict import Verdict
+from milp_verix.runner import stopping
 from milp_verix.traversal.influence import adaptive
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.strategies import galloping
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
 
-_FREE = 1e-9
-_KEPT = 10
+_FREE = 1e-9  # the cost by which a feature that costs nothing is ranked
 _REQUIRED = "it must be in the explanation, as asked"
 
 
@@ -48,30 +47,19 @@ class Explainer:
         ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
         """
         incumbent, until = self._incumbent, deadline
-        oracle, objective, adversary = incumbent.oracle, incumbent.objective, incumbent.adversary
+        oracle, adversary = incumbent.oracle, incumbent.adversary
         self._walked = traversal = self._walked or self._ranked(until)
-        changed = incumbent.on_change
-        walk = Walk(
-            oracle,
-            traversal,
-            until,
-            incumbent.check_limit,
-            lambda _: changed(),
-            lambda _: on_check(),
-        )
-        traverse(walk, galloping)
-        self._walked, self._known = None, [*traversal.violated.values()]
-        chosen = np.ones(objective.costs.size, dtype=bool)
-        chosen[traversal.irrelevant] = False
-        if not chosen[objective.must_not].any():
-            incumbent.take(chosen, None if traversal.stopped else traversal)
-        if traversal.stopped == INTERRUPTED:
-            raise KeyboardInterrupt
+        limit, changed = incumbent.check_limit, incumbent.on_change
+        walk = Walk(oracle, traversal, until, limit, changed, on_activity=on_check)
+        try:
+            with suppress(OutOfTimeError):
+                traverse(walk, galloping)
+        finally:  # at Ctrl-C, too
+            self._walked, self._known = None, [*traversal.violated.values()]
+            incumbent.take_walked(traversal)
         if until.passed():
             return
-        points = [v.witness for v in traversal.violated.values() if v.witness is not None]
-        for point in points[-_KEPT:]:
-            adversary.remember(point.reshape(-1) - incumbent.perturbations.centre)
+        adversary.remember_last(traversal.violated.values())
         adversary.remember(adversary.attack(incumbent.selection)[0])
 
     def _ranked(self, until: Deadline) -> Traversal:
@@ -91,8 +79,16 @@ class Explainer:
 
     def final(self, deadline: Deadline) -> tuple[Order, Traversal]:
         """Free further features of the incumbent; find a counterfactual for each feature left."""
-        traversal = self._incumbent.traversal or self._freed(deadline)
-        self._require(traversal, deadline)
+        incumbent = self._incumbent
+        dearest_first = np.argsort(-incumbent.objective.costs, kind="stable")
+        traversal = incumbent.traversal or self._begun(dearest_first)
+        with stopping(traversal):
+            try:
+                if incumbent.traversal is None:
+                    self._free(traversal, deadline)
+            finally:
+                traversal.undecided |= dict.fromkeys(self._must, _REQUIRED)
+            self._require(traversal, deadline)
         return self._order(traversal), traversal
 
     def snapshot(self) -> tuple[Order, Traversal]:
@@ -135,34 +131,27 @@ class Explainer:
         irrelevant = np.flatnonzero(~chosen).tolist()
         return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
 
-    def _freed(self, deadline: Deadline) -> Traversal:
-        """Return a traversal that tries to free the incumbent's features, the dearest first."""
-        incumbent, until = self._incumbent, deadline
-        traversal = self._begun(np.argsort(-incumbent.objective.costs, kind="stable"))
-        if until.passed():
-            traversal.stopped = TIME_LIMIT
-            return traversal
+    def _free(self, traversal: Traversal, deadline: Deadline) -> None:
+        """Try to free the features that the ``traversal`` has left."""
+        deadline.check()
+        incumbent = self._incumbent
         oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
-        walk = Walk(oracle, traversal, until, incumbent.check_limit, lambda _: None)
+        walk = Walk(oracle, traversal, deadline, incumbent.check_limit)
         # for most features, a known worst point is a counterfactual once that feature moves too
         weight = p.weight(incumbent.chosen)
         attacks = adversary.attack(incumbent.selection)[0]
         deltas = np.concatenate([adversary.known, attacks], axis=1)
         inputs = p.centre[:, None] + weight[:, None] * deltas
-        oracle.suppose(p.free(incumbent.chosen), inputs, until)
+        oracle.suppose(p.free(incumbent.chosen), inputs, deadline)
         traverse(walk, _points_first)
-        return traversal
 
     def _require(self, traversal: Traversal, deadline: Deadline) -> None:
-        """Add the features in ``must`` to the explanation, with counterfactuals if these exist."""
+        """Find counterfactuals for the features in ``must``, if these exist."""
         oracle = self._incumbent.oracle
         for feature in self._must:
-            traversal.undecided[feature] = _REQUIRED
-            if deadline.passed() or traversal.stopped is not None:
-                continue
+            deadline.check()
             free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
             verdict = oracle.check(free, deadline.limited(self._incumbent.check_limit))
-            traversal.effort += verdict.effort
             if verdict.violated:
                 del traversal.undecided[feature]
                 traversal.violated[feature] = verdict

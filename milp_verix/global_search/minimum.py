@@ -37,7 +37,6 @@ from milp_verix.problem.request import make_request
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
-from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
@@ -160,37 +159,18 @@ def minimum(
     wide = request.problem.x.size > _FEW_INPUTS and highs.unavailable() is None
     checker = "phase" if solver == "auto" and wide else solver
     with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
-        search = MinimumSearch(
-            oracle,
-            request,
-            objective,
-            limits,
-            gap=gap,
-            progress=progress,
-            snapshots=snapshots,
-        )
-
-        def tree() -> Master | None:
-            return branch_and_cut(search, WarmLp(threads, request.tolerances, similar_rows=True))
-
-        def program() -> Master | None:
-            return mip_master(search, request.open_session(oracle.solver))
-
-        def hitting_sets() -> Master:
-            return HittingSets(search, request.open_session(oracle.solver))
-
-        masters = {"tree": tree, "program": program, "hitting_sets": hitting_sets}
+        masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
+            "tree": lambda search: branch_and_cut(
+                search, WarmLp(threads, request.tolerances, similar_rows=True)
+            ),
+            "program": lambda search: mip_master(search, request.open_session(oracle.solver)),
+            "hitting_sets": lambda search: HittingSets(search, request.open_session(oracle.solver)),
+        }
+        search = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
         search.allow_must_not()
         if earlier is not None:
             search.go_on(earlier)
-        try:
-            search.start()
-            search.run(masters[way])
-        except KeyboardInterrupt:
-            search.stopped = INTERRUPTED
-        finally:
-            search.close()
-        found = search.result()
+        found = search.run(progress, snapshots)
         found = with_plain_counterfactuals(found, request.problem)
         return replace(found, notes=found.notes + notes)
 

@@ -18,7 +18,7 @@ from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, exten
 from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.scenario import ScenarioProgram
 
-_NEAR = 1e-3
+_NEAR = 1e-3  # above a bound: where a solver may end, whatever the rounding
 _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 

@@ -26,9 +26,10 @@ from milp_verix.problem.objective import Objective
 from milp_verix.problem.request import Request
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT, SearchEffort, Statistics
+from milp_verix.results.records.statistics import INTERRUPTED, SearchEffort, Statistics
+from milp_verix.runner import AnytimeSearch
 from milp_verix.solvers import Session
-from milp_verix.traversal.explain import explanation_of
+from milp_verix.traversal.explain_search import explanation_of
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint
 from verix_encodings.work import worked
@@ -50,11 +51,12 @@ class MinimumProgress:
     rounds: int
 
 
-class MinimumSearch:
+class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     """The state of a search: the incumbent, the lower bound, and the time that is left.
 
-    Masters work with ``incumbent``, ``separator`` and ``proposals``. They end at the deadline
-    ``until``; the last seconds before the request's deadline are for counterfactuals.
+    A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
+    is needed, and returns None if no bound is left to raise. It ends at the deadline ``until``; the
+    last seconds before the request's deadline are for counterfactuals.
     """
 
     def __init__(
@@ -65,12 +67,10 @@ class MinimumSearch:
         limits: SearchLimits,
         *,
         gap: float,
-        progress: Callable[[MinimumProgress], None] | None = None,
-        snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
+        master: Callable[["MinimumSearch"], Master | None],
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
-        self._request = request
-        self._progress, self._snapshots = progress, snapshots
+        self._request, self._master = request, master
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
@@ -87,7 +87,7 @@ class MinimumSearch:
             gap=gap,
             check_limit=request.check_limit,
         )
-        self.incumbent.on_change = self._save
+        self.incumbent.on_change = self.save
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
@@ -95,11 +95,10 @@ class MinimumSearch:
         self.earlier: EarlierSearch | None = None
         self._cover: CoverBound | None = None
         self._shown: tuple[float, float] | None = None
-        self._saved = 0
+        self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
         self._effort = SearchEffort()
         self._spent: dict[str, float] = {}
-        self.stopped: str | None = None
 
     @property
     def lower_bound(self) -> float:
@@ -140,9 +139,17 @@ class MinimumSearch:
         if (traversal := self.earlier.traversal) is not None:
             self._explainer.go_on(traversal, first=not self.earlier.advanced)
 
-    def start(self) -> None:
+    def _search(self) -> None:
+        """Find a first explanation and a first bound, and raise the bound until both meet."""
+        try:
+            self._start()
+            self.raise_bound()
+        finally:
+            if self._cover is not None:
+                self._cover.close()
+
+    def _start(self) -> None:
         """Find a first lower bound, a first explanation, and a cheaper one near it."""
-        self._save()
         self._raise(self._objective.cost(self._objective.must))
         with self._stage(_QUICK), suppress(OverflowError):
             self._bound_at_once()
@@ -211,13 +218,10 @@ class MinimumSearch:
             first += map(self.separator.scenario, deciding.T)
         return first
 
-    def run(self, master: Callable[[], Master | None]) -> None:
-        """Let a master raise the bound until it reaches the cutoff, or time is up.
-
-        ``master`` makes it once it is needed, and returns None if no bound is left to raise.
-        """
+    def raise_bound(self) -> None:
+        """Let a master raise the bound until it reaches the cutoff, or time is up."""
         with self._stage(_BOUND):
-            raising = master() if self.open else None
+            raising = self._master(self) if self.open else None
             if raising is not None:
                 try:
                     rounds = 0
@@ -231,41 +235,35 @@ class MinimumSearch:
                     self._raise(raising.bound)
                     self._notes, self._effort = raising.notes, raising.effort
                     raising.close()
-        if self.lower_bound < self.incumbent.cutoff and self.until.passed():
-            self.stopped = TIME_LIMIT
-
-    def close(self) -> None:
-        """Release the solver of the covering programs."""
-        if self._cover is not None:
-            self._cover.close()
+        if self.lower_bound < self.incumbent.cutoff:
+            self.until.check()
 
     def _raise(self, bound: float) -> None:
         self._bound = max(self._bound, min(bound, self.incumbent.cost))
 
-    def _save(self) -> None:
-        """Give ``snapshots`` a function that builds an explanation from the current state."""
-        if self._snapshots is None:
-            return
+    def _state(self) -> MinimumProgress:
+        size, bound = (_plain(c * self._objective.unit) for c in self._costs)
+        return MinimumProgress(size, bound, self._rounds)
+
+    def _snapshot(self) -> Callable[[], Explanation]:
         order, traversal = self._explainer.snapshot()
         seconds, bound, scenarios = self._request.elapsed, self.lower_bound, self.separator.known
 
-        def snapshot() -> Explanation:
-            found = explanation_of(self._oracle.problem, order, traversal, self._oracle, seconds)
+        def build() -> Explanation:
+            found = explanation_of(order, traversal, self._oracle, seconds)
             return self._completed(found, bound, scenarios)
 
-        self._snapshots(snapshot)
+        return build
 
     def result(self) -> Explanation:
         """Return the best explanation with its counterfactuals and the lower bound."""
-        deadline, started = self._request.deadline, time.monotonic()
+        deadline = self._request.deadline
         if self.stopped == INTERRUPTED:
             deadline = deadline.limited(Limit(seconds=self.limits.interrupt_seconds))
         with self._stage(_POINTS):
             order, traversal = self._explainer.final(deadline)
-        spent = time.monotonic() - started
-        best = explanation_of(self._oracle.problem, order, traversal, self._oracle, spent)
-        statistics = self._statistics(best.statistics, self._request.elapsed)
-        best = replace(best, statistics=statistics)
+        best = explanation_of(order, traversal, self._oracle, self._request.elapsed)
+        best = replace(best, statistics=self._statistics(best.statistics))
         return self._completed(best, self.lower_bound, self.separator.known)
 
     def _completed(
@@ -289,36 +287,16 @@ class MinimumSearch:
             return best
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
-    def _statistics(self, last: Statistics, seconds: float) -> Statistics:
-        """Return the effort of the whole search.
-
-        ``last`` has the statistics of the checks after the search.
-        """
-        effort, better = self._oracle.effort, self.proposals.seconds
+    def _statistics(self, checks: Statistics) -> Statistics:
+        """Return the statistics of the ``checks`` with those of the search."""
         spent = {_QUICK: 0.0, _FIRST: 0.0, _NEAR: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
+        better = self.proposals.seconds
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)
-        return replace(
-            last,
-            checks=self._oracle.checks,
-            solves=effort.solves,
-            bounded=effort.bounded,
-            nodes=effort.nodes,
-            iterations=effort.iterations,
-            seconds=seconds,
-            check_seconds=effort.seconds,
-            stopped=self.stopped or last.stopped,
-            stages=tuple(
-                replace(stage, seconds=took)
-                for stage, took in zip(last.stages, effort.stages, strict=True)
-            ),
-            search=replace(
-                self._effort,
-                rounds=max(self._effort.rounds, self.separator.rounds),
-                stages=tuple(spent.items()),
-            ),
-        )
+        rounds = max(self._effort.rounds, self.separator.rounds)
+        search = replace(self._effort, rounds=rounds, stages=tuple(spent.items()))
+        return replace(checks, stopped=self.stopped or checks.stopped, search=search)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -329,15 +307,19 @@ class MinimumSearch:
         finally:
             self._spent[name] = self._spent.get(name, 0.0) + time.monotonic() - started
 
+    @property
+    def _costs(self) -> tuple[float, float]:
+        return self.incumbent.cost, self.lower_bound
+
     def _show(self, rounds: int) -> None:
         """Report cost and bound if either has changed; save them, and new scenarios."""
-        state, scenarios = (self.incumbent.cost, self.lower_bound), len(self.separator.known)
-        if (state, scenarios) != (self._shown, self._saved):
-            self._save()
-        if state != self._shown and self._progress is not None:
-            size, bound = (_plain(cost * self._objective.unit) for cost in state)
-            self._progress(MinimumProgress(size, bound, rounds))
-        self._shown, self._saved = state, scenarios
+        costs, scenarios = self._costs, len(self.separator.known)
+        if (costs, scenarios) != (self._shown, self._saved):
+            self.save()
+        if costs != self._shown:
+            self._rounds = rounds
+            self.show()
+        self._shown, self._saved = costs, scenarios
 
 
 def _plain(cost: float) -> float:

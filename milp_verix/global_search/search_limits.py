@@ -29,9 +29,10 @@ class SearchLimits:
     What is kept for counterfactuals, ``final_`` and ``interrupt_seconds``, is wall-clock time: it
     only ends the search.
 
-    The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks; the ablation table in
-    ``benchmarks/RESULTS.md`` says how much each technique gains. ``without`` names techniques of
-    :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
+    The defaults were chosen on MNIST 10×2 (ε = 0.05) and the digits networks, most of them together
+    and by hand. A commit behind an argument names the row of ``benchmarks/PERFORMANCE.md`` that
+    measured its number; no measurement of the others alone is known. ``without`` names techniques
+    of :data:`TECHNIQUES` that are switched off; raises ``InputError`` for others.
 
     Args:
         quick_share: share of the work planned for the first lower bound.
@@ -46,13 +47,16 @@ class SearchLimits:
         most_final_share: the largest share kept for them, however short the time limit is.
         interrupt_seconds: seconds for counterfactuals after Ctrl-C.
         first_tightening: nodes before the first tightening of the whole tree.
-        first_tightening_inside: nodes before the first tightening of a subtree.
+        first_tightening_inside: nodes before the first tightening of a subtree; 10 or 40 gained
+            nothing (``939db1c``).
         tightening_period: nodes before the next tightening; doubles each time.
         tightening_passes: the most passes over all scenarios in one tightening.
         tightening_gain: a pass must close this share of the gap for another pass to follow.
-        restart_share: without a new cutoff, a tree restarts only if more than this share is open.
-        most_free: the most free features of a subtree, or of a node that is enumerated.
-        share_free: the most free features of a subtree, as a share of its parent's.
+        restart_share: without a new cutoff, a tree restarts only if more than this share is open
+            (``b16ba70``); a fifth and a twentieth proved less (``b58400e``, ``43c29db``).
+        most_free: the most free features of a subtree, or of a node that is enumerated; 110, 300
+            and 400 were no faster (``b58400e``).
+        share_free: the most free features of a subtree, as a share of its parent's (``9107551``).
         most_sets: the most sets that one enumeration may list.
         most_work: the most multiplications to evaluate one perturbation on all sets.
         estimate_per_set: sets are listed if their estimated number is at most this times the limit.
@@ -66,8 +70,10 @@ class SearchLimits:
         climbs: gradient climbs for each margin.
         climbs_before_check: gradient climbs before a set is checked.
         just_survived: a margin above minus this, in logits, counts as just survived.
-        proposal_share: share of the work for proposals.
-        many_failures: after so many failed proposals their share is halved.
+        proposal_share: share of the work for proposals; twice as much proved less (``01cfec1``).
+        many_failures: after so many failed proposals their share is halved (``d5722f4``, for the
+            rule, not for the number).
+        remembered: counterfactuals of an explanation that attacks begin from.
         proposals: the most proposals at one cost.
         swaps: the most swaps of a proposal.
         swap_candidates: features considered for removal, and as many for insertion.
@@ -107,6 +113,7 @@ class SearchLimits:
     just_survived: float = 1e-4
     proposal_share: float = 0.15
     many_failures: int = 50
+    remembered: int = 10
     proposals: int = 20
     swaps: int = 60
     swap_candidates: int = 60

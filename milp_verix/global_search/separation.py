@@ -18,7 +18,7 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, Cover, Scenario
 from verix_encodings.models.scenario import make_scenario
 
-_LEAST_HARM = 1e-6
+_LEAST_HARM = 1e-6  # the least margin, in logits, of a scenario
 
 
 class Separator:

@@ -25,10 +25,10 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_RIVALS = 3
-_STEPS = 20
-_STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
-_MOST_VALUES = 2e6
+_RIVALS = 3  # margins that are climbed; not measured
+_STEPS = 20  # of a climb; not measured
+_STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)  # tried at each; not measured
+_MOST_VALUES = 2e6  # of a batch: 16 MB
 # of a margin: more than what onnxruntime rounds
 _ENOUGH = 1e-3
 

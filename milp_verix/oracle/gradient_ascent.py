@@ -16,7 +16,7 @@ from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
 from verix_encodings.network.batch import batch_values
 
-_STEPS = 8
+_STEPS = 8  # of a climb; not measured
 _SHARES = tuple(0.5 ** np.arange(12))
 
 AtPoints: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]

@@ -178,8 +178,8 @@ class Oracle:
         irrelevant: Sequence[int],
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
-    ) -> tuple[dict[int, Verdict], Effort]:
-        """Return the ``features`` that known points keep in the explanation, and the effort.
+    ) -> dict[int, Verdict]:
+        """Return the ``features`` that known points keep in the explanation.
 
         ``irrelevant`` is the set of features proven to be free; see ``oracle.lookahead``.
         Past the ``deadline`` no more features are tried.
@@ -189,17 +189,16 @@ class Oracle:
         found: dict[int, Verdict] = {}
         if memory is not None:
             found = dict(flipped(self.problem, memory, irrelevant, features, deadline.passed))
-        effort = watch.read() + Effort(flips=len(found))
-        self.effort += effort
-        return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}, effort
+        self.effort += watch.read() + Effort(flips=len(found))
+        return {i: replace(verdict, stage=Stage.POINTS) for i, verdict in found.items()}
 
     def attacked(
         self,
         irrelevant: Sequence[int],
         features: Sequence[int],
         deadline: Deadline = NO_LIMIT,
-    ) -> tuple[dict[int, Verdict], Effort]:
-        """Return those of ``features`` that gradient attacks show to be needed, and the effort.
+    ) -> dict[int, Verdict]:
+        """Return those of ``features`` that gradient attacks show to be needed.
 
         ``irrelevant`` is the set of features that is proven; see ``oracle.attack``. Past the
         ``deadline`` no more features are looked at.
@@ -212,9 +211,8 @@ class Oracle:
         found = dict(
             attacked(self.problem, margins, starts, irrelevant, features, late=deadline.passed)
         )
-        effort = watch.read() + Effort(flips=len(found))
-        self.effort += effort
-        return found, effort
+        self.effort += watch.read() + Effort(flips=len(found))
+        return found
 
     def room(self, irrelevant: Sequence[int]) -> Room | None:
         """Return the room that ``irrelevant``, the set proven last, leaves; None for L1 and L2.

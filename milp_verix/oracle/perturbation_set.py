@@ -20,9 +20,9 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_STEPS = 12
-_STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)
-_UNFELT = 1e-6
+_STEPS = 12  # of a climb; not measured
+_STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # tried at each; not measured
+_UNFELT = 1e-6  # a weight up to this hides a coordinate
 INSIDE = 1.0 - 1e-12
 """The factor on perturbations that keeps them in the ball in spite of rounding."""
 

@@ -15,7 +15,7 @@ from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.bounds.linear_form import upper_form
 
-_MOST = 100.0
+_MOST = 100.0  # by how much faster margins may be expected to grow; not measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,12 +16,12 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
 from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
 
-_ONE_BY_ONE = 64
-_ROUNDS = 3
+_ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
+_ROUNDS = 3  # of ranking and bisection; not measured
 
 
 class SubsetOracle:
@@ -30,7 +30,7 @@ class SubsetOracle:
     ``everything`` are all features but those ``held``, which the ball of the problem must not move.
     ``robust`` maps the largest sets proven to hold to their verdicts, ``contrasts`` sets of
     features to the counterfactuals that change them. These sets are bit masks: inclusion takes a
-    word operation for 64 features. ``effort`` and ``checks`` count the work so far.
+    word operation for 64 features. The ``oracle`` counts the work.
     """
 
     def __init__(
@@ -48,9 +48,7 @@ class SubsetOracle:
         self.feature_of = self.problem.features.of_coordinate
         self.robust: dict[int, Verdict] = {}
         self.contrasts: dict[int, Verdict] = {}
-        self.effort = Effort()
-        self.checks = 0
-        self._oracle = oracle
+        self.oracle = oracle
         self._check_limit = check_limit
 
     @property
@@ -67,7 +65,7 @@ class SubsetOracle:
 
         Raises ``OverflowError`` where a bound leaves the range of float64.
         """
-        whole = self._oracle.prepare(self.deadline)
+        whole = self.oracle.prepare(self.deadline)
         return whole_ball(self.problem, self.deadline) if whole is None else whole
 
     def check(self, free: frozenset[int]) -> Verdict:
@@ -82,9 +80,7 @@ class SubsetOracle:
         if self._stopped():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
-        verdict = self._oracle.check(coordinates, self.deadline_of_a_check)
-        self.checks += 1
-        self.effort += verdict.effort
+        verdict = self.oracle.check(coordinates, self.deadline_of_a_check)
         if verdict.holds:
             self.robust = {k: v for k, v in self.robust.items() if not _within(k, asked)}
             self.robust[asked] = verdict
@@ -161,7 +157,7 @@ class SubsetOracle:
 
     def _stopped(self) -> bool:
         """Return whether no check is made any more: late, unless all of them are proven."""
-        return self.late() and not self._oracle.proven
+        return self.late() and not self.oracle.proven
 
     def _mask(self, features: Collection[int]) -> int:
         """Return the set of ``features`` as a bit mask."""

@@ -1,9 +1,8 @@
 """The objective of a minimum: costs of features, and features that must or must not be in it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +11,8 @@ from milp_verix.arguments import MOST_UNITS, costs_of, indices_of, whole_unit
 from milp_verix.errors import InputError
 from verix_encodings.arrays import BoolArray, FloatArray
 
-_ROUNDING = 1e-6
-_NEAR = 5e-7
-
-Attainable: TypeAlias = Callable[[float], float]
-"""Rounds a bound up to an attainable cost, see :meth:`Objective.attainable`."""
-
-Cutoff: TypeAlias = Callable[[], float]
-"""The bound from which on nothing further is asked for; it sinks with the best explanation."""
+_ROUNDING = 1e-6  # of a bound on whole costs, in units
+_NEAR = 5e-7  # by how much cheaper another explanation has to be, as a share of other costs
 
 
 def whole_numbers(costs: FloatArray) -> bool:

@@ -1,17 +1,14 @@
 """Answers to the questions of brackets, for one set of features and one radius at a time."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from milp_verix.clock import Deadline, Limit
+from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket, Step
-from milp_verix.results.records.statistics import TIME_LIMIT, SolverStatistics
+from milp_verix.results.records.statistics import SolverStatistics
 from milp_verix.results.records.verdict import Effort
-
-_LEAST_WORK = 0.1
 
 
 class Questions:
@@ -63,7 +60,7 @@ class Questions:
         oracle = self._at(step.epsilon)
         if step.means == "attack":
             *others, last = bracket.features
-            found, _ = oracle.attacked(others, [last], deadline)
+            found = oracle.attacked(others, [last], deadline)
             if last in found:
                 bracket.violated(step.epsilon, found[last])
             return
@@ -83,41 +80,3 @@ class Questions:
             self.close()
             self._oracle, self._epsilon = opened, epsilon
         return self._oracle
-
-
-def narrow(
-    brackets: Sequence[Bracket],
-    questions: Questions,
-    deadline: Deadline,
-    check_limit: Limit,
-    tell: Callable[[int], None],
-) -> None:
-    """Narrow ``brackets`` in rounds, one question each, until all are narrow or time is up.
-
-    A question may take an equal share of half of the work left. Brackets with questions that ran
-    out of it ask again in the end, when fewer brackets share it. ``tell`` is called before
-    each question with the number of brackets that are open.
-    """
-    open_ = {bracket: bracket.steps() for bracket in brackets}
-    while open_ and not deadline.passed():
-        for bracket in list(open_):
-            if deadline.passed():
-                return
-            step = next(open_[bracket], None)
-            if step is None:
-                del open_[bracket]
-                continue
-            tell(len(open_))
-            share = max(deadline.left / (2 * len(open_)), _LEAST_WORK)
-            questions.ask(bracket, step, deadline.limited(check_limit).within(share))
-        if not open_ and math.isfinite(deadline.at):
-            for bracket in brackets:
-                if _ran_out(bracket, deadline):
-                    bracket.unknown.clear()
-                    open_[bracket] = bracket.checks()
-
-
-def _ran_out(bracket: Bracket, deadline: Deadline) -> bool:
-    """Return whether a question of an open bracket ran out of a share that can grow."""
-    late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
-    return late and not deadline.passed()

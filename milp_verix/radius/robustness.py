@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,26 +21,12 @@ from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import make_request
 from milp_verix.radius.balls import Balls, scale_of
 from milp_verix.radius.bracket import Bracket
-from milp_verix.radius.questions import Questions, narrow
-from milp_verix.results.build import shared_fields, statistics_of
+from milp_verix.radius.questions import Questions
+from milp_verix.radius.search import RadiusProgress, RadiusSearch
 from milp_verix.results.radii import RobustnessRadii
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-
-
-@dataclass(frozen=True, slots=True)
-class RadiusProgress:
-    """Progress of a search for radii: brackets that are open, of how many.
-
-    ``lower`` and ``upper`` are the ends of the first bracket, ``upper`` infinite if it has none.
-    """
-
-    open: int
-    total: int
-    lower: float
-    upper: float
 
 
 @checked()
@@ -150,38 +135,8 @@ def robustness_radius(
 
     brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
     questions = Questions(balls, max(reaches), open_oracle)
-    stopped: str | None = None
-
-    def result(why: str | None = None) -> RobustnessRadii:
-        return RobustnessRadii(
-            **shared_fields(problem, questions.solver, questions.versions, questions.notes),
-            brackets=tuple(bracket.record(why) for bracket in brackets),
-            each=each,
-            tolerance=tolerance,
-            scale=balls.scale,
-            statistics=statistics_of(
-                questions.effort, questions.checks, request.elapsed, why, questions.solvers
-            ),
-        )
-
-    def tell(count: int) -> None:
-        if progress is not None:
-            first = brackets[0]
-            lower = max(first.lower, 0.0)
-            progress(RadiusProgress(count, len(brackets), lower, first.upper))
-        if snapshots is not None:
-            so_far = result(TIME_LIMIT)
-            snapshots(lambda: so_far)
-
-    try:
-        narrow(brackets, questions, request.deadline, request.check_limit, tell)
-    except KeyboardInterrupt:
-        stopped = INTERRUPTED
-    finally:
-        questions.close()
-    if stopped is None and request.deadline.passed() and not all(b.narrow for b in brackets):
-        stopped = TIME_LIMIT
-    return result(stopped)
+    search = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
+    return search.run(progress, snapshots)
 
 
 def _share(tolerance: float) -> float:

@@ -9,7 +9,7 @@ from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import IntArray
 
-_HALVINGS = 24
+_HALVINGS = 24  # to the precision of float32
 
 
 def nearest(problem: Problem, verdict: Verdict, free: IntArray) -> Counterfactual:

@@ -18,8 +18,7 @@ first and then the others in an order of their own for each radius.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -39,15 +38,14 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Radius
 from milp_verix.problem.request import Request, make_request
 from milp_verix.reporting.words.wording import counted, number, radius_text
-from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal.explain import Progress, explanation_of
+from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.strategies import resolve_strategy
-from milp_verix.traversal.traversal import Strategy, Traversal, Walk, traverse
+from milp_verix.traversal.traversal import Traversal
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -134,15 +132,16 @@ def epsilon_sweep(
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
-    strategy, levels = resolve_strategy(traversal), list[Explanation]()
+    resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
+    levels: list[Explanation] = []
 
     def sweep(levels: tuple[Explanation, ...]) -> EpsilonSweep:
         return EpsilonSweep(levels=levels, nested=nested, seconds=request.elapsed)
 
     def on_step(snapshot: Callable[[], Explanation]) -> None:
-        if snapshots is not None:
-            before = tuple(levels)
-            snapshots(lambda: sweep((*before, snapshot())))
+        assert snapshots is not None
+        before = tuple(levels)
+        snapshots(lambda: sweep((*before, snapshot())))
 
     for place, radius in enumerate(radii):
         here = _at(request, radius, 1 / (len(radii) - place))
@@ -161,61 +160,15 @@ def epsilon_sweep(
             reuse=reuse,
             exactness=exactness,
         ) as oracle:
-            irrelevant = levels[-1].irrelevant if nested and levels else ()
-            level = _Level(oracle, here, strategy, irrelevant, progress, on_step)
-            found = level.explained(order_by, fallback, _interrupted(levels))
-        found = with_plain_counterfactuals(found, here.problem)
-        levels.append(replace(found, traversal=traversal))
+            known = levels[-1].irrelevant if nested and levels else ()
+            walked = Traversal(fallback.permutation, [*known])
+            search = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
+            # after Ctrl-C the smaller radii get what the larger ones have proven, and no check
+            search.stopped = _interrupted(levels)
+            on_snapshot = None if snapshots is None else on_step
+            go_on = search.stopped is None
+            levels.append(search.run(progress, on_snapshot) if go_on else search.result())
     return sweep(tuple(levels))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Level:
-    """The traversal at one radius, which begins with the features ``irrelevant``."""
-
-    oracle: Oracle
-    request: Request
-    strategy: Strategy
-    irrelevant: tuple[int, ...]
-    progress: Callable[[Progress], None] | None
-    on_step: Callable[[Callable[[], Explanation]], None]
-
-    def explained(self, order_by: OrderMaker, order: Order, stopped: str | None) -> Explanation:
-        """Return the explanation; ``order`` serves until that of ``order_by`` is known.
-
-        ``stopped`` is the reason why no check is made, None if there is none.
-        """
-        request, deadline = self.request, self.request.deadline
-        state = Traversal(order.permutation, [*self.irrelevant], stopped=stopped)
-        result = partial(self._result, order)
-        if not state.remaining or stopped is not None:
-            return result(state)
-        try:
-            order = order_by(deadline, self.oracle.prepare(deadline))
-        except KeyboardInterrupt:
-            state.stopped = INTERRUPTED
-            return result(state)
-        state = Traversal(order.permutation, [*self.irrelevant])
-        result = partial(self._result, order)
-
-        def on_step(state: Traversal) -> None:
-            self.on_step(partial(result, state.copy()))
-            on_activity(state)
-
-        def on_activity(state: Traversal) -> None:
-            if self.progress is not None:
-                snapshot = partial(result, state.copy())
-                size, whole = state.explanation_size, len(state.order)
-                self.progress(Progress(state.done, whole, size, state.activity, snapshot))
-
-        limit = request.check_limit
-        walk = Walk(self.oracle, state, deadline, limit, on_step, on_activity=on_activity)
-        traverse(walk, self.strategy)
-        return result(state)
-
-    def _result(self, order: Order, state: Traversal) -> Explanation:
-        request = self.request
-        return explanation_of(request.problem, order, state, self.oracle, request.elapsed)
 
 
 def _interrupted(levels: Sequence[Explanation]) -> str | None:

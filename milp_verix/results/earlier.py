@@ -27,7 +27,7 @@ from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
 
-_ROUNDED = 1.0 + 1e-9
+_ROUNDED = 1.0 + 1e-9  # a bound told may be that much higher, by rounding
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 

@@ -13,7 +13,7 @@ from milp_verix.arguments import path_of
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
-from milp_verix.results.records.statistics import INTERRUPTED
+from milp_verix.runner import stopping
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.partial import forget, partial_file, partial_folder
@@ -187,7 +187,7 @@ def run_parts(
                         count.known(status)
 
             count = _Count(sum(part.count for part in parts), progress)
-            try:
+            with stopping(count):
                 count.tell()
                 for part, engine in zip(parts, engines, strict=True):
                     with closing(engine(open_tasks(part))) as outcomes:
@@ -199,8 +199,6 @@ def run_parts(
                             if record["status"] == DONE:
                                 forget(partial_file(partials, record["key"]))
                             count.new(record)
-            except KeyboardInterrupt:
-                count.tally = replace(count.tally, stopped=INTERRUPTED)
             count.tell()
     return count.tally
 
@@ -210,6 +208,7 @@ class _Count:
 
     def __init__(self, total: int, progress: Callable[[Tally], None] | None) -> None:
         self.tally = Tally(total)
+        self.stopped: str | None = None
         self._started, self._progress = time.monotonic(), progress
 
     def known(self, status: str) -> None:
@@ -225,7 +224,8 @@ class _Count:
 
     def tell(self) -> None:
         """Report the tally."""
-        self.tally = replace(self.tally, seconds=time.monotonic() - self._started)
+        seconds = time.monotonic() - self._started
+        self.tally = replace(self.tally, seconds=seconds, stopped=self.stopped)
         if self._progress is not None:
             self._progress(self.tally)
 

@@ -1,51 +1,32 @@
 """Explain a prediction: an order, the VeriX loop over the oracle, and the result."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import checked
+from milp_verix.clock import Deadline
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import make_request
-from milp_verix.results.build import counterfactual_of, shared_fields, statistics_of
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
-from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
-from milp_verix.results.records.statistics import INTERRUPTED, StageStatistics
-from milp_verix.results.records.verdict import Stage
 from milp_verix.tolerances import Tolerances
-from milp_verix.traversal.order import Order, resolve_order, without_order
+from milp_verix.traversal.explain_search import ExplainSearch, Progress
+from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.strategies import resolve_strategy
-from milp_verix.traversal.traversal import Traversal, Walk, traverse
+from milp_verix.traversal.traversal import Traversal
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of an explanation: features checked, features in all, features not freed.
-
-    ``activity`` is what goes on now, such as ``"checking 12 features"``, empty after a decision.
-    ``snapshot()`` returns the sound explanation so far; it may be called at any time, in any
-    thread.
-    """
-
-    done: int
-    total: int
-    explanation_size: int
-    activity: str
-    snapshot: Callable[[], Explanation]
 
 
 @checked()
@@ -178,12 +159,10 @@ def explain(
         time_limit=time_limit,
         check_time_limit=check_time_limit,
     )
-    problem, deadline = request.problem, request.deadline
-    strategy = resolve_strategy(traversal)
+    problem = request.problem
+    resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     earlier = None if resume is None else earlier_explanation(resume, problem)
     order_by = resolve_order(problem, order, transformation=transformation, seed=seed)
-    chosen = without_order(problem.features.count, order, "the run ended")
-    state = Traversal(chosen.permutation)
     with Oracle(
         problem,
         solver,
@@ -195,73 +174,20 @@ def explain(
         reuse=reuse,
         exactness=exactness,
     ) as oracle:
-
-        def result(state: Traversal) -> Explanation:
-            found = explanation_of(problem, chosen, state, oracle, request.elapsed)
-            return replace(found, traversal=traversal)
-
-        def on_step(state: Traversal) -> None:
-            if snapshots is not None:
-                snapshots(partial(result, state.copy()))
-            on_activity(state)
-
-        def on_activity(state: Traversal) -> None:
-            if progress is not None:
-                snapshot = partial(result, state.copy())
-                size, whole = state.explanation_size, len(state.order)
-                progress(Progress(state.done, whole, size, state.activity, snapshot))
-
-        begun = resumption(earlier, oracle, deadline, request.check_limit)
-        if begun.traversal is not None:
-            chosen, state = begun.order, begun.traversal
-        try:
-            if snapshots is not None:
-                snapshots(partial(result, state.copy()))
-            whole = oracle.prepare(deadline)
-            if not state.done:
-                chosen = order_by(deadline, whole)
-                chosen = replace(chosen, notes=begun.order.notes + chosen.notes)
-                state = Traversal(chosen.permutation)
-        except KeyboardInterrupt:
-            state.stopped = INTERRUPTED
-            if oracle.proven:
-                state.irrelevant.extend(state.remaining)
-            return result(state)
-        limit = request.check_limit
-        walk = Walk(oracle, state, deadline, limit, on_step, on_activity=on_activity)
-        traverse(walk, strategy)
-        return with_plain_counterfactuals(result(state), problem)
+        begun = resumption(earlier, oracle, request.deadline, request.check_limit)
+        chosen, walked, make = begun.order, begun.traversal, None
+        if walked is None:
+            chosen = without_order(problem.features.count, order, "the run ended")
+            walked, make = Traversal(chosen.permutation), _noted(order_by, begun.order.notes)
+        search = ExplainSearch(oracle, request, traversal, chosen, walked, make)
+        return search.run(progress, snapshots)
 
 
-def explanation_of(
-    problem: Problem, order: Order, traversal: Traversal, oracle: Oracle, seconds: float
-) -> Explanation:
-    """Return the explanation of a traversal, finished or not."""
-    effort = traversal.effort
-    never_checked = traversal.stopped or "not checked yet"
-    unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
-    statistics = statistics_of(effort, traversal.checks, seconds, traversal.stopped, oracle.solvers)
-    notes = order.notes + oracle.notes
-    return Explanation(
-        **shared_fields(problem, oracle.solver, oracle.versions, notes),
-        order=order.name,
-        permutation=order.permutation,
-        sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
-        explanation=tuple(sorted([*traversal.violated, *unknown])),
-        irrelevant=tuple(sorted(traversal.irrelevant)),
-        unknown_reasons=unknown,
-        counterfactuals={
-            feature: counterfactual_of(verdict)
-            for feature, verdict in sorted(traversal.violated.items())
-        },
-        statistics=replace(
-            statistics,
-            flips=traversal.decided[Stage.POINTS],
-            stages=tuple(
-                StageStatistics(stage.value, traversal.decided[stage], spent)
-                for stage, spent in zip(Stage, effort.stages, strict=True)
-            ),
-        ),
-        bounds=oracle.bounds,
-        formulation=oracle.formulation.name,
-    )
+def _noted(order_by: OrderMaker, notes: tuple[str, ...]) -> OrderMaker:
+    """Return ``order_by`` with further notes for readers of the result."""
+
+    def made(deadline: Deadline, whole: WholeBall | None) -> Order:
+        order = order_by(deadline, whole)
+        return replace(order, notes=notes + order.notes)
+
+    return made

@@ -18,20 +18,22 @@ from typing import TypeAlias
 from milp_verix.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.reporting.words.wording import counted
-from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.results.records.verdict import Effort, Stage, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Stage, Verdict
 
+# shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
+# instead of 2 % that doubles (`59c5582` in benchmarks/PERFORMANCE.md), the others are not measured
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
-_SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)
+_SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)  # of a feature, after so many that ran out of it
 _SHORTEST_SLICE = 0.1
 _ATTACK_SHARE = 0.05
-_RESERVE = 0.1
-_GROWN = 1.1
+_RESERVE = 0.1  # for the last attack, and the checks after it
+_GROWN = 1.1  # the irrelevant features since the last attack, for another one
 
 
 @dataclass(slots=True)
 class Traversal:
-    """The state of a traversal: the features decided so far, and the cost.
+    """The state of a traversal: the features decided so far.
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
@@ -46,8 +48,6 @@ class Traversal:
     irrelevant: list[int] = field(default_factory=list)
     violated: dict[int, Verdict] = field(default_factory=dict)
     undecided: dict[int, str] = field(default_factory=dict)
-    effort: Effort = field(default_factory=Effort)
-    checks: int = 0
     decided: Counter[Stage] = field(default_factory=Counter)
     stopped: str | None = None
     postponed: list[int] = field(default_factory=list)
@@ -91,15 +91,15 @@ class Walk:
     """The interface for strategies: it asks the oracle and records the decisions.
 
     ``check_limit`` is the limit of one check. ``on_step`` is called after each decision,
-    ``on_activity`` before each check.
+    ``on_activity`` before each check and attack.
     """
 
     oracle: Oracle
     state: Traversal
     deadline: Deadline
     check_limit: Limit
-    on_step: Callable[[Traversal], None]
-    on_activity: Callable[[Traversal], None] = lambda _: None
+    on_step: Callable[[], None] = lambda: None
+    on_activity: Callable[[], None] = lambda: None
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -126,8 +126,6 @@ class Walk:
         with self._doing("bounding" if by_bounds else "checking", len(features)):
             verdict = ask(self.oracle.problem.features.coordinates(free), most.within(part))
         self.state.sliced = part if self.deadline.passed() or not most.passed() else math.inf
-        self.state.effort += verdict.effort
-        self.state.checks += 1
         return verdict
 
     def _slice(self, features: Sequence[int]) -> float:
@@ -147,9 +145,7 @@ class Walk:
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
         self.deadline.check()
-        found, effort = self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
-        self.state.effort += effort
-        return found
+        return self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
 
     def attack(self, features: Sequence[int]) -> None:
         """Look for counterfactuals of ``features`` by gradients, for a share of the work left."""
@@ -167,8 +163,7 @@ class Walk:
             return
         self.state.attacked_with = len(self.state.irrelevant)
         with self._doing("attacking", len(features)):
-            found, effort = self.oracle.attacked(self.state.irrelevant, features, deadline)
-        self.state.effort += effort
+            found = self.oracle.attacked(self.state.irrelevant, features, deadline)
         for feature, verdict in found.items():
             self.state.undecided.pop(feature, None)
             if feature in self.state.postponed:
@@ -179,7 +174,7 @@ class Walk:
     def _doing(self, activity: str, count: int) -> Iterator[None]:
         """Say what goes on, as ``"checking 12 features"``, for the time of the block."""
         self.state.activity = f"{activity} {counted(count, 'feature')}"
-        self.on_activity(self.state)
+        self.on_activity()
         yield
         self.state.activity = ""
 
@@ -203,7 +198,7 @@ class Walk:
         if verdict.holds or verdict.violated:
             self.state.decided[verdict.stage] += len(features)
             self.state.in_a_row = 0
-        self.on_step(self.state)
+        self.on_step()
 
 
 Strategy: TypeAlias = Callable[[Walk], None]
@@ -211,24 +206,17 @@ Strategy: TypeAlias = Callable[[Walk], None]
 
 
 def traverse(walk: Walk, strategy: Strategy) -> None:
-    """Decide the features that remain, until done, the deadline or Ctrl-C.
+    """Decide the features that remain; raises ``OutOfTimeError`` at the deadline.
 
     A check has a slice of the work. Features whose checks run out of it are postponed; once the
     others are decided they are attacked, and asked about again with twice the work or more. The
     last part of a limited time begins with an attack on all features left.
     """
-    state, whole = walk.state, walk
-    walk = replace(walk, deadline=walk.deadline.leaving(_RESERVE))
     try:
-        try:
-            _rounds(walk, strategy)
-        except OutOfTimeError:
-            whole.last_attack()
-            _rounds(whole, strategy)
+        _rounds(replace(walk, deadline=walk.deadline.leaving(_RESERVE)), strategy)
     except OutOfTimeError:
-        state.stopped = TIME_LIMIT
-    except KeyboardInterrupt:
-        state.stopped = INTERRUPTED
+        walk.last_attack()
+        _rounds(walk, strategy)
 
 
 def _rounds(walk: Walk, strategy: Strategy) -> None:

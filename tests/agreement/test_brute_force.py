@@ -25,7 +25,6 @@ def solvers_of(seed: int) -> list[str]:
     return [n for n in names if why_not(n) is None and (n not in SLOW or seed % 10 == 0)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -122,7 +121,6 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
         assert_sound(explanation, network, problem.x)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("matrix_storage")
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
@@ -144,7 +142,6 @@ def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
     session.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_brute_force_is_above_every_sample_and_near_the_best(seed: int) -> None:
     brute = case(seed).brute

@@ -63,7 +63,6 @@ def test_a_network_without_neurons_has_a_certified_minimum(tmp_path: Path) -> No
     assert checked(network.path.read_bytes(), certificate.to_json())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_the_least_cost_of_all_subsets_is_certified(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -82,7 +81,6 @@ def test_the_least_cost_of_all_subsets_is_certified(seed: int, tmp_path: Path) -
     assert checked(model, json.dumps(data))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_costs_with_many_digits_have_a_bound_just_below(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -151,7 +149,6 @@ def _other_trees(data: Any, node: Any, path: tuple[Any, ...]) -> Iterator[Any]:
             yield changed(data, (*path, name), {})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", WIDE[:4])
 @pytest.mark.parametrize("with_costs", [False, True])
 def test_no_changed_number_makes_a_false_bound_accepted(
@@ -183,7 +180,6 @@ def accepts(claim: Claim, asked: Any, proof: Any) -> bool:
     return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", WIDE[:3])
 def test_hostile_numbers_prove_no_false_bound(seed: int, tmp_path: Path) -> None:
     problem = wide_case(seed)

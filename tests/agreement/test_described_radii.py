@@ -37,7 +37,6 @@ def _needed(case: MixedCase, index: int, value: int) -> float:
     return abs(value - case.x[index])
 
 
-@pytest.mark.slow
 @_RULES
 @pytest.mark.parametrize("seed", range(200, 230))
 def test_brackets_hold_the_radius_of_enumeration(seed: int, rules: bool, tmp_path: Path) -> None:
@@ -56,7 +55,6 @@ def test_brackets_hold_the_radius_of_enumeration(seed: int, rules: bool, tmp_pat
             assert exact <= bracket.upper <= bracket.lower / (1 - found.tolerance) * (1 + 1e-12)
 
 
-@pytest.mark.slow
 def test_each_feature_and_shares_of_ranges(tmp_path: Path) -> None:
     case = mixed_case(201, rules=False)
     network = case.network(tmp_path)
@@ -69,7 +67,6 @@ def test_each_feature_and_shares_of_ranges(tmp_path: Path) -> None:
             assert bracket.upper == pytest.approx(exact)
 
 
-@pytest.mark.slow
 @_RULES
 @pytest.mark.parametrize("seed", range(230, 260))
 def test_levels_are_nested_and_minimal_by_enumeration(

@@ -20,7 +20,6 @@ def method(seed: int) -> BoundMethod:
     return interval_bounds if seed % 2 else crown_bounds
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_verdicts(seed: int, tmp_path: Path) -> None:
     network, brute = pooled(seed, tmp_path)
@@ -35,7 +34,6 @@ def test_verdicts(seed: int, tmp_path: Path) -> None:
             assert verdict.bound >= np.max(brute.worst(free)) - 1e-9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(0, 40, 2))
 def test_explanations(seed: int, tmp_path: Path) -> None:
     network, brute = pooled(seed, tmp_path)
@@ -45,6 +43,7 @@ def test_explanations(seed: int, tmp_path: Path) -> None:
     assert found.replay(network) == ()
 
 
+@pytest.mark.slow
 def test_optima_of_the_margins(tmp_path: Path) -> None:
     binaries = 0
     for seed in range(20):

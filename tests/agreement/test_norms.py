@@ -39,7 +39,6 @@ def assert_witness(problem: Case, net: OnnxNetwork, free: list[int], norm: str, 
     assert_changes(net, problem.x, v.witness, v.prediction, problem.delta)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdicts(seed: int, norm: str, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Random uses of operators: the checker reads them as onnxruntime runs them, or refuses.
 
-``pytest tests/agreement/test_operator_settings.py --operator-seeds 200`` tries 20 000 of them.
+``pytest tests/agreement/test_operator_settings.py --seeds 200`` tries 20 000 of them.
 """
 
 from collections import Counter
@@ -49,7 +49,6 @@ def agrees(net: Network, runner: onnxruntime.InferenceSession, seed: int) -> boo
     return True
 
 
-@pytest.mark.slow
 def test_operators_are_read_as_they_are_run_or_refused(operator_seed: int) -> None:
     found = Counter[str]()
     for seed in range(operator_seed * _BATCH, (operator_seed + 1) * _BATCH):

@@ -94,7 +94,6 @@ def test_brackets_in_other_norms(seed: int, norm: str, tmp_path: Path) -> None:
     assert found.replay(network) == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("seed", range(8))
 def test_levels_are_nested_and_stand_before_another_solver(

@@ -81,7 +81,6 @@ def test_a_copy_of_its_folder_needs_nothing_else_of_the_project(tmp_path: Path) 
     assert "verix_encodings" not in done.stderr
 
 
-@pytest.mark.slow
 def test_it_says_what_it_verified_line_by_line(tmp_path: Path) -> None:
     _, _, data = certified(1, tmp_path)
     proof = tmp_path / "proof.json"

@@ -23,10 +23,9 @@ from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.studies import comparable, lines, some_tasks
 
 distributed: Any = pytest.importorskip("distributed")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look into"),
-]
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="no /proc to look into"
+)
 
 RADII = [0.05, 0.1, 0.15]
 QUIET = {
@@ -113,6 +112,7 @@ def test_the_records_and_results_are_those_of_one_process(
     assert (again.known, again.done) == (24, 27)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_record(tmp_path: Path, expected: Path, client: Any) -> None:
     path = tmp_path / "study.jsonl"
     killed: list[int] = []
@@ -129,6 +129,7 @@ def test_a_killed_worker_costs_no_record(tmp_path: Path, expected: Path, client:
     assert len(lines(path)) == 24
 
 
+@pytest.mark.slow
 def test_a_task_whose_process_dies_is_tried_once_more(
     tmp_path: Path, expected: Path, client: Any
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_task_whose_process_dies_is_tried_once_more(
     assert comparable(lines(path)) == comparable(lines(expected))
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_task_that_kills_its_worker_twice_has_failed_and_the_others_go_on(
     assert all("the worker that ran it died 2 times" in reason for reason in bad.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_end_with_the_process_that_wants_them(
     tmp_path: Path, expected: Path, client: Any, address: str, sent: signal.Signals
@@ -197,6 +200,7 @@ def test_tasks_end_with_the_process_that_wants_them(
     assert comparable(lines(path)) == comparable(lines(expected))
 
 
+@pytest.mark.slow
 def test_other_versions_are_refused(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +212,7 @@ def test_other_versions_are_refused(
     assert not (tmp_path / "s.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_bad_schedulers_and_clients_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

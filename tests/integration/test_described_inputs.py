@@ -82,7 +82,6 @@ def test_contrasts_say_what_changes_to_what(model: Path, tmp_path: Path) -> None
     found.plot(tmp_path / "contrast.png")
 
 
-@pytest.mark.slow
 def test_the_command_line_takes_a_description(model: Path, tmp_path: Path) -> None:
     described, person, out = (tmp_path / f"{n}.json" for n in ("inputs", "person", "out"))
     described.write_text(json.dumps(Inputs(FEATURES).to_data()))

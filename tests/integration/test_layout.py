@@ -3,12 +3,16 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.support.repository import ROOT
 
 UNIT = ROOT / "tests" / "unit"
-ROOMS = sorted(path.parent for path in UNIT.rglob("test_*.py"))
+PACKAGES = {
+    Path(): "milp_verix",
+    Path("checker"): "checker/verix_checker",
+    Path("encodings"): "encodings/verix_encodings",
+}
+ELSEWHERE = {"cli/batches": "cli/commands/test_batch.py"}
+"""Rooms without a folder of their own, and what tests them."""
 PYTHON = sorted((ROOT / "tests").rglob("*.py"))
 
 
@@ -20,10 +24,13 @@ def test_no_module_uses_a_test_module() -> None:
     assert users == [Path(__file__)]
 
 
-@pytest.mark.parametrize("room", sorted({str(path.relative_to(UNIT)) for path in ROOMS}))
-def test_a_folder_of_unit_tests_is_one_of_a_package(room: str) -> None:
-    parts = Path(room).parts
-    if parts[:1] in {("checker",), ("encodings",)}:
-        assert ROOT.joinpath(parts[0], f"verix_{parts[0]}", *parts[1:]).is_dir()
-    else:
-        assert ROOT.joinpath("milp_verix", *parts).is_dir()
+def test_each_room_has_its_folder_of_unit_tests() -> None:
+    rooms = {
+        room / path.parent.relative_to(ROOT / package)
+        for room, package in PACKAGES.items()
+        for path in (ROOT / package).rglob("[!_]*.py")
+    }
+    folders = {path.parent.relative_to(UNIT) for path in UNIT.rglob("test_*.py")}
+    assert {str(room) for room in rooms - folders} == set(ELSEWHERE)
+    assert folders <= rooms.union(*(room.parents for room in rooms))
+    assert all((UNIT / path).is_file() for path in ELSEWHERE.values())

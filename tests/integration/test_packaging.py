@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.selection import MARKS
 from tests.support.repository import ROOT
 
 
@@ -83,11 +84,14 @@ def test_ci_lets_no_test_skip_but_those_listed() -> None:
 def test_makefile_runs_what_the_readme_shows() -> None:
     recipes = {line.replace("$(BIN)", ".venv/bin") for line in lines("Makefile")}
     shown = {command.split(" && ")[-1] for command in readme_commands()}
-    # all tests, in two parts
-    parts = {".venv/bin/pytest -m 'not slow'", ".venv/bin/pytest -m slow"}
-    assert parts <= recipes
-    assert ".venv/bin/pytest" in shown
-    assert shown - {".venv/bin/pytest"} <= recipes
+    assert shown <= recipes
+
+
+def test_ci_and_the_nightly_run_have_the_tests_of_each_mark() -> None:
+    workflows = ".github/workflows/ci.yml", ".github/workflows/nightly.yml"
+    for name, seeds in zip(workflows, MARKS.values(), strict=True):
+        assert f"- run: python -m pytest --seeds {seeds} --strict-skips" in lines(name)
+    assert f".venv/bin/pytest --seeds {MARKS['slow']}" in lines(".ci/run")
 
 
 def test_ci_is_executable() -> None:

@@ -27,7 +27,6 @@ def image(channels: int) -> NDArray[np.float32]:
     return made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("kernel", [DEFAULT, FINE])
 @pytest.mark.parametrize(("package", "explain"), [("lime", lime_mask), ("anchor", anchors_mask)])
@@ -49,7 +48,6 @@ def test_masks_are_superpixels(
     assert all(part.all() or not part.any() for part in whole)
 
 
-@pytest.mark.slow
 def test_the_anchor_of_a_bright_square_is_the_square() -> None:
     pytest.importorskip("anchor", reason=MISSING)
     dark = np.zeros((10, 20, 20, 1), np.float32)

@@ -62,7 +62,7 @@ def test_the_explanation_of_a_zero() -> None:
     assert found.replay(network) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @needs("gurobi")
 def test_the_same_explanation_by_another_solver_from_nothing() -> None:
     network, x = mnist()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.clock import Deadline, Limit
+from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.pricing.adversary import Adversary
@@ -18,6 +19,7 @@ from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import Problem, make_problem
 from milp_verix.problem.request import Request
+from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
 
@@ -37,6 +39,11 @@ def digit(index: int, epsilon: float = 0.2) -> Problem:
 def equal_costs(count: int = 64) -> Objective:
     """Return the objective of the fewest features."""
     return make_objective(count, None, (), ())
+
+
+def tree(search: MinimumSearch) -> BranchAndCut | None:
+    """Return the master by branch and cut."""
+    return branch_and_cut(search, WarmLp(1, Tolerances()))
 
 
 @contextmanager
@@ -61,7 +68,7 @@ def opened(
     )
     objective = objective or equal_costs(problem.features.count)
     with Oracle(problem, solver) as oracle:
-        yield MinimumSearch(oracle, request, objective, limits, gap=gap)
+        yield MinimumSearch(oracle, request, objective, limits, gap=gap, master=tree)
 
 
 @contextmanager

@@ -197,7 +197,6 @@ def test_images_between_0_and_1_stay_as_they_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(datasets.npz(path).images, images)
 
 
-@pytest.mark.slow
 def test_digits_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn", reason="an optional package")
     found = datasets.digits()

@@ -12,7 +12,8 @@ from milp_verix.cli.question import CaseOptions, files_of, numbers_in, question_
 from milp_verix.cli.search_options import CheckOptions
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.radius.robustness import RadiusProgress, robustness_radius
+from milp_verix.radius.robustness import robustness_radius
+from milp_verix.radius.search import RadiusProgress
 from milp_verix.reporting.words.radius import radii_facts
 from milp_verix.reporting.words.wording import number
 

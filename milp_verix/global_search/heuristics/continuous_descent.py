@@ -19,10 +19,10 @@ from milp_verix.global_search.heuristics.linearised_margins import (
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray
 
-_STEPS = 20
-_HALVINGS = 5
-_LITTLE = 0.02
-_SURVIVED = 1e-6
+_STEPS = 20  # linear programs of a descent; not measured
+_HALVINGS = 5  # of a step that is too long; not measured
+_LITTLE = 0.02  # harm that ends a descent, as a share of the most so far; not measured
+_SURVIVED = 1e-6  # a margin up to this, in logits, counts as survived
 
 
 def local_minimum(incumbent: Incumbent, deadline: Deadline) -> FloatArray | None:

@@ -71,6 +71,13 @@ class Incumbent:
             self.on_change()
         return cheaper
 
+    def take_walked(self, traversal: Traversal) -> None:
+        """Take the features that a traversal keeps; its counterfactuals, too, once it has ended."""
+        chosen = np.ones(self.chosen.size, dtype=bool)
+        chosen[traversal.irrelevant] = False
+        if not chosen[self.objective.must_not].any():
+            self.take(chosen, None if traversal.remaining else traversal)
+
     def decide(self, chosen: BoolArray, deadline: Deadline) -> Decision:
         """Check a set: take it if it holds, and remember the worst perturbation if it fails."""
         until = deadline.limited(self.check_limit)

@@ -14,9 +14,9 @@ from milp_verix.oracle.perturbation_set import PerturbationSet
 from verix_encodings.arrays import FloatArray
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_ROWS = 150
-_FIRST_ROWS = 20
-_PROGRESS = 1e-6
+_ROWS = 150  # largest margins in a program
+_FIRST_ROWS = 20  # it begins with: an LP takes 16 ms, with all rows 58 ms (`8cf2761`)
+_PROGRESS = 1e-6  # of a row that counts as violated
 
 
 @dataclass(frozen=True, slots=True, eq=False)

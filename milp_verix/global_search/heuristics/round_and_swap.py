@@ -25,9 +25,9 @@ from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
 from verix_encodings.arrays import BoolArray, FloatArray
 
-_STEPS = 6
-_PROGRESS = 1e-6
-_ROUNDING = 1e-9
+_STEPS = 6  # linear programs of a proposal; not measured
+_PROGRESS = 1e-6  # the least fall of the largest margin for another program
+_ROUNDING = 1e-9  # of sums of costs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

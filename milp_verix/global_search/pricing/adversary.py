@@ -5,15 +5,18 @@ perturbations. Pricing steps also search by mixed-integer programs (:mod:`.exact
 find the global maximum.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray
 
-_HARMLESS = 1e-6
+_HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection
 
 
 class Adversary:
@@ -53,6 +56,12 @@ class Adversary:
         """Add perturbations, shape (d,) or (d, N), to those known."""
         new = deltas.reshape(self.known.shape[0], -1)
         self.known = np.concatenate([self.known, new], axis=1)
+
+    def remember_last(self, counterfactuals: Iterable[Verdict]) -> None:
+        """Add the last ones of ``counterfactuals`` to those known."""
+        points = [v.witness for v in counterfactuals if v.witness is not None]
+        for point in points[-self._limits.remembered :]:
+            self.remember(point.reshape(-1) - self._perturbations.centre)
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).

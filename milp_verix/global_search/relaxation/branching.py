@@ -11,7 +11,8 @@ from milp_verix.solvers.phase.warm_lp import LpResult
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.program.program import Program
 
-_WRONG = 1e-8
+_WRONG = 1e-8  # distance of a phase from its value, beyond the tolerance of an LP
+# weight of that distance beside the duals; the sum of both was not measured (`9107551`)
 _TIE = 1e-3
 
 

@@ -35,9 +35,9 @@ from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
 
-_WHOLE = 1e-7
-_BEYOND = 1e-6
-_BINDS = 1e-7
+_WHOLE = 1e-7  # distance of a share from a whole number, within the tolerance of an LP
+_BEYOND = 1e-6  # above the cutoff: where an LP may end
+_BINDS = 1e-7  # the least dual of a row that bears on the bound
 
 
 class Relaxation:

@@ -1,12 +1,10 @@
 """The engine ``split``: claims about few inputs with wide ranges, decided by branching on these."""
 
-from importlib.metadata import version
-
 import numpy as np
 
 from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.tried_points import Replays, decided
+from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import Problem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
@@ -15,35 +13,17 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.one_hot_box import one_hot_box
 
-_MOST_VALUES = 20_000
+_MOST_VALUES = 20_000  # of a network whose boxes are worth splitting; not measured
 
 
-class InputSplit:
+class InputSplit(BoundsEngine):
     """Decides claims by a :class:`~milp_verix.oracle.engines.box_search.BoxSearch`.
 
-    It solves no programs, so formulations, segments and threads do not concern it. Networks of more
-    than 20,000 values are UNKNOWN at once: rows of their backward bounds are held as dense arrays.
+    Each claim folds its own fixed inputs away. Networks of more than 20,000 values are UNKNOWN at
+    once: rows of their backward bounds are held as dense arrays.
     """
 
     name = "split"
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self.version = version("milp-verix")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """No notes."""
-        return ()
-
-    def prepare(self, margins: Network, bounds: Bounds) -> None:
-        """Prepare nothing: each claim folds its own fixed inputs away."""
-
-    def interrupt(self) -> None:
-        """Do nothing: the deadline is looked at between batches."""
-
-    def close(self) -> None:
-        """Release nothing."""
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""

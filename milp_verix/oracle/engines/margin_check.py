@@ -33,9 +33,9 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.models.retightened import RetightenedEncoding
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
-_OUTSIDE = 1e-6
-_MOST_REFINEMENTS = 200
-_COARSE = (1, 3)
+_OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
+_MOST_REFINEMENTS = 200  # tangents in all; not measured
+_COARSE = (1, 3)  # segments of a smooth activation, before those asked for; not measured
 
 
 @dataclass(frozen=True, slots=True)

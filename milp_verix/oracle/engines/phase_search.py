@@ -30,14 +30,14 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
 
-_MOST_ROWS = 128
-_MOST_VALUES = 2**20
+_MOST_ROWS = 128  # nodes bounded at once; not measured
+_MOST_VALUES = 2**20  # of a batch: 8 MB
 # numbers of the steps for the first nodes, for children, whose steps are smaller, and for nodes
 # without a neuron to split
 _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
 _LAST_STEPS = tuple(range(25)) * 6
-_CLIMBS = 2
+_CLIMBS = 2  # from the highest points of a batch; not measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)

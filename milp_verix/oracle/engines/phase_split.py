@@ -1,43 +1,28 @@
 """The engine ``beta``: claims where linear programs are dear, decided by branching on phases."""
 
 from dataclasses import dataclass
-from importlib.metadata import version
 
 import numpy as np
 
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.phase_search import PhaseSearch
-from milp_verix.oracle.engines.tried_points import Replays, decided
+from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import Problem
 from milp_verix.results.records.statistics import TIME_LIMIT
-from verix_encodings import Bounds, Network
 from verix_encodings.bounds.cone import cone
 
 
-class PhaseSplit:
+class PhaseSplit(BoundsEngine):
     """Decides claims by a :class:`~milp_verix.oracle.engines.phase_search.PhaseSearch`.
 
-    It solves no programs, so formulations, segments and threads do not concern it. The search for
-    the last claim goes on where it stopped if it is asked again.
+    The search for the last claim goes on where it stopped if it is asked again.
     """
 
     name = "beta"
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        super().__init__(problem)
         self._last: _Search | None = None
-        self.version = version("milp-verix")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """No notes."""
-        return ()
-
-    def prepare(self, margins: Network, bounds: Bounds) -> None:
-        """Prepare nothing: each claim has bounds of its own."""
-
-    def interrupt(self) -> None:
-        """Do nothing: the deadline is looked at between batches."""
 
     def close(self) -> None:
         """Forget the last search."""

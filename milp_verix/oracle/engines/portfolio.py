@@ -40,10 +40,10 @@ from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import worked
 
-_FIRST_SLICE = 0.25
-_PRIOR = 0.1
-_MOST_FAILURES = 2
-_DOUBLINGS = 2
+_FIRST_SLICE = 0.25  # seconds of work, doubled for each next slice; not measured
+_PRIOR = 0.1  # claims that an engine without a record is taken to have decided; not measured
+_MOST_FAILURES = 2  # then an engine is given up
+_DOUBLINGS = 2  # of the slice, left to the others once one finds a tie; not measured
 _RACED = (
     "two solvers worked at the same time, and the first to decide was taken: with more than one "
     "thread, another run may find another result"

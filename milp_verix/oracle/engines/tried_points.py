@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
-from verix_encodings import Interval, Network, NormBall
+from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_REPLAYS = 3
+_REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +80,28 @@ class Replays:
         """Return whether the prediction changes at ``point``, shape (d,)."""
         self.verdict = replayed(self.problem, point, self.free)
         return self.verdict is not None
+
+
+class BoundsEngine:
+    """An engine that decides claims by bounds and points, in batches until its deadline.
+
+    It solves no programs, so formulations, segments and threads do not concern it.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.version = version("milp-verix")
+
+    def prepare(self, margins: Network, bounds: Bounds) -> None:
+        """Prepare nothing: each claim has bounds of its own."""
+
+    def interrupt(self) -> None:
+        """Do nothing: the deadline is looked at between batches."""
+
+    def close(self) -> None:
+        """Release nothing."""
 
 
 def decided(

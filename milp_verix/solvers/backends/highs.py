@@ -132,11 +132,6 @@ class HighsSession:
         indices = columns.astype(np.int32)
         self._highs.changeColsBounds(indices.size, indices, lower, upper)
 
-    def dual_ray(self) -> FloatArray | None:
-        """Return multipliers that prove the last linear program infeasible, if HiGHS has any."""
-        _, found, ray = self._highs.getDualRay()
-        return np.array(ray, dtype=np.float64) if found else None
-
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs = self._highs

@@ -48,7 +48,6 @@ def assert_witnessed(problem: Case, found: Audit, network: milp_verix.OnnxNetwor
         assert_changes(network, problem.x, point.input, point.prediction, problem.delta)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_soundness_and_minimality_are_those_of_brute_force(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -173,7 +172,6 @@ def test_soundness_alone() -> None:
     assert found.statistics.checks == 1
 
 
-@pytest.mark.slow
 def test_stored_and_read_again(tmp_path: Path) -> None:
     for features in (explained().explanation, explained().explanation[3:]):
         found = milp_verix.audit(
@@ -223,7 +221,6 @@ def test_a_counterexample_inside_the_explanation_is_refused() -> None:
         replace(found, counterexample=Counterfactual(point, 3))
 
 
-@pytest.mark.slow
 def test_undecided_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # its share is of work: on a busy machine half of it takes longer than the limit
     monkeypatch.setattr("milp_verix.auditing.search._FIRST_SHARE", 0.02)
@@ -326,7 +323,6 @@ def watched(features: tuple[int, ...]) -> tuple[Audit, list[AuditProgress], list
     return found, seen, [*kept, *(state.snapshot() for state in seen)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unknown", [False, True])
 @pytest.mark.parametrize("more", [-3, 0, 10])
 def test_every_snapshot_is_sound(more: int, unknown: bool, monkeypatch: pytest.MonkeyPatch) -> None:

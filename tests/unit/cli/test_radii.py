@@ -9,7 +9,6 @@ from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import MODEL
 
 
-@pytest.mark.slow
 def test_sweep_writes_prints_and_draws(tmp_path: Path) -> None:
     json, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
     done = run_here("sweep", MODEL, SEVEN, "--epsilon", "0.1,1/20", "--json", json, "--plot", plot)
@@ -30,7 +29,6 @@ def test_radius_of_some_features(tmp_path: Path) -> None:
     assert plot.read_text(encoding="utf-8").startswith("<?xml")
 
 
-@pytest.mark.slow
 def test_radius_of_each_feature(tmp_path: Path) -> None:
     plot = tmp_path / "each.png"
     done = run_here("radius", MODEL, SEVEN, "--each", "--plot", plot)

@@ -3,7 +3,6 @@
 import csv
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.reporting.comparison_files import harmless, told
 from milp_verix.solvers import SOLVERS, Targets, open_session
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
@@ -287,34 +285,3 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> Non
 def test_options_that_there_are_not(options: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         compare(network(), X, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("=1+1", "'=1+1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
-        ("-2+3", "'-2+3"),
-        ("\t=1", "'\t=1"),
-        ("-0.5", "-0.5"),
-        ("+1e-3", "+1e-3"),
-        ("highs", "highs"),
-        ("'=1", "'=1"),
-    ],
-)
-def test_cells_are_no_formulas(text: str, cell: str) -> None:
-    assert harmless(text) == cell
-    assert text.startswith("'") or told(cell) == text
-    assert harmless(-0.5) == -0.5
-
-
-def test_the_csv_has_no_formulas(tmp_path: Path) -> None:
-    found = compare(network(), X, epsilon=0.1, solvers=["phase"])
-    (run,) = found.runs
-    pair = replace(run.pair, solver="=HYPERLINK(0)", formulation="-1+1")
-    changed = replace(found, runs=(replace(run, pair=pair, seconds=-0.5),))
-    (line,) = csv.DictReader(changed.to_csv(tmp_path / "out.csv").splitlines())
-    assert (line["solver"], line["formulation"]) == ("'=HYPERLINK(0)", "'-1+1")
-    assert line["seconds"] == "-0.5"
-    assert "=HYPERLINK(0)" in milp_verix.write_report(tmp_path / "out.csv")

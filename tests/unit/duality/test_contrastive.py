@@ -98,6 +98,7 @@ def test_costs_of_any_magnitude(seed: int, unit: float, tmp_path: Path) -> None:
         assert found.cost == pytest.approx(cheapest, rel=1e-5, abs=0)
 
 
+@pytest.mark.nightly
 def test_there_is_something_to_find() -> None:
     sizes = [min(map(len, truth(seed)[1]), default=0) for seed in SEEDS]
     assert sizes.count(0) > 5
@@ -118,7 +119,6 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
             assert found.size == min(map(len, contrasts), default=None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_unknown_checks_leave_sound_answers(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -50,7 +50,6 @@ def test_a_search_goes_on_from_any_moment_to_the_cheapest(seed: int, tmp_path: P
         assert again.replay(problem.network(tmp_path))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_bound_in_a_file_never_counts(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
@@ -112,7 +111,6 @@ def test_another_question_and_another_kind_are_refused() -> None:
         contrastive(network(), images()[15], epsilon=0.1, resume=explained)
 
 
-@pytest.mark.slow
 def test_the_command_line_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "earlier.json"
     question = (MODEL, SEVEN, "--epsilon", 0.1, "--quiet", "--json", path)

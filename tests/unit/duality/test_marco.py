@@ -22,9 +22,9 @@ from milp_verix.duality import marco as marco_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem import request as request_module
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
-from milp_verix.traversal.traversal import INTERRUPTED
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
@@ -54,7 +54,6 @@ def as_sets(listed: Iterable[Iterable[int]]) -> Sets:
     return made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("norm", "seed"), CASES)
 def test_enumerations_are_those_of_brute_force(norm: str, seed: int, tmp_path: Path) -> None:
     problem, (explanations, contrasts) = case(seed), truth(seed, norm)
@@ -125,7 +124,6 @@ def test_solvers_agree(solver: str, tmp_path: Path) -> None:
         assert as_sets(found.contrastive) == contrasts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_set_that_is_unknown_is_on_neither_side(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

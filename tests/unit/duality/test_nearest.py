@@ -45,7 +45,6 @@ def assert_real(found: ContrastiveExplanation, problem: Case, folder: Path) -> N
     assert found.replay(problem.network(folder))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["linf", "l1"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_distance_is_that_of_brute_force(seed: int, norm: str, tmp_path: Path) -> None:
@@ -95,7 +94,6 @@ def test_nearer_is_not_fewer() -> None:
     assert few.distance is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("norm", "seed"),
     [*(("linf", seed) for seed in (0, 1, 2, 4, 6, 8, 11, 13)), ("l1", 4), ("l2", 4)],
@@ -116,7 +114,6 @@ def test_held_features_are_left_out_of_the_smallest_set(
         assert found.replay(problem.network(tmp_path))
 
 
-@pytest.mark.slow
 def test_the_nearest_of_all_classes_is_that_of_one() -> None:
     options: dict[str, Any] = {"epsilon": 0.1, "minimise": "distance"}
     every = contrastive(network(), images()[15], **options)

@@ -83,7 +83,6 @@ def test_cases_have_every_role() -> None:
     assert roles == {"necessary", "relevant", "irrelevant"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_checks_without_an_answer_lead_to_no_wrong_role(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

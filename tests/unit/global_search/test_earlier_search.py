@@ -54,7 +54,6 @@ def test_a_search_goes_on_from_any_moment_to_the_same_minimum(
         assert again.scenarios == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(120, 150, 3))
 def test_what_was_found_for_other_costs_is_no_harm(seed: int, way: str, tmp_path: Path) -> None:

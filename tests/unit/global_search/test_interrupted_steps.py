@@ -59,7 +59,6 @@ def _proven(search: MinimumSearch, tree: BranchAndCut) -> float:
     return min(tree.bound, search.incumbent.cost)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limits", _LIMITS)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_bound_is_valid_after_every_step(seed: int, limits: str, tmp_path: Path) -> None:
@@ -193,7 +192,7 @@ def test_a_search_that_is_interrupted_ends_with_a_sound_result(
     posed = make_problem(net, problem.x, **problem.options)
     with opened(posed, limits=_LIMITS["eager"]) as search:
         with pytest.raises(KeyboardInterrupt):
-            search.run(lambda: branch_and_cut(search, WarmLp(1, Tolerances())))
+            search.raise_bound()
         search.stopped = "interrupted"
         found = search.result()
     assert found.lower_bound is not None

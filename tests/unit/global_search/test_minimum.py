@@ -24,7 +24,6 @@ from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import SLOW
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("row_storage")
 @pytest.mark.parametrize("seed", range(80))
 def test_the_minimum_is_that_of_brute_force(seed: int, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from tests.support.exhaustive_explanations import cheapest
 from tests.support.searches import begin_with_everything
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "way"),
     [
@@ -269,3 +268,21 @@ def test_an_interrupt_before_must_not_is_proven_claims_nothing(
     monkeypatch.setattr(Oracle, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
         minimum(network(), images()[15], epsilon=0.1, must_not=[0])
+
+
+@pytest.mark.parametrize("step", ["_free", "_require"])
+def test_an_interrupt_among_the_last_counterfactuals_leaves_features_unknown(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explainer, "first", begin_with_everything)
+    least = minimum(network(), images()[15], epsilon=0.1, must=[0])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Explainer, step, interrupted)
+    found = minimum(network(), images()[15], epsilon=0.1, must=[0])
+    assert found.statistics.stopped == "interrupted"
+    assert (found.size, found.lower_bound) == (least.size, least.lower_bound)
+    assert 0 in found.unknown
+    assert_sound(found, network(), images()[15])

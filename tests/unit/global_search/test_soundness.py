@@ -171,6 +171,7 @@ def test_minima_are_those_of_brute_force(
         assert (happened["closed"] > 2) == limits.uses("enumeration")
 
 
+@pytest.mark.nightly
 def test_there_is_something_to_find() -> None:
     every = [_asked(seed, norm).least for norm in _SEEDS for seed in _SEEDS[norm]]
     assert 0 < every.count(None) < 8

@@ -132,7 +132,6 @@ def permuted_products(seed: int) -> onnx.ModelProto:
     return build(nodes, inputs={"x": (1, 3)}, constants=constants, elem=FLOAT)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("made", [random_chain, permuted_products])
 @pytest.mark.parametrize("seed", range(40))
 def test_exact_values_are_in_the_bounds_of_what_is_folded(

@@ -86,7 +86,7 @@ def test_each_method_encloses_the_next(seed: int) -> None:
             assert np.all(tight[value].upper <= wide[value].upper + slack)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_method_is_tighter_on_the_whole() -> None:
     widths = []
     for seed in range(15):

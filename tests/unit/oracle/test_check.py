@@ -94,7 +94,6 @@ def limit(solver: str) -> float:
     return 50 if solver in ("cbc", "pulp") else Tolerances().largest_big_m
 
 
-@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("scale", [1e4, 1e6, 1e8])
 def test_a_trickle_through_a_closed_relu_is_no_counterexample(
@@ -174,7 +173,6 @@ def test_no_time_at_all_is_unknown(solver: str, tmp_path: Path) -> None:
     assert verdict.reason == "time limit"
 
 
-@pytest.mark.slow
 @each_solver
 def test_a_check_out_of_time_is_unknown(solver: str, tmp_path: Path) -> None:
     verdict = check(

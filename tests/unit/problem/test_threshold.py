@@ -45,7 +45,6 @@ def test_sides_of_the_threshold(threshold: float) -> None:
     assert zero.confidence_drop(above, below) == pytest.approx(-0.2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sigmoid", [False, True])
 @pytest.mark.parametrize("seed", range(30))
 def test_explanations_are_those_of_brute_force(seed: int, sigmoid: bool, tmp_path: Path) -> None:

@@ -52,7 +52,6 @@ def test_the_largest_radius_ends_the_search(tmp_path: Path) -> None:
     assert found.bracket.irrelevant
 
 
-@pytest.mark.slow
 def test_each_feature_has_the_radius_that_it_has_alone() -> None:
     image = digits.images()[15]
     each = robustness_radius(digits.network(), image, each=True)
@@ -92,7 +91,6 @@ def test_ctrl_c_keeps_the_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.replay(digits.network()) == ()
 
 
-@pytest.mark.slow
 def test_a_time_limit_leaves_a_wide_bracket(tmp_path: Path) -> None:
     options = {name: value for name, value in HARD_OPTIONS.items() if name != "epsilon"}
     found = robustness_radius(hard_network(tmp_path), HARD_X, time_limit=2, **options)

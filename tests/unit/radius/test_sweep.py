@@ -35,14 +35,12 @@ def test_the_first_level_is_what_explain_finds() -> None:
     assert swept().levels[0].explanation == alone.explanation
 
 
-@pytest.mark.slow
 def test_without_nesting_each_level_is_what_explain_finds() -> None:
     for level in swept(nested=False).levels:
         alone = explain(digits.network(), digits.images()[15], epsilon=level.epsilon)
         assert level.explanation == alone.explanation
 
 
-@pytest.mark.slow
 def test_another_solver_proves_the_claim_of_each_level() -> None:
     for level in swept().levels:
         image, epsilon = digits.images()[15], level.epsilon

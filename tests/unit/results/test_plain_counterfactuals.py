@@ -10,7 +10,7 @@ from milp_verix import Explanation, continuous
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
-_HOMES = ("traversal.explain", "global_search.minimum")
+_HOMES = ("traversal.explain_search", "global_search.minimum")
 
 
 def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Explanation]:
@@ -27,7 +27,6 @@ def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Expl
     return [plain, milp_verix.explain(network, case.point, order=order, **options)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(400, 430))
 def test_changes_are_fewer_and_smaller(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -84,7 +83,6 @@ def test_contrasts_have_values_near_the_input(tmp_path: Path) -> None:
     assert both.replay(network)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(430, 445))
 def test_contrasts_are_as_near_as_those_of_the_search(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

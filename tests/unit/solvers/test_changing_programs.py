@@ -158,7 +158,6 @@ def planted_split() -> tuple[Program, NDArray[np.float64], NDArray[np.float64]]:
     return builder.build(), cost, np.concatenate([np.zeros(5), chosen])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", STARTING)
 def test_a_good_start_is_taken(session: Session) -> None:
     program, cost, solution = planted_split()
@@ -232,7 +231,7 @@ def _growth(solver: str) -> int:
     return grown
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to look into")
 @pytest.mark.parametrize("solver", IN_PROCESS)
 def test_five_hundred_solves_need_no_more_memory(solver: str) -> None:

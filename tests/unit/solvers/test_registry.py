@@ -112,7 +112,6 @@ NATIVE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NATIVE)
 def test_optima_and_proofs(name: str) -> None:
     if reason := solver_named(name).unavailable():

@@ -147,7 +147,6 @@ def test_a_program_without_rows_is_a_box(session: Session) -> None:
     assert result.point == pytest.approx([-1, 5, 2])
 
 
-@pytest.mark.slow
 @each_solver
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 0.3])
 def test_a_time_limit_leaves_a_sound_bound(session: Session, seconds: float) -> None:

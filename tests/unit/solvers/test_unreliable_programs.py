@@ -134,7 +134,6 @@ def test_a_cbc_that_calls_everything_infeasible_is_refused(
         cbc.open(threads=1, tolerances=Tolerances())
 
 
-@pytest.mark.slow
 def test_a_cbc_without_an_answer_proves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +144,6 @@ def test_a_cbc_without_an_answer_proves_nothing(
             assert bound <= LEAST, (ending, bound)
 
 
-@pytest.mark.slow
 @needs("pulp")
 def test_an_explanation_by_a_program_without_a_licence_frees_nothing_wrongly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

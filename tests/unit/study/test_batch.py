@@ -98,7 +98,6 @@ def test_an_unforeseen_error_of_one_task_is_a_record(
     assert lines(tmp_path / "study.jsonl")[0]["reason"] == "ZeroDivisionError: of all things"
 
 
-@pytest.mark.slow
 def test_undecided_tasks_are_asked_again_by_choice_alone(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     first = study(path, time_limit=1e-9)
@@ -115,7 +114,6 @@ def test_undecided_tasks_are_asked_again_by_choice_alone(tmp_path: Path) -> None
     assert (fourth.known, fourth.done) == (3, 3)
 
 
-@pytest.mark.slow
 def test_a_minimum_within_its_gap_is_done_and_one_without_a_proof_is_not(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     inputs = images()[[15]]
@@ -183,7 +181,6 @@ def test_a_result_that_cannot_be_written_leaves_its_task_open(tmp_path: Path) ->
     assert study(other, results=tmp_path / "results").complete
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_with_what_is_there_and_leaves_the_running_task_open(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     whole = tmp_path / "whole.jsonl"

@@ -28,7 +28,6 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("many", [0, 1, 3])
 def test_a_journal_torn_at_any_byte_of_its_last_record_loses_that_alone(
     tmp_path: Path, many: int

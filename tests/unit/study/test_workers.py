@@ -12,8 +12,6 @@ from milp_verix.study.workers import engine_for, in_processes
 from tests.support import digits_example, studies
 from tests.support.studies import comparable, some_tasks
 
-pytestmark = pytest.mark.slow
-
 
 def records(outcomes: Iterable[Outcome]) -> list[Record]:
     return [outcome.record for outcome in outcomes]
@@ -24,11 +22,13 @@ def opened() -> Any:
     return loky.ProcessPoolExecutor(max_workers=1)
 
 
+@pytest.mark.slow
 def test_several_processes_answer_all_tasks() -> None:
     found = records(in_processes(studies.plain, [opened] * 2, some_tasks(7)))
     assert sorted(one["index"] for one in found) == list(range(7))
 
 
+@pytest.mark.slow
 def test_no_more_tasks_are_drawn_than_there_are_processes() -> None:
     drawn: list[int] = []
 
@@ -44,6 +44,7 @@ def test_no_more_tasks_are_drawn_than_there_are_processes() -> None:
     assert answered == 6
 
 
+@pytest.mark.slow
 def test_a_killed_process_costs_its_task_one_more_try(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_killed_process_costs_its_task_one_more_try(
     assert {one["index"]: one["status"] for one in found} == dict.fromkeys(range(4), "done")
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_process_twice_has_failed_and_the_others_go_on() -> None:
     answered = records(in_processes(studies.fatal, [opened] * 2, some_tasks(5)))
     found = {one["index"]: one for one in answered}
@@ -65,6 +67,7 @@ def test_a_task_that_kills_its_process_twice_has_failed_and_the_others_go_on() -
     assert found[1]["explanation"] is None
 
 
+@pytest.mark.slow
 def test_an_error_that_is_no_record_ends_the_study() -> None:
     with pytest.raises(OSError, match="task 0"):
         list(in_processes(studies.refusing, [opened], some_tasks(2)))

@@ -17,7 +17,7 @@ from tests.support.random_networks import convolutional, dense_network, random_l
 X = images()[11].reshape(-1)[24:40].reshape(1, 1, 4, 4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_blocks_free_no_less_than_features_one_by_one_and_ask_less() -> None:
     sizes, checks = {}, {}
     for traversal in ("galloping", "sequential"):
@@ -31,7 +31,6 @@ def test_blocks_free_no_less_than_features_one_by_one_and_ask_less() -> None:
     assert checks["galloping"] < checks["sequential"] / 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_solver_proves_the_set_again(seed: int, tmp_path: Path) -> None:
     net = convolutional(tmp_path, seed=seed)
@@ -64,7 +63,6 @@ def test_room_is_what_the_linear_form_has_over_the_ball(seed: int, tmp_path: Pat
             assert room.factor(every, doubled) == pytest.approx(2.0)
 
 
-@pytest.mark.slow
 def test_a_deadline_ends_a_pass_and_leaves_what_was_freed(tmp_path: Path) -> None:
     layers = random_layers(np.random.default_rng(0), (400, 700, 700, 700, 3))
     net = dense_network(layers, tmp_path)

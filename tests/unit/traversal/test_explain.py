@@ -181,7 +181,6 @@ def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> N
     assert_sound(found, network, HARD_X.astype(np.float32))
 
 
-@pytest.mark.slow
 @each_solver
 def test_a_time_limit_for_each_check_skips_what_is_hard(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)

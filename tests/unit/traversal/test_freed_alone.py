@@ -102,7 +102,7 @@ PUBLISHED = [
 """Sizes that VeriX+ reached with incomplete checks, as published with FAME (2026)."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "order", "image", "size"), PUBLISHED)
 def test_sizes_published_for_verix_plus(name: str, order: str, image: int, size: int) -> None:
     net = load_network(shared_file(f"models/{name}.onnx"))

@@ -46,7 +46,6 @@ def test_influence_of_a_group_is_that_of_its_coordinates(tmp_path: Path) -> None
     np.testing.assert_allclose(influence(problem), [0.5 / 1.5, 0.2 / 1.5], atol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", ["influence", "adaptive", *BOUND_ORDERS])
 @pytest.mark.parametrize("seed", range(40))
 def test_explanations_are_those_of_brute_force(seed: int, order: str, tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ def test_all_work_in_other_norms(norm: str) -> None:
         assert found.replay(network()) == ()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_influence_explains_most_digits_by_less() -> None:
     sizes = {
         order: sum(explain(network(), image, epsilon=0.1, order=order).size for image in images())

@@ -17,7 +17,6 @@ from tests.support.random_networks import convolutional
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("traversal", STRATEGIES)
 @pytest.mark.parametrize("seed", range(0, 120, 2))
 def test_each_finds_what_brute_force_finds(seed: int, traversal: str, tmp_path: Path) -> None:
@@ -69,7 +68,6 @@ def test_a_robust_prediction_is_told_at_once(traversal: str) -> None:
         assert found.statistics.checks <= 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("traversal", STRATEGIES)
 def test_checks_out_of_time_leave_a_sound_explanation(traversal: str, tmp_path: Path) -> None:
     net = hard_network(tmp_path)
@@ -97,7 +95,7 @@ def test_inexact_explanations_are_sound(
     assert exactness == "relaxation" or found.statistics.solves == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_relaxations_decide_more_than_bounds_and_less_than_programs() -> None:
     undecided, nodes = {}, {}
     for exactness in ("bounds", "relaxation", "exact"):

@@ -11,7 +11,8 @@ import pytest
 from milp_verix import explain
 from milp_verix.clock import NO_CHECK_LIMIT, Deadline, Limit, deadline_in
 from milp_verix.results.records.statistics import TIME_LIMIT
-from milp_verix.results.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
+from milp_verix.runner import stopping
 from milp_verix.traversal.strategies import STRATEGIES
 from milp_verix.traversal.traversal import Traversal, Walk, traverse
 from tests.support.clocks import planned, slice_of, slice_seconds
@@ -57,8 +58,8 @@ class _Oracle:
     def check_by_bounds(self, free: Any, deadline: Deadline) -> Verdict:
         return Verdict(Answer.UNKNOWN, reason="bounds alone do not decide it")
 
-    def flipped(self, *_: Any) -> tuple[dict[int, Verdict], Effort]:
-        return {}, Effort()
+    def flipped(self, *_: Any) -> dict[int, Verdict]:
+        return {}
 
     def forecast(self, *_: Any) -> None:
         return None
@@ -70,18 +71,19 @@ class _Oracle:
 
     def attacked(
         self, irrelevant: Any, features: Sequence[int], deadline: Deadline
-    ) -> tuple[dict[int, Verdict], Effort]:
+    ) -> dict[int, Verdict]:
         self.attacks.append([*features])
         found = Verdict(Answer.VIOLATED, witness=np.zeros(1), prediction=1)
-        return {f: found for f in features if f in self.attackable}, Effort()
+        return {f: found for f in features if f in self.attackable}
 
 
 def _walked(
     oracle: Any, traversal: str, *, limit: float = 1000.0, each: float = np.inf
 ) -> Traversal:
     state = Traversal(tuple(range(8)))
-    walk = Walk(oracle, state, planned(limit), Limit(work=each), lambda _: None)
-    traverse(walk, STRATEGIES[traversal])
+    walk = Walk(oracle, state, planned(limit), Limit(work=each))
+    with stopping(state):
+        traverse(walk, STRATEGIES[traversal])
     return state
 
 
@@ -184,10 +186,10 @@ class _Slow(_Oracle):
 
     def attacked(
         self, irrelevant: Any, features: Sequence[int], deadline: Deadline
-    ) -> tuple[dict[int, Verdict], Effort]:
+    ) -> dict[int, Verdict]:
         self.attacked_at.append(self.clock.now)
         found = super().attacked(irrelevant, features, deadline)
-        return found if self.clock.now > 899.0 else ({}, Effort())
+        return found if self.clock.now > 899.0 else {}
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
@@ -197,8 +199,9 @@ def test_the_last_tenth_of_the_time_is_for_an_attack_on_all_features_left(
     oracle = _Slow(dict.fromkeys((1, 2, 4, 5, 6, 7), 1e9), attackable=frozenset({3, 5, 6}))
     monkeypatch.setattr("milp_verix.clock.time", oracle.clock)
     state = Traversal(tuple(range(8)), irrelevant=[0])
-    walk = Walk(oracle, state, deadline_in(1000.0), NO_CHECK_LIMIT, lambda _: None)  # type: ignore[arg-type]
-    traverse(walk, STRATEGIES[traversal])
+    walk = Walk(oracle, state, deadline_in(1000.0), NO_CHECK_LIMIT)  # type: ignore[arg-type]
+    with stopping(state):
+        traverse(walk, STRATEGIES[traversal])
     assert state.stopped == TIME_LIMIT
     assert 900.0 in [pytest.approx(moment) for moment in oracle.attacked_at]
     # the features that the attack leaves have the seconds left

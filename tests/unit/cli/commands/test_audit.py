@@ -28,7 +28,6 @@ def indices(folder: Path, *features: int) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_a_sound_set_ends_with_0(tmp_path: Path) -> None:
     out, picture = tmp_path / "audit.json", tmp_path / "audit.png"
     own = [*explained().explanation, *explained().irrelevant[:2]]
@@ -115,7 +114,6 @@ def test_an_explanation_of_groups_brings_its_groups(tmp_path: Path) -> None:
     assert "about 8 features, the audit about 64" in done.stderr
 
 
-@pytest.mark.slow
 def test_the_minimum_is_told(tmp_path: Path) -> None:
     done = audit(
         indices(tmp_path, *range(62)), "--minimum", "--features", "pixels", given=second(tmp_path)

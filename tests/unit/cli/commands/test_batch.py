@@ -18,7 +18,6 @@ from tests.support.studies import comparable, lines
 DIGITS = f"{IMAGES}:images"
 
 
-@pytest.mark.slow
 def test_a_grid_of_radii_orders_and_tasks(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     options = ("--epsilon", "0.01,8/255", "--journal", path, "--indices", "14:16")
@@ -63,7 +62,6 @@ def test_options_of_the_single_commands_hold(tmp_path: Path) -> None:
     assert record["unknown"] == list(expected.unknown) != []
 
 
-@pytest.mark.slow
 def test_a_folder_of_pictures_with_a_damaged_one(tmp_path: Path) -> None:
     folder, path = tmp_path / "pictures", tmp_path / "study.jsonl"
     folder.mkdir()
@@ -97,7 +95,6 @@ def test_a_folder_of_pictures_with_a_damaged_one(tmp_path: Path) -> None:
     assert list(result.notes) == found[0]["notes"]
 
 
-@pytest.mark.slow
 def test_a_study_goes_on_and_asks_again(tmp_path: Path) -> None:
     path = tmp_path / "study.jsonl"
     command = ("batch", MODEL, DIGITS, "--epsilon", "0.1", "--journal", path, "--indices", "0,15")

@@ -63,7 +63,6 @@ def assert_fixed_input_gives_the_output(
         assert found == pytest.approx((value, value), abs=1e-6 * (1 + abs(value)))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("matrix_storage")
 @each_formulation
 @pytest.mark.parametrize("seed", range(12))
@@ -199,7 +198,6 @@ def relaxed(program: Program, expressions: Expressions, index: int) -> tuple[flo
     return extremes(program.relaxed, expressions, index)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("bounds", [interval_bounds, crown_bounds])
 def test_relaxations_enclose_one_another(seed: int, bounds: Callable[..., tuple[Interval, ...]]):
@@ -217,7 +215,6 @@ def test_relaxations_enclose_one_another(seed: int, bounds: Callable[..., tuple[
         assert np.all(few[:, 1] <= big_m[:, 1] + 1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_as_many_parts_as_terms_are_the_convex_hull_of_a_neuron(seed: int) -> None:
     rng = np.random.default_rng(seed)

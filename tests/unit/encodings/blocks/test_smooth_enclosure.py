@@ -96,7 +96,7 @@ def test_a_pinned_input_leaves_an_enclosure_of_the_output(name: str, segments: i
         assert low - 1e-7 <= network.evaluate(x)[0] <= high + 1e-7
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @functions
 def test_more_segments_enclose_more_tightly(name: str) -> None:
     rng = np.random.default_rng(8)

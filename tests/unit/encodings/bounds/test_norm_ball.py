@@ -90,7 +90,6 @@ def largest_l2(ball: NormBall, c: np.ndarray) -> float:
     return float(c @ ball.centre + np.abs(c) @ t)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(100))
 def test_bounds_of_a_linear_form_are_its_extremes(seed: int, norm: int) -> None:

@@ -84,7 +84,6 @@ def _network(rng: np.random.Generator) -> Network:
     return Network((100,), (first, Relu(1), second, Relu(3), *pool, third, Relu(9), last))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("matrix_storage")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("norm", [None, 1, 2])

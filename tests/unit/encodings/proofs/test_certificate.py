@@ -43,7 +43,6 @@ def leaves_of(program: Program, cost: Cost) -> tuple[Leaf, ...]:
     return result.certificate
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_the_bound_of_a_search_is_proven_again(seed: int) -> None:
     program, cost = drawn(seed)

@@ -66,7 +66,6 @@ def _case(kind: str, seed: int) -> tuple[PerturbationSet, Restriction, np.random
     return PerturbationSet(margins, centre, region, feature_of), restriction, rng
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["layers", "sparse", "skip", "graph"])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> None:

@@ -68,7 +68,7 @@ def test_proposals_are_explanations() -> None:
         assert other.check(incumbent.perturbations.free(incumbent.chosen)).holds
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_descents_find_cheaper_explanations() -> None:
     cheaper = 0
     for index in range(20):

@@ -75,7 +75,6 @@ def _adversary(p: PerturbationSet) -> Adversary:
     return Adversary(p, LIMITS, exact=ExactPricing(p, LIMITS, _session))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["linf", "l1"])
 @pytest.mark.parametrize("seed", range(40))
 def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:

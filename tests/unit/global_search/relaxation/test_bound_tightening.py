@@ -56,7 +56,6 @@ def _width(constraints: list[Constraint]) -> float:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_any_core_bounds_every_set_within_the_budget(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 31])
@@ -128,7 +127,6 @@ def test_the_first_bounds_are_those_of_another_solver(seed: int, tmp_path: Path)
             assert mine >= min(least, -1e-7) - near
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_a_relaxation_keeps_what_is_cheap_enough(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng([seed, 33])

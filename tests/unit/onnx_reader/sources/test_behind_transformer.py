@@ -80,7 +80,6 @@ def test_a_transformer_that_is_misread_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-@pytest.mark.slow
 def test_a_pytorch_module_reads_a_table() -> None:
     import torch
     from torch import nn

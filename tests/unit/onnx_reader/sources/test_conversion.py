@@ -46,7 +46,6 @@ def fitted(*steps: Any) -> Any:
 
 
 @needs_torch
-@pytest.mark.slow
 def test_a_pytorch_module_loads_as_it_evaluates() -> None:
     import torch
 
@@ -63,7 +62,6 @@ def test_a_pytorch_module_loads_as_it_evaluates() -> None:
 
 
 @needs_torch
-@pytest.mark.slow
 def test_a_pytorch_module_is_explained_at_its_input() -> None:
     import torch
 
@@ -73,7 +71,6 @@ def test_a_pytorch_module_is_explained_at_its_input() -> None:
 
 
 @needs_torch
-@pytest.mark.slow
 def test_equal_modules_have_equal_fingerprints_in_every_process(tmp_path: Path) -> None:
     import torch
 
@@ -125,7 +122,6 @@ def test_a_regressor_of_scikit_learn_loads() -> None:
 
 
 @needs_keras
-@pytest.mark.slow
 def test_a_keras_model_loads(tmp_path: Path) -> None:
     script = tmp_path / "script.py"  # Keras takes its backend from the environment
     script.write_text(

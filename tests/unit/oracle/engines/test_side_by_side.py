@@ -122,7 +122,6 @@ class Sleeper:
         raise AssertionError("nobody woke it")
 
 
-@pytest.mark.slow
 def test_a_solve_in_a_process_is_interrupted_from_another_thread() -> None:
     session = RemoteSession(partial(Sleeper, 60.0))  # type: ignore[arg-type]
     builder = ProgramBuilder()
@@ -135,7 +134,6 @@ def test_a_solve_in_a_process_is_interrupted_from_another_thread() -> None:
     session.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["highs", "phase"])
 def test_a_session_may_have_a_process_of_its_own(name: str) -> None:
     session = open_session(name, apart=True)
@@ -148,7 +146,6 @@ def test_a_session_may_have_a_process_of_its_own(name: str) -> None:
     session.close()
 
 
-@pytest.mark.slow
 def test_pairs_of_solvers_find_the_same_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"epsilon": 0.2, "order": "sequential"}
     image = digits.images()[15]

@@ -96,7 +96,6 @@ def test_a_crash_costs_one_solve(
     assert session.minimise(cost, Targets()).bound == pytest.approx(optimum(task, cost)[0])
 
 
-@pytest.mark.slow
 def test_a_solver_that_hangs_is_killed_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +115,6 @@ def running() -> str:
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_it_with_all_it_started(
     odd: Callable[..., RemoteSession], tmp_path: Path
 ) -> None:

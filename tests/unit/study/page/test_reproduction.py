@@ -29,7 +29,6 @@ def test_hashes_are_those_of_the_files(tmp_path: Path) -> None:
     assert hashes(folder)[0] == ("a.jsonl", hashes(journal)[0][1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "more"),
     [

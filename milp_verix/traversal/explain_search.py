@@ -1,0 +1,113 @@
+"""The search for an explanation at one radius: an order, the VeriX loop, the result so far."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.request import Request
+from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
+from milp_verix.results.public import Explanation
+from milp_verix.results.records.statistics import StageStatistics
+from milp_verix.results.records.verdict import Stage
+from milp_verix.runner import AnytimeSearch, fields_of
+from milp_verix.traversal.order import Order, OrderMaker
+from milp_verix.traversal.strategies import resolve_strategy
+from milp_verix.traversal.traversal import Traversal, Walk, traverse
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of an explanation: features checked, features in all, features not freed.
+
+    ``activity`` is what goes on now, such as ``"checking 12 features"``, empty after a decision.
+    ``snapshot()`` returns the sound explanation so far; it may be called at any time, in any
+    thread.
+    """
+
+    done: int
+    total: int
+    explanation_size: int
+    activity: str
+    snapshot: Callable[[], Explanation]
+
+
+@dataclass(eq=False)
+class ExplainSearch(AnytimeSearch[Progress, Explanation]):
+    """The walk through the features of one problem by the traversal ``strategy``.
+
+    ``order`` and ``walked``, with features decided elsewhere, serve until ``order_by`` has made
+    the order; it is None from then on, or from the start.
+    """
+
+    oracle: Oracle
+    request: Request
+    strategy: str
+    order: Order
+    walked: Traversal
+    order_by: OrderMaker | None
+
+    def _search(self) -> None:
+        if not self.walked.remaining:
+            return
+        request, deadline = self.request, self.request.deadline
+        whole = self.oracle.prepare(deadline)
+        if self.order_by is not None:
+            self.order = self.order_by(deadline, whole)
+            self.walked = Traversal(self.order.permutation, self.walked.irrelevant)
+            self.order_by = None
+        limit, tell, show = request.check_limit, self.tell, self.show
+        walk = Walk(self.oracle, self.walked, deadline, limit, tell, on_activity=show)
+        traverse(walk, resolve_strategy(self.strategy))
+
+    def _state(self) -> Progress:
+        now, total = self.walked, len(self.walked.order)
+        return Progress(now.done, total, now.explanation_size, now.activity, self._snapshot())
+
+    def _snapshot(self) -> Callable[[], Explanation]:
+        state = replace(self.walked.copy(), stopped=self.stopped)
+        if self.stopped is not None and self.order_by is not None and self.oracle.proven:
+            # Ctrl-C came while the order was made: the bounds before it decide all features
+            state.irrelevant.extend(state.remaining)
+        return partial(self._explanation, self.order, state)
+
+    def result(self) -> Explanation:
+        """Return the explanation; counterfactuals of described inputs have few, small changes."""
+        return with_plain_counterfactuals(self._snapshot()(), self.request.problem)
+
+    def _explanation(self, order: Order, state: Traversal) -> Explanation:
+        found = explanation_of(order, state, self.oracle, self.request.elapsed)
+        return replace(found, traversal=self.strategy)
+
+
+def explanation_of(
+    order: Order, traversal: Traversal, oracle: Oracle, seconds: float
+) -> Explanation:
+    """Return the explanation of a traversal, finished or not."""
+    never_checked = traversal.stopped or "not checked yet"
+    unknown = {**traversal.undecided, **dict.fromkeys(traversal.remaining, never_checked)}
+    fields = fields_of(oracle, seconds, traversal.stopped, notes=order.notes)
+    fields["statistics"] = replace(
+        fields["statistics"],
+        flips=traversal.decided[Stage.POINTS],
+        stages=tuple(
+            StageStatistics(stage.value, traversal.decided[stage], spent)
+            for stage, spent in zip(Stage, oracle.effort.stages, strict=True)
+        ),
+    )
+    return Explanation(
+        **fields,
+        order=order.name,
+        permutation=order.permutation,
+        sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
+        explanation=tuple(sorted([*traversal.violated, *unknown])),
+        irrelevant=tuple(sorted(traversal.irrelevant)),
+        unknown_reasons=unknown,
+        counterfactuals={
+            feature: counterfactual_of(verdict)
+            for feature, verdict in sorted(traversal.violated.items())
+        },
+        bounds=oracle.bounds,
+        formulation=oracle.formulation.name,
+    )

@@ -1,0 +1,88 @@
+"""``--seeds`` makes a run of some tests, and says what it left out and why."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.repository import ROOT
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("seed", range(30))
+def test_each(seed, norm): print(f"<each {norm} {seed}>")
+
+@pytest.mark.parametrize(("norm", "seed"), [("l1", 7), ("l2", 8), ("l1", 9)])
+def test_pairs(norm, seed): print(f"<pairs {norm} {seed}>")
+
+def test_drawn(own_seed): print(f"<drawn {own_seed}>")
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [{}, []])
+def test_slow(case): print(f"<slow {case}>")
+
+@pytest.mark.nightly
+def test_nightly(): print("<nightly>")
+"""
+PAIRS, SLOW = {"pairs l1 7", "pairs l2 8"}, {"slow {}", "slow []"}
+
+
+def of(seeds: int) -> set[str]:
+    drawn, few = {f"drawn {seed}" for seed in range(seeds)}, min(seeds, 30)
+    return drawn | {f"each {norm} {seed}" for norm in ("l1", "l2") for seed in range(few)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "made", "told"),
+    [
+        (
+            [],
+            of(3) | PAIRS | {"pairs l1 9"},
+            "left out by --seeds 3: 54 more seeds, 1 nightly, 2 slow; --seeds 20 runs more",
+        ),
+        (
+            ["--seeds", "1", "-n", "2"],
+            of(1) | PAIRS,
+            "left out by --seeds 1: 59 more seeds, 1 nightly, 2 slow; --seeds 20 runs more",
+        ),
+        (
+            ["--seeds", "20"],
+            of(20) | PAIRS | {"pairs l1 9"} | SLOW,
+            "left out by --seeds 20: 20 more seeds, 1 nightly; --seeds 200 runs more",
+        ),
+        (["--seeds", "200"], of(200) | PAIRS | {"pairs l1 9"} | SLOW | {"nightly"}, None),
+        (["-m", "slow"], SLOW, None),
+        (
+            ["-m", "not slow"],
+            of(3) | PAIRS | {"pairs l1 9"},
+            "left out by --seeds 3: 54 more seeds, 1 nightly; --seeds 20 runs more",
+        ),
+    ],
+)
+def test_a_run_has_the_first_seeds_of_each_case(
+    options: list[str], made: set[str], told: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "test_seeds.py").write_text(TESTS, encoding="utf-8")
+    marks = "[pytest]\nmarkers =\n    slow\n    nightly\n"
+    (tmp_path / "pytest.ini").write_text(marks, encoding="utf-8")
+    command = ["pytest", "-rP", "-p", "no:cacheprovider", "-p", "tests.conftest", *options]
+    done = subprocess.run(
+        [sys.executable, "-m", *command, str(tmp_path)],
+        cwd=tmp_path,
+        env={
+            **{name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "encodings")]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {line[1:-1] for line in lines if line.startswith("<")} == made
+    assert [line for line in lines if line.startswith("left out")] == ([told] if told else [])
