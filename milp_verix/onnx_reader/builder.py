@@ -6,10 +6,10 @@ import numpy as np
 
 from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
 from verix_encodings.arrays import IntArray
+from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Node, Relu, Smooth
-from verix_encodings.network.smooth_functions import SmoothFunction
 
 
 class Builder:

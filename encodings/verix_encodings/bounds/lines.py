@@ -4,7 +4,7 @@
     v = max(z_p, z_q)  z_p + α d ≤ v ≤ z_p + λ d + β         d = z_q − z_p, see ``max_lines``
     v = σ(z)           s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺             (``bounds.strips``)
 
-Backward bounds (``bounds.linear_form``) replace each activation by these lines.
+Backward bounds (``propagation.linear_form``) replace each activation by these lines.
 """
 
 from dataclasses import dataclass

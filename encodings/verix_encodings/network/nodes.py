@@ -19,7 +19,7 @@ from verix_encodings.arrays import (
     frozen_indices,
     relative_error,
 )
-from verix_encodings.network.smooth_functions import SmoothFunction
+from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.work import spend_entries, spend_product
 
 

@@ -14,9 +14,10 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds import crown, patches
+from verix_encodings.bounds import patches
 from verix_encodings.bounds.patches import Patch, Rows, product, reached, total
 from verix_encodings.network.nodes import Difference
+from verix_encodings.propagation import crown
 
 
 def _sparse(rng: np.random.Generator, rows: int, columns: int, density: float) -> sp.csr_array:

@@ -16,12 +16,12 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Region
-from verix_encodings.bounds.linear_form import LinearForm, upper_form
 from verix_encodings.bounds.lines import Lines, Relaxation, relaxation_of, relu_lines
 from verix_encodings.bounds.patches import Rows
 from verix_encodings.bounds.phases import Phases, Splits
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Max, Relu
+from verix_encodings.propagation.linear_form import LinearForm, upper_form
 from verix_encodings.work import spend_entries, spend_product
 
 _RATE = 0.5

@@ -32,11 +32,12 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import dense
-from verix_encodings.bounds import crown, lines
-from verix_encodings.bounds.crown import upper_bounds
-from verix_encodings.bounds.linear_form import upper_form
+from verix_encodings.bounds import lines
 from verix_encodings.bounds.lines import Lines
 from verix_encodings.network.nodes import Node
+from verix_encodings.propagation import crown
+from verix_encodings.propagation.crown import upper_bounds
+from verix_encodings.propagation.linear_form import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -1,10 +1,10 @@
 """Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
 
-The mathematics is that of :mod:`~verix_encodings.bounds.linear_form`. ``N`` boxes lie inside one
-*root*: a box, or a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N,
-size of v_k). A bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below
-each other, and ``owner`` tells the box of each row. An affine node is then one matrix product for
-all rows, and only neurons that a box leaves undecided need rows.
+The mathematics is that of ``propagation.linear_form``. ``N`` boxes lie inside one *root*: a box, or
+a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of v_k). A
+bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each other, and
+``owner`` tells the box of each row. An affine node is then one matrix product for all rows, and
+only neurons that a box leaves undecided need rows.
 
 Each row is replaced twice, with two lower lines of unstable ReLUs, and the better bound counts:
 ``α`` as there, and ``α = 0``. Zero is looser for one neuron, but needs no slope at the input, which
@@ -29,12 +29,12 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed, relative_error
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.crown import readers_of
 from verix_encodings.bounds.interval import Bounds, Late, difference_range, never
 from verix_encodings.bounds.lines import MaxLines, Range, max_lines, relu_lines
 from verix_encodings.bounds.strips import best_lines, value_range
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
+from verix_encodings.propagation.crown import readers_of
 from verix_encodings.work import spend_calls, spend_entries, spend_product
 
 # entries of the rows that go through the network together: these stay in the cache

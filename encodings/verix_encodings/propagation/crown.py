@@ -1,10 +1,9 @@
 """Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, and also valid.
 
 Each neuron that interval arithmetic leaves undecided is bounded by the greatest value of a linear
-form in the input (:mod:`~verix_encodings.bounds.linear_form`), layer after layer: tighter bounds of
-one layer make the forms of the next ones tighter. A lower bound is minus an upper bound on the
-negated value (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL
-2019).
+form in the input (``propagation.linear_form``), layer after layer: tighter bounds of one layer make
+the forms of the next ones tighter. A lower bound is minus an upper bound on the negated value
+(Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019).
 
 Neurons do not depend on each other: they are bounded in blocks, and the deadline is checked between
 blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
@@ -30,10 +29,10 @@ from verix_encodings.bounds.interval import (
     forward_interval,
     never,
 )
-from verix_encodings.bounds.linear_form import upper_form
 from verix_encodings.bounds.lines import Relaxation, extend_relaxation
 from verix_encodings.network.network import Network
 from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
+from verix_encodings.propagation.linear_form import upper_form
 
 # products of a block of rows with the matrices behind it: less than a second, and in the cache
 _BLOCK = 5 * 10**8
