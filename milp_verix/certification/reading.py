@@ -19,9 +19,17 @@ from milp_verix.certification.claims import bits_of, numbers_of
 from onnx_forms import Form, UnitError
 from onnx_neurons import Network as ExactNetwork
 from onnx_neurons import NoOutputError, UnreadableError
-from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
+from verix_encodings import (
+    Affine,
+    Bounds,
+    Interval,
+    Network,
+    Node,
+    NormBall,
+    Relu,
+    crown_bounds,
+)
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.nodes import Affine, Node, Relu
 from verix_guard import compare, mixtures
 
 _MOST_BITS = 1000

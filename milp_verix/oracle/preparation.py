@@ -59,7 +59,7 @@ def notes_on(margins: Network, exactness: str, segments: int) -> tuple[str, ...]
         )
     if margins.exact:
         return ()
-    names = ", ".join(sorted(margins.smooth_functions))
+    names = ", ".join(sorted(margins.enclosed))
     return (
         f"the activations {names} are enclosed by {segments} segments each: what holds "
         "is proven, and counterfactuals are real, but a feature may be undecided for no "

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine
 from verix_encodings.propagation.cone import cone
 from verix_encodings.propagation.crown import (
     crown_bounds,
@@ -91,8 +90,7 @@ def _optimised(
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     """Return ``rows`` in blocks whose arrays fit the memory, and narrow cones share."""
-    node = network.nodes[value - 1]
-    sparse = isinstance(node, Affine) and any(sp.issparse(matrix) for _, matrix in node.terms)
+    sparse = any(sp.issparse(matrix) for _, matrix in network.nodes[value - 1].matrices)
     most = _ENTRIES // (2 * max(network.sizes[: value + 1]))
     at_once = max(1, min(_NEIGHBOURS, most) if sparse else most)
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]

@@ -11,15 +11,10 @@ Each row is replaced twice, with two lower lines of unstable ReLUs, and the bett
 costs more the wider a box is. Together they need a fraction of the boxes that either needs.
 
 Rounding errors are bounded once for the root: with ``m_k ≥ |v_k|`` there, a row ``c`` at ``v_k``
-loses at most ``|c|·e_k`` on its way to the sources of ``v_k``,
-
-    v = Σ_j M_j v_j + b     e = γ (|b| + Σ_j |M_j| m_j) + the node's own deviation
-    v = max(z, 0)           e = γ · 3 m_z                   |β| ≤ m_z, slopes in [0, 1]
-    v = max(z_p, z_q)       e = γ · 4 max(m_z,p, m_z,q)
-    v = σ(z)                e = γ · (3 + 12 m_z)            |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
-
-each with ``γ`` of all terms summed there. Rows that meet at ``v_k`` lose ``γ |c|·m_k`` more. Bounds
-over a box are cut at those of the root, so these errors are valid for every box.
+loses at most ``|c|·e_k`` on its way to the sources of ``v_k``. Each kind of node bounds ``e_k``,
+with ``γ`` of all terms summed there; a few count their errors box by box instead. Rows that meet at
+``v_k`` lose ``γ |c|·m_k`` more. Bounds over a box are cut at those of the root, so these errors are
+valid for every box.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,15 +22,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.batch_lines import BatchRelaxation
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.interval import Bounds, Late, difference_range, never
-from verix_encodings.bounds.lines import MaxLines, Range, max_lines, relu_lines
-from verix_encodings.bounds.strips import best_lines, value_range
+from verix_encodings.bounds.interval import Bounds, Late, Range, never
+from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
 from verix_encodings.propagation.crown import readers_of
-from verix_encodings.work import spend_calls, spend_entries, spend_product
+from verix_encodings.work import spend_calls
 
 # entries of the rows that go through the network together: these stay in the cache
 _ROWS_AT_ONCE = 2**17
@@ -50,36 +44,21 @@ class Forms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Lines:
-    """Lines around an activation on each box: ``below z + floor ≤ σ(z) ≤ above z + ceiling``."""
-
-    above: FloatArray
-    ceiling: FloatArray
-    below: FloatArray
-    floor: FloatArray | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
     """Boxes, bounds of their values so far, and relaxations of activations made from these."""
 
     boxes: Boxes
     found: Sequence[Range]
-    relaxed: dict[tuple[int, bool], _Lines | MaxLines] = field(default_factory=dict)
+    relaxed: dict[tuple[int, bool], BatchRelaxation] = field(default_factory=dict)
 
-    def relaxation(self, value: int, node: Relu | Max | Smooth, *, flat: bool) -> _Lines | MaxLines:
+    def relaxation(self, value: int, node: Node, *, flat: bool) -> BatchRelaxation:
         """Return the relaxation of ``node``, which computes ``value``.
 
         The lower line of an unstable ReLU has the slope zero if it is ``flat``.
         """
-        key = value, flat and isinstance(node, Relu)
+        key = value, flat and node.flat
         if key not in self.relaxed:
-            z = self.found[node.source]
-            self.relaxed[key] = (
-                max_lines(node, self.found[node.entries], z)
-                if isinstance(node, Max)
-                else _relaxed(node, *z, flat=flat)
-            )
+            self.relaxed[key] = node.batch_relaxation(self.found.__getitem__, flat=flat)
         return self.relaxed[key]
 
 
@@ -90,7 +69,7 @@ class BatchCrown:
     network: Network
     root: Bounds
     _errors: dict[int, FloatArray] = field(init=False)
-    _readers: dict[int, list[Relu | Max | Smooth]] = field(init=False)
+    _readers: dict[int, list[Node]] = field(init=False)
 
     def __post_init__(self) -> None:
         values = range(1, len(self.network.nodes) + 1)
@@ -100,7 +79,7 @@ class BatchCrown:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """The numbers of the values that activations read."""
+        """The numbers of the values whose bounds shape the lines of later nodes."""
         return tuple(sorted(self._readers))
 
     def bounds(
@@ -117,7 +96,7 @@ class BatchCrown:
         batch = _Batch(boxes, found)
         for value in range(1, len(self.network.nodes)):
             node = self.network.nodes[value - 1]
-            lower, upper = self._forward(value, found)
+            lower, upper = node.over_boxes(found.__getitem__, self._magnitude)
             lower = np.maximum(lower, self.root[value].lower)
             upper = np.minimum(upper, self.root[value].upper)
             if value in known:
@@ -137,50 +116,12 @@ class BatchCrown:
         return self._upper(_Batch(boxes, found), len(self.network.nodes), (owner, margin, ones))
 
     def _error(self, value: int) -> FloatArray:
-        node, count = self.network.nodes[value - 1], len(self.network.nodes)
-        gamma = relative_error(self.network.sizes[value] + count)
-        if isinstance(node, Affine):
-            total = np.abs(node.bias)
-            for source, matrix in node.terms:
-                total = total + abs(matrix) @ self.root[source].magnitude
-            return np.asarray(gamma * total + node.deviation(self._magnitude))
-        if isinstance(node, Max):
-            return gamma * 4.0 * node.greatest(self._magnitude(node.entries))
-        z = self._magnitude(node.source)
-        return np.asarray(gamma * (3.0 + 12.0 * z if isinstance(node, Smooth) else 3.0 * z))
+        gamma = relative_error(self.network.sizes[value] + len(self.network.nodes))
+        error = self.network.nodes[value - 1].backward_error(gamma, self._magnitude)
+        return np.broadcast_to(error, (self.network.sizes[value],))
 
     def _magnitude(self, value: int) -> FloatArray:
         return self.root[value].magnitude
-
-    def _forward(self, value: int, found: Sequence[Range]) -> Range:
-        """Bound a value by interval arithmetic, rounded outward."""
-        node = self.network.nodes[value - 1]
-        if isinstance(node, Difference):
-            return difference_range(node, *found[node.sources[0]])
-        if isinstance(node, Affine):
-            count = found[0][0].shape[0]
-            middle = np.tile(node.bias, (count, 1))
-            radius = np.tile(self._forward_error(node), (count, 1))
-            for source, matrix in node.terms:
-                lower, upper = found[source]
-                middle += _times_transposed(lower / 2 + upper / 2, matrix)
-                radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
-            return middle - radius, middle + radius
-        if isinstance(node, Max):
-            lower, upper = found[node.entries]
-            return node.greatest(lower.T).T, node.greatest(upper.T).T
-        lower, upper = found[node.source]
-        if isinstance(node, Smooth):
-            return value_range(node.function, lower, upper)
-        return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
-
-    def _forward_error(self, node: Affine) -> FloatArray:
-        """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
-        total, terms = np.abs(node.bias), 2
-        for source, matrix in node.terms:
-            total = total + abs(matrix) @ self.root[source].magnitude
-            terms += matrix.shape[1]
-        return np.asarray(2.0 * relative_error(terms) * total + node.deviation(self._magnitude))
 
     def _tightened(self, batch: _Batch, value: int) -> Range:
         lower, upper = batch.found[value]
@@ -200,10 +141,7 @@ class BatchCrown:
         """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
         open_ = np.zeros(lower.shape, dtype=bool)
         for reader in self._readers[value]:
-            if isinstance(reader, Smooth):
-                open_ |= lower < upper
-            else:
-                open_ |= (lower < 0) & (upper > 0)
+            open_ |= reader.undecided(lower, upper)
         return open_
 
     def _upper(
@@ -219,7 +157,7 @@ class BatchCrown:
             c = np.zeros((owner[some].size, self.network.sizes[value]))
             c[np.arange(c.shape[0]), neuron[some]] = sign[some]
             coefficients[some], upper[some] = self._form(batch, value, c, owner[some], flat=False)
-            if any(isinstance(node, Relu) for node in self.network.nodes[:value]):
+            if any(node.flat for node in self.network.nodes[:value]):
                 way, total = self._form(batch, value, c, owner[some], flat=True)
                 better = total < upper[some]
                 coefficients[some][better], upper[some][better] = way[better], total[better]
@@ -253,69 +191,10 @@ class BatchCrown:
                 continue
             node = self.network.nodes[current - 1]
             constant += np.abs(row) @ self._errors[current]
-            if isinstance(node, Affine):
-                constant += row @ node.bias
-                for source, matrix in node.terms:
-                    add(source, _times(row, matrix))
-                continue
-            relaxed = batch.relaxation(current, node, flat=flat)
-            if isinstance(relaxed, MaxLines):
-                assert isinstance(node, Max)
-                size = self.network.sizes[node.entries]
-                shift, product = _by_pairs(row, node, relaxed, owner, size=size)
-                add(node.entries, product)
-            else:
-                shift, product = _by_lines(row, relaxed, owner)
-                add(node.source, product)
+            shift, products = batch.relaxation(current, node, flat=flat).replaced(row, owner)
             constant += shift
+            for source, product in products:
+                add(source, product)
         if 0 not in pending:
             pending[0] = np.zeros((owner.size, self.network.input_size))
         return pending[0], constant
-
-
-def _relaxed(node: Relu | Smooth, lower: FloatArray, upper: FloatArray, *, flat: bool) -> _Lines:
-    if isinstance(node, Relu):
-        above, ceiling, below = relu_lines(lower, upper)
-        return _Lines(above, ceiling, np.where(lower >= 0, below, 0.0) if flat else below)
-    below, floor, above, ceiling = best_lines(node.function, lower, upper)
-    return _Lines(above, ceiling, below, floor)
-
-
-def _by_lines(row: FloatArray, lines: _Lines, owner: IntArray) -> tuple[FloatArray, FloatArray]:
-    spend_entries(row.size, 8)
-    positive = np.maximum(row, 0.0)
-    shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
-    # from here on the negative part
-    row = row - positive
-    if lines.floor is not None:
-        shift += np.einsum("rn,rn->r", row, lines.floor[owner])
-    positive *= lines.above[owner]
-    row *= lines.below[owner]
-    return shift, positive + row
-
-
-def _by_pairs(
-    row: FloatArray, node: Max, lines: MaxLines, owner: IntArray, *, size: int
-) -> tuple[FloatArray, FloatArray]:
-    positive = np.maximum(row, 0.0)
-    shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
-    negative, below = row - positive, lines.below_second[owner]
-    first = positive * lines.above_first[owner] + negative * (1.0 - below)
-    second = positive * lines.above_second[owner] + negative * below
-    # pairs may share an entry
-    pairs, shape = np.arange(node.first.size), (node.first.size, size)
-    result = _times(first, placed(1.0, pairs, node.first, shape))
-    result += _times(second, placed(1.0, pairs, node.second, shape))
-    return shift, result
-
-
-def _times(rows: FloatArray, matrix: Matrix) -> FloatArray:
-    """Return ``rows @ M`` as an ndarray."""
-    spend_product(matrix, rows.shape[0])
-    return rows @ matrix if isinstance(matrix, np.ndarray) else np.asarray((matrix.T @ rows.T).T)
-
-
-def _times_transposed(rows: FloatArray, matrix: Matrix) -> FloatArray:
-    """Return ``rows @ Mᵀ`` as an ndarray."""
-    spend_product(matrix, rows.shape[0])
-    return rows @ matrix.T if isinstance(matrix, np.ndarray) else np.asarray((matrix @ rows.T).T)

@@ -3,16 +3,11 @@
 An upper bound on ``c·v_t`` over the box is found by replacing values by their sources, the last
 value first, down to the input:
 
-    v = Σ_k M_k v_k + b       c·v = Σ_k (c M_k)·v_k + c·b
-    v = max(z, 0), z ∈ [l, u]   c·v ≤ c⁺·(λ z + β) + c⁻·(α z)          per neuron
-        u ≤ 0:      λ = β = α = 0
-        l ≥ 0:      λ = α = 1, β = 0
-        l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
-    v = max(z_p, z_q) = z_p + max(d, 0), d = z_q − z_p ∈ [l, u]                     per pair
-        c·v ≤ c⁺·(z_p + λ d + β) + c⁻·(z_p + α d)            λ, β, α of the ReLU of d
-        c·v ≤ c⁺·max(u_p, u_q)   + c⁻·(z_p + α d)            where l < 0 < u and it pays
-    v = σ(z), z ∈ [l, u]        c·v ≤ c⁺·(s⁺ z + b⁺) + c⁻·(s⁻ z + b⁻)               per neuron
-    v_0 = x in the region       c·x ≤ the largest c·x there
+    v = Σ_k M_k v_k + b               c·v = Σ_k (c M_k)·v_k + c·b
+    s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺         c·v ≤ c⁺·(s⁺ z + b⁺) + c⁻·(s⁻ z + b⁻)         per neuron
+    v_0 = x in the region             c·x ≤ the largest c·x there
+
+Each kind of node has lines of its own, where the bounds of its sources hold.
 
 (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019.) A lower
 bound is minus an upper bound on ``−c·v_t``.
@@ -24,25 +19,19 @@ these errors are summed and added, so that the enclosures hold in real arithmeti
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Region
-from verix_encodings.bounds.lines import Lines, Relaxation, relaxation_of
-from verix_encodings.bounds.patches import (
-    Coefficients,
-    Patch,
-    Rows,
-    absolute,
-    product,
-    reached,
-    total,
-)
-from verix_encodings.bounds.phases import Phases, Splits, entries_of
+from verix_encodings.bounds.lines import Relaxation
+from verix_encodings.bounds.patches import Coefficients, Rows, absolute, reached, total
+from verix_encodings.bounds.phases import Splits
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node
-from verix_encodings.work import spend_entries
+
+Relaxations: TypeAlias = dict[int, Relaxation]
+"""The forms around each node, by the number of its value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +56,7 @@ def upper_form(
     bounds: Bounds,
     value: int,
     coefficients: Matrix,
-    relaxation: Relaxation | None = None,
+    relaxation: Relaxations | None = None,
     *,
     slopes: Mapping[int, FloatArray] | None = None,
     met: dict[int, Rows] | None = None,
@@ -93,12 +82,8 @@ def upper_form(
             continue
         if met is not None:
             met[current] = reached(c)
-        shift, lost, products = _replaced(
-            network.nodes[current - 1],
-            c,
-            relaxation[current],
-            slopes.get(current),
-            splits.phases.get(current),
+        shift, lost, products = relaxation[current].replaced(
+            c, slopes.get(current), splits.phases.get(current)
         )
         constant += shift
         error += lost
@@ -115,64 +100,17 @@ def upper_form(
     return LinearForm(dense(at_input), constant, error)
 
 
-def _replaced(
-    node: Node,
-    c: Coefficients,
-    relaxed: FloatArray | Lines,
-    slopes: FloatArray | None,
-    phases: Phases | None,
-) -> tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]:
-    """Replace ``c·v`` by a form in the sources of ``v`` that is above it.
+def relaxation_of(network: Network, bounds: Bounds, value: int) -> Relaxations:
+    """Return the relaxations of all nodes up to ``value``; ``bounds`` hold before it."""
+    found: Relaxations = {}
+    extend_relaxation(found, network, bounds, value)
+    return found
 
-    Returns the form's constant, its rounding error, and the coefficients of each source.
+
+def extend_relaxation(found: Relaxations, network: Network, bounds: Bounds, value: int) -> None:
+    """Add the nodes up to ``value`` that ``found`` for the first nodes does not hold yet.
+
+    ``bounds`` hold before ``value``, and are those that the nodes were added with.
     """
-    if isinstance(node, Affine):
-        assert isinstance(relaxed, np.ndarray)
-        products = [(source, product(c, matrix)) for source, matrix in node.terms]
-        c = reached(c)
-        return c @ node.bias, absolute(c) @ relaxed, products
-    assert isinstance(relaxed, Lines)
-    assert not isinstance(node, Affine)
-    c, above, below = reached(c), relaxed.above, relaxed.below
-    spend_entries((c.entries if isinstance(c, Patch) else c).size, 48)
-    positive, negative = _sides(c)
-    if phases is not None:
-        positive, negative = phases.below_alone(dense(positive), dense(negative))
-    shift = positive @ relaxed.ceiling
-    if relaxed.floor.any():
-        shift += negative @ relaxed.floor
-    if isinstance(node, Max) and slopes is not None:
-        lower, shares = dense(negative), entries_of(node, above.shape[1])
-        before = product(np.hstack([lower * (1.0 - slopes), lower * slopes]), shares)
-        before = total(before, product(positive, above))
-    elif isinstance(above, np.ndarray) and isinstance(below, np.ndarray):
-        below = below if slopes is None else slopes
-        if phases is None:
-            before = _by_sign(c, above, below)
-        else:
-            before = dense(positive) * above + dense(negative) * below
-    else:
-        before = total(product(positive, above), product(negative, below))
-    error = relative_error(relaxed.reach.size) * (absolute(c) @ relaxed.reach)
-    return shift, error, [(node.entries if isinstance(node, Max) else node.source, before)]
-
-
-def _sides(c: Rows) -> tuple[Rows, Rows]:
-    """Return the positive and the negative part of ``c``."""
-    if isinstance(c, Patch):
-        return c.of(np.maximum(c.entries, 0.0)), c.of(np.minimum(c.entries, 0.0))
-    return np.maximum(c, 0.0), np.minimum(c, 0.0)
-
-
-def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
-    """Multiply each entry of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere.
-
-    ``below`` has a factor for each column, or for each entry.
-    """
-    if isinstance(c, Patch):
-        above, below = above[c.columns], below[..., c.columns]
-        # a neuron without slopes reaches nothing
-        alive = (above != 0) | np.any(np.atleast_2d(below) != 0, axis=0)
-        entries = _by_sign(c.entries[:, alive], above[alive], below[..., alive])
-        return Patch(dense(entries), c.columns[alive], c.width)
-    return c * np.where(c > 0, above, below)
+    for i in range(len(found) + 1, value + 1):
+        found[i] = network.nodes[i - 1].relaxation(bounds)
