@@ -12,7 +12,7 @@ property; the others have defaults that are valid for every node, and loose:
 | branching on phases | no phase |
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
-| a program | a column for each entry, in its bounds: the program is a relaxation |
+| a program | columns in their bounds, and between their lines: a relaxation |
 | re-tightening a program | not possible: each ball is encoded anew |
 | the cone of some neurons | all of the sources |
 
@@ -35,6 +35,7 @@ from verix_encodings.arrays import (
     Matrix,
     relative_error,
 )
+from verix_encodings.blocks.affine import define
 from verix_encodings.blocks.formulations import ReluEncoding
 from verix_encodings.bounds.batch_lines import BatchLines, BatchRelaxation
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
@@ -253,8 +254,7 @@ class Node(ABC):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add the node to a program; return its value."""
-        interval = context.bounds[context.value]
-        return columns_within(context, interval.lower, interval.upper)
+        return within_bounds(context)
 
     def encoding_error(
         self,
@@ -397,6 +397,23 @@ class Elementwise(Node):
         """Return an entry for each of the source, which other nodes may read as well."""
         return masks[self.source]
 
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add a column ``a_label_i`` for each entry, in its bounds and between the lines."""
+        interval, result = context.bounds[self.source], within_bounds(context)
+        every = np.arange(interval.lower.size)
+        z = define(
+            context.builder, f"z_{context.label}", context.values[self.source], interval, every
+        )
+        s_low, b_low, s_high, b_high = self.lines_of(interval.lower, interval.upper)
+        none = np.full(every.size, np.inf)
+        for name, slope, low, high in (
+            ("below", s_low, b_low, none),
+            ("above", s_high, -none, b_high),
+        ):
+            terms = [(np.ones(every.size), result.columns), (-slope, z)]
+            context.builder.add_rows(f"line_{name}_{context.label}", every, terms, low, high)
+        return result
+
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
     ) -> FloatArray:
@@ -417,8 +434,10 @@ def _own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
     return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
 
 
-def columns_within(context: EncodingContext, lower: FloatArray, upper: FloatArray) -> Expressions:
-    """Return a column ``a_label_i`` for each entry, within its bounds."""
-    size = lower.size
-    columns = context.builder.add_columns(f"a_{context.label}", np.arange(size), lower, upper)
-    return Expressions(columns, sp.eye_array(size, format="csr"), np.zeros(size))
+def within_bounds(context: EncodingContext) -> Expressions:
+    """Return a new column ``a_label_i`` for each entry of the value, in its bounds."""
+    interval = context.bounds[context.value]
+    every = np.arange(interval.lower.size)
+    name = f"a_{context.label}"
+    columns = context.builder.add_columns(name, every, interval.lower, interval.upper)
+    return Expressions(columns, sp.eye_array(every.size, format="csr"), np.zeros(every.size))
