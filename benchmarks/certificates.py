@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tables import ROOT, Table, add_write, write
 
 import milp_verix
-import verix_check
+from verix_checker.verification import verify
 
 _SECONDS = 60.0
 
@@ -111,7 +111,7 @@ def measured(case: Case, shared: Path, *, least: bool) -> Iterator[tuple[float, 
             continue
         text = certificate.to_json()
         checking = time.process_time()
-        for _ in verix_check.verify(path.read_bytes(), json.loads(text, parse_float=Fraction)):
+        for _ in verify(path.read_bytes(), json.loads(text, parse_float=Fraction)):
             pass
         checked = time.process_time() - checking
         shown = [certificate.data[part] for part in ("starts", "points")]

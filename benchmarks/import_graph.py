@@ -5,7 +5,8 @@
 A TREE is a commit or a folder. A room is a folder that lies in a root package, or a module beside
 these folders. A circle is a set of modules or rooms that import each other, directly or through
 others; a level is a step of the longest chain of imports, in which a circle is one step. Imports
-inside functions count. The root packages themselves are no rooms.
+inside functions count. The root packages themselves are no rooms. The checker
+counts in trees where it is a package.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from tables import ROOT, Table, add_write, write
 
-PACKAGES = ("milp_verix", "verix_encodings")
+PACKAGES = ("milp_verix", "verix_checker", "verix_encodings")
 
 Edges = set[tuple[str, str]]
 
@@ -38,7 +39,7 @@ def checked_out(tree: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(
-            ["git", "-C", str(ROOT), "archive", tree, "milp_verix", "encodings"],
+            ["git", "-C", str(ROOT), "archive", tree],
             stdout=subprocess.PIPE,
             check=True,
         )
@@ -48,11 +49,12 @@ def checked_out(tree: str) -> Iterator[Path]:
 
 def imports_of(folder: Path) -> tuple[set[str], Edges]:
     """Return the modules of a tree, and which imports which."""
-    ours = [str(folder), str(folder / "encodings")]
+    ours = [str(folder / root) for root in ("", "checker", "encodings")]
+    packages = [name for name in PACKAGES if any(Path(root, name).is_dir() for root in ours)]
     sys.path[:0] = ours
     importlib.invalidate_caches()
     try:
-        graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+        graph = grimp.build_graph(*packages, cache_dir=None)
     finally:
         del sys.path[: len(ours)]
     edges = {

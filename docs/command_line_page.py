@@ -1,45 +1,42 @@
-"""The page of the command line, made from the commands themselves."""
+"""The tables of the command line, made from the commands themselves."""
 
-from typing import Any
+import re
 
 import click
 
 from milp_verix.cli.app import COMMANDS, command_named
+from milp_verix.cli.help_sections import help_sections
 
 
 def command_line_page() -> str:
-    """Return the page in Markdown: each command with its arguments, options and exit codes."""
-    parts = ["# Command line", "Each command says the same with `--help`."]
-    parts += [_command(name) for name in sorted(COMMANDS)]
-    return "\n\n".join(parts) + "\n"
+    """Return the tables in Markdown: each command with its arguments, options and exit codes."""
+    return "\n\n".join(_command(name) for name in COMMANDS) + "\n"
 
 
 def _command(name: str) -> str:
     command = command_named(name)
     context = click.Context(command, info_name=f"milp-verix {name}")
-    usage = command.collect_usage_pieces(context)
-    rows = [_row(parameter, context) for parameter in command.params]
-    told = [row for row in rows if row is not None]
+    usage = " ".join(command.collect_usage_pieces(context))
     lines = [
         f"## {name}",
-        " ".join((command.help or "").split()),
-        f"```text\nmilp-verix {name} {' '.join(usage)}\n```",
-        "\n".join(["| argument or option | meaning |", "|---|---|", *told]),
+        _text(command.help or ""),
+        f"```text\nmilp-verix {name} {usage}\n```",
+        *(
+            "\n".join([f"| {section.lower()} | meaning |", "|---|---|", *map(_row, rows)])
+            for section, rows in help_sections(command, context).items()
+        ),
     ]
     if command.epilog:
-        lines.append(" ".join(command.epilog.split()))
+        lines.append(_text(command.epilog))
     return "\n\n".join(lines)
 
 
-def _row(parameter: Any, context: click.Context) -> str | None:
-    if isinstance(parameter, click.Argument):
-        help_text = getattr(parameter, "help", None) or ""
-        return f"| `{parameter.make_metavar(context)}` | {_cell(help_text)} |"
-    record = parameter.get_help_record(context)
-    if record is None:
-        return None
-    return f"| `{record[0]}` | {_cell(record[1])} |"
+def _row(parameter: tuple[str, str]) -> str:
+    name, meaning = (text.replace("|", "\\|") for text in parameter)
+    return f"| `{name}` | {_text(meaning)} |"
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+def _text(told: str) -> str:
+    """Return what the help says in Markdown, with options as code: two hyphens would be a dash."""
+    plain = " ".join(told.split()).replace("*", "\\*").replace("<", "&lt;")
+    return re.sub(r"(?<!\w)--[\w-]+", r"`\g<0>`", plain)

@@ -33,7 +33,7 @@ extensions = [
     "mathml",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "made/examples", "made/schema_tables.md"]
+exclude_patterns = ["_build", "made/examples", "made/schema_tables.md", "made/command_line.md"]
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]

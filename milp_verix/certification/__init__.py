@@ -1,1 +1,1 @@
-"""Certificates: proofs of explanations that ``checker/verix_check.py`` checks without a solver."""
+"""Certificates: proofs of explanations that ``verix-check`` checks without a solver."""

@@ -1,4 +1,4 @@
-"""A certificate: the content of a file that ``checker/verix_check.py`` checks."""
+"""A certificate: the content of a file that ``verix-check`` checks."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from milp_verix.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:
-    """A proof of an explanation that ``checker/verix_check.py`` checks, or why there is none.
+    """A proof of an explanation that ``verix-check`` checks, or why there is none.
 
     ``data`` is the content of the file, None without a proof; then ``reason`` says why. ``needed``
     are the features that a point shows to be needed in exact arithmetic, ``unproven`` the other

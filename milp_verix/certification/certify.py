@@ -29,8 +29,8 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_n
 from milp_verix.records.audit import Audit
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import TIME_LIMIT
-from onnx_neurons import UnreadableError
-from verix_check import Claim
+from verix_checker.claim import Claim
+from verix_checker.neurons import UnreadableError
 from verix_encodings.arrays import count_of_entries
 
 _MOST_WEIGHTS = 5_000_000

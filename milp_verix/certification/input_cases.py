@@ -15,8 +15,8 @@ from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.box_search import BoxSearch, Split
 from milp_verix.records.statistics import TIME_LIMIT
-from verix_ball import Ball
-from verix_check import Claim
+from verix_checker.ball import Ball
+from verix_checker.claim import Claim
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
 

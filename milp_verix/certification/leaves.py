@@ -18,7 +18,7 @@ import numpy as np
 
 from milp_verix.certification.reading import RoundedClaim
 from milp_verix.certification.trees import Tree
-from verix_check import Claim
+from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 

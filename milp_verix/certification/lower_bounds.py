@@ -29,9 +29,9 @@ from milp_verix.records.explanation import Explanation
 from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.solvers.phase.warm_lp import LpResult
 from milp_verix.solvers.session import SolveStatus
-from verix_check import Claim
+from verix_checker.claim import Claim
+from verix_checker.minimum import Selections
 from verix_encodings.arrays import FloatArray
-from verix_minimum import Selections
 
 _DIGITS = (3, 5, 8)
 _DEEPEST = 200

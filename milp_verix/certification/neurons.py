@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from verix_check import Claim
+from verix_checker.claim import Claim
 from verix_encodings import Affine, Bounds, Interval, Network, Node, NormBall, Relu
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.one_hot_box import one_hot_box

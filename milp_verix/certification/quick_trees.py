@@ -14,7 +14,7 @@ from milp_verix.certification.reading import RoundedClaim
 from milp_verix.certification.trees import NoProofError, Tree, reason_of
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
-from verix_check import Claim
+from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, IntArray
 
 # the share of a margin's magnitude that a leaf's bound is below zero before it is rounded

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from onnx.numpy_helper import to_array
 
 from milp_verix.certification.claims import bits_of, numbers_of
-from onnx_forms import Form, UnitError
-from onnx_neurons import Network as ExactNetwork
-from onnx_neurons import NoOutputError, UnreadableError
+from verix_checker.forms import Form, UnitError
+from verix_checker.guard import compare, mixtures
+from verix_checker.neurons import Network as ExactNetwork
+from verix_checker.neurons import NoOutputError, UnreadableError
 from verix_encodings import (
     Affine,
     Bounds,
@@ -30,7 +31,6 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_guard import compare, mixtures
 
 _MOST_BITS = 1000
 _ACTIVATIONS, _MAPS = ("Relu", "MaxPool"), ("MatMul", "Gemm", "Conv")

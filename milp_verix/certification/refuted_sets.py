@@ -10,7 +10,7 @@ from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from verix_check import Claim
+from verix_checker.claim import Claim
 from verix_encodings import Interval, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray
 

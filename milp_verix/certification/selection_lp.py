@@ -26,9 +26,9 @@ from milp_verix.clock import Deadline
 from milp_verix.solvers.interrupt import Interrupt
 from milp_verix.solvers.phase.warm_lp import LpResult, WarmLp
 from milp_verix.tolerances import Tolerances
+from verix_checker.minimum import Selections
 from verix_encodings import ProgramBuilder
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_minimum import Selections
 
 
 @dataclass(frozen=True, slots=True)

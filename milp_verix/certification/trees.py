@@ -28,7 +28,7 @@ from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
 from milp_verix.records.statistics import TIME_LIMIT
-from verix_check import Claim
+from verix_checker.claim import Claim
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 Tree = dict[str, Any]

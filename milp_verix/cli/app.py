@@ -16,25 +16,18 @@ from typer.main import get_command
 
 import milp_verix
 from milp_verix.cli.exit_codes import INTERRUPTED, UNUSABLE
+from milp_verix.cli.help_sections import SectionedCommand
 from milp_verix.cli.loading import loading
 from milp_verix.cli.parameter_groups import with_groups_expanded
 
 COMMANDS = {
-    "audit": (
-        "audit",
-        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.",
+    "explain": (
+        "explain",
+        "Find features that, when fixed, keep the prediction while all other features may change.",
     ),
-    "batch": (
-        "batch",
-        "Explain many inputs, at several radii, and write a journal from which a study goes on.",
-    ),
-    "certify": (
-        "certify",
-        "Write a proof of a stored explanation that is checked without a solver and without trust.",
-    ),
-    "compare": (
-        "compare",
-        "Run the same explanation, or the same checks, on solvers and formulations side by side.",
+    "minimum": (
+        "minimum",
+        "Find the explanation with the fewest features, and prove that none has fewer.",
     ),
     "contrastive": (
         "contrastive",
@@ -44,37 +37,45 @@ COMMANDS = {
         "enumerate_",
         "List the minimal explanations: sets that keep the prediction, and sets that change it.",
     ),
-    "export": (
-        "export",
-        "Write the program of one check: its least cost gives the highest margin.",
-    ),
-    "minimum": (
-        "minimum",
-        "Find the explanation with the fewest features, and prove that none has fewer.",
+    "relevance": (
+        "relevance",
+        "Tell if protected features are in every explanation of a decision, in some, or in none.",
     ),
     "radius": (
         "radius",
         "Bracket the largest radius up to which features may change, and the prediction stays.",
     ),
-    "relevance": (
-        "relevance",
-        "Tell if protected features are in every explanation of a decision, in some, or in none.",
+    "sweep": (
+        "sweep",
+        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.",
+    ),
+    "audit": (
+        "audit",
+        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.",
+    ),
+    "batch": (
+        "batch",
+        "Explain many inputs, at several radii, and write a journal from which a study goes on.",
     ),
     "report": (
         "report",
         "Write a page with tables, distributions and a gallery that needs no network.",
     ),
-    "sweep": (
-        "sweep",
-        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.",
+    "certify": (
+        "certify",
+        "Write a proof of a stored explanation that is checked without a solver and without trust.",
+    ),
+    "compare": (
+        "compare",
+        "Run the same explanation, or the same checks, on solvers and formulations side by side.",
+    ),
+    "export": (
+        "export",
+        "Write the program of one check: its least cost gives the highest margin.",
     ),
     "solvers": (
         "solvers",
         "Show the solvers: installed or not, version, licence, abilities, and a self-test.",
-    ),
-    "explain": (
-        "explain",
-        "Find features that, when fixed, keep the prediction while all other features may change.",
     ),
 }
 """For each command, its function in ``cli.commands.NAME``, and the first line of its help."""
@@ -92,6 +93,11 @@ class _Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         return name, command_named(str(name)), rest
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands in whole sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+
 
 def command_named(name: str) -> Any:
     """Return the command, one of ``COMMANDS``, as Typer runs it."""
@@ -99,7 +105,8 @@ def command_named(name: str) -> Any:
         module = import_module(f"milp_verix.cli.commands.{name}")
     single = typer.Typer(**_PLAIN)
     function = getattr(module, COMMANDS[name][0])
-    single.command(name, epilog=getattr(module, "EXIT_CODES", None))(with_groups_expanded(function))
+    epilog = getattr(module, "EXIT_CODES", None)
+    single.command(name, cls=SectionedCommand, epilog=epilog)(with_groups_expanded(function))
     return get_command(single)
 
 

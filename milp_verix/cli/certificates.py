@@ -1,9 +1,11 @@
 """Certificates beside the result of a command."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from milp_verix.certification.certificate import Certificate
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.results.public import Audit, Explanation
 
@@ -24,9 +26,16 @@ def certified(result: Certified, network: OnnxNetwork, path: Path | None) -> Cer
         return result
     try:
         certificate = result.certify(network, time_limit=SECONDS)
-        if certificate.proven:
-            certificate.to_json(path)
-        note = str(certificate)
+        note = written(certificate, network, path)
     except KeyboardInterrupt:
         note = "no certificate: interrupted"
     return replace(result, notes=(*result.notes, note))
+
+
+def written(certificate: Certificate, network: OnnxNetwork, path: Path) -> str:
+    """Write a certificate if there is one; return what it shows, and how to check it."""
+    if not certificate.proven:
+        return str(certificate)
+    certificate.to_json(path)
+    command = shlex.join(["verix-check", str(network.path or "MODEL.onnx"), str(path)])
+    return f"{certificate}; to check it: {command}"

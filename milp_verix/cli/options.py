@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from milp_verix.arguments import number_in, radius_in
+from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.errors import InputError
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
@@ -48,7 +49,7 @@ InputPath: TypeAlias = Annotated[
 ]
 InputsPath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    question_option(
         "--inputs",
         metavar="FILE",
         help="A .json or .toml description of the input: names, domains, whole numbers, "
@@ -58,17 +59,17 @@ InputsPath: TypeAlias = Annotated[
 ]
 Epsilon: TypeAlias = Annotated[
     float,
-    typer.Option(
+    question_option(
         parser=radius_of,
         metavar="NUMBER",
         help="Radius of the ball, in the units of the network's input; fractions are allowed, "
         "such as 8/255.",
     ),
 ]
-Norm: TypeAlias = Annotated[str, typer.Option(metavar="|".join(NORMS), help="Norm of the ball.")]
+Norm: TypeAlias = Annotated[str, question_option(metavar="|".join(NORMS), help="Norm of the ball.")]
 Delta: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    question_option(
         parser=number_of,
         metavar="NUMBER",
         help="Regression: the change of an output that counts. [classification]",
@@ -76,7 +77,7 @@ Delta: TypeAlias = Annotated[
 ]
 DomainEnds: TypeAlias = Annotated[
     tuple[float, float],
-    typer.Option(
+    question_option(
         parser=number_of,
         metavar="LO HI",
         help="Ends of the input domain; inf and -inf are allowed.",
@@ -84,7 +85,7 @@ DomainEnds: TypeAlias = Annotated[
 ]
 Groups: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    question_option(
         metavar="pixels|FILE",
         help="What is freed together: a pixel with its channels, or groups from a file, .npy "
         "(a group number for each coordinate) or .json (lists of coordinates). "
@@ -93,93 +94,101 @@ Groups: TypeAlias = Annotated[
 ]
 FeatureNames: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    question_option(
         metavar="FILE",
         help="What to call the features: a list of texts, .json, .npy or .npz:KEY. [numbers]",
     ),
 ]
 Label: TypeAlias = Annotated[
-    int | None, typer.Option(help="The class explained; it must be the one predicted.")
+    int | None,
+    question_option(metavar="CLASS", help="The class explained; it must be the one predicted."),
 ]
 Against: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    question_option(
         metavar="CLASS[,CLASS…]",
         help="The classes that must not overtake the predicted one. [all others]",
     ),
 ]
 Output: TypeAlias = Annotated[
-    int | None, typer.Option(help="Regression: the one output explained. [all]")
+    int | None, question_option(metavar="N", help="Regression: the one output explained. [all]")
 ]
 BoundsName: TypeAlias = Annotated[
     str,
-    typer.Option(
+    search_option(
         metavar="|".join(BOUNDS),
         help="How neurons are bounded: each tighter and slower than the one before.",
     ),
 ]
 Segments: TypeAlias = Annotated[
-    int, typer.Option(min=1, help="Pieces that enclose each smooth activation.")
+    int, search_option(metavar="N", min=1, help="Pieces that enclose each smooth activation.")
 ]
 FormulationName: TypeAlias = Annotated[
     str,
-    typer.Option(
+    search_option(
         metavar="|".join([*FORMULATIONS, "partition:N"]),
         help="How ReLUs become rows and columns; not every solver takes every one.",
     ),
 ]
 InputShape: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="N,N,…", help="The input's shape, where the model leaves it open."),
+    question_option(metavar="N,N,…", help="The input's shape, where the model leaves it open."),
 ]
 ImageShape: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    question_option(
         metavar="H,W[,C]",
         help="How a flat input is an image, such as 28,28 or 32,32,3, or 3,32,32 where channels "
         "come first. Pixels, pictures and plots follow it.",
     ),
 ]
 OutputName: TypeAlias = Annotated[
-    str | None, typer.Option(help="The model's output to explain, where it has several.")
+    str | None,
+    question_option(metavar="NAME", help="The model's output to explain, where it has several."),
 ]
 SolverName: TypeAlias = Annotated[
     str,
-    typer.Option(
+    search_option(
         metavar="|".join(["auto", *SOLVERS, *CHECKERS]),
         help="Solver of the programs; also pulp:NAME and pyomo:NAME.",
     ),
 ]
-Threads: TypeAlias = Annotated[int, typer.Option(min=1, help="Threads that the solver may use.")]
-TimeLimit: TypeAlias = Annotated[float | None, typer.Option(help="Seconds for the search. [none]")]
+Threads: TypeAlias = Annotated[
+    int, search_option(metavar="N", min=1, help="Threads that the solver may use.")
+]
+TimeLimit: TypeAlias = Annotated[
+    float | None, search_option(metavar="SECONDS", help="Seconds for the search. [none]")
+]
 CheckTimeLimit: TypeAlias = Annotated[
     float | None,
-    typer.Option(help="Seconds for each check. [the search's, or 300 if it has none]"),
+    search_option(
+        metavar="SECONDS", help="Seconds for each check. [the search's, or 300 if it has none]"
+    ),
 ]
 Costs: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
+    question_option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
 ]
 Resume: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    search_option(
         metavar="RESULT.json",
         help="Go on from this earlier result of the same question, such as one that --json saved.",
     ),
 ]
 JsonPath: TypeAlias = Annotated[
-    Path | None, typer.Option("--json", metavar="OUT", help="Write the result here.")
+    Path | None, output_option("--json", metavar="OUT", help="Write the result here.")
 ]
 PlotPath: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
+    output_option("--plot", metavar="OUT", help="Draw the result here: .png, .svg, .pdf."),
 ]
 CertificatePath: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    output_option(
         "--certificate",
         metavar="OUT",
-        help="Write a proof here that checker/verix_check.py checks without a solver.",
+        help="Write a proof here that verix-check checks without a solver.",
     ),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")]
+Quiet: TypeAlias = Annotated[bool, output_option("--quiet", "-q", help="Print no summary.")]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import verix_check
 from milp_verix.certification.lower_bounds import bound_proof
 from milp_verix.certification.trees import NoProofError
 from milp_verix.clock import NO_LIMIT
@@ -27,7 +26,8 @@ from tests.support.exhaustive_explanations import (
     wide_truth,
 )
 from tests.support.random_networks import as_layers, dense_network
-from verix_minimum import bounded
+from verix_checker.claim import Claim
+from verix_checker.minimum import bounded
 
 # wide cases whose proofs take several scenarios, and split neurons and features
 WIDE = range(12)
@@ -103,7 +103,7 @@ def test_no_bound_above_the_minimum_is_proven(seed: int, tmp_path: Path) -> None
     _, model, data = certified(problem, tmp_path)
     assert data["claim"]["minimum"] == {"bound": best}
     assert not checked(model, json.dumps(changed(data, ("claim", "minimum", "bound"), best + 1)))
-    claim = verix_check.Claim(model, data["claim"])
+    claim = Claim(model, data["claim"])
     for bound in (best + 1, f"{10 * best + 1}/10"):
         with pytest.raises(NoProofError, match="refutes a cheaper set"):
             bound_proof(claim, {"bound": bound}, NO_LIMIT)
@@ -162,7 +162,7 @@ def test_no_changed_number_makes_a_false_bound_accepted(
     _, model, data = certified(problem, tmp_path, **wishes)
     assert checked(model, json.dumps(data))
     # so that the trees of margins are not checked again for each
-    claim = verix_check.Claim(model, data["claim"])
+    claim = Claim(model, data["claim"])
     refused = 0
     for mutant in mutants(data):
         asked = mutant["claim"]["minimum"]
@@ -173,7 +173,7 @@ def test_no_changed_number_makes_a_false_bound_accepted(
     assert refused > 30
 
 
-def accepts(claim: verix_check.Claim, asked: Any, proof: Any) -> bool:
+def accepts(claim: Claim, asked: Any, proof: Any) -> bool:
     """Return whether the checker accepts the proof of a lower bound."""
     read = json.loads(json.dumps([asked, proof]), parse_float=Fraction)
     try:
@@ -188,7 +188,7 @@ def accepts(claim: verix_check.Claim, asked: Any, proof: Any) -> bool:
 def test_hostile_numbers_prove_no_false_bound(seed: int, tmp_path: Path) -> None:
     problem = wide_case(seed)
     _, model, data = certified(problem, tmp_path)
-    claim = verix_check.Claim(model, data["claim"])
+    claim = Claim(model, data["claim"])
     asked = {"bound": data["claim"]["minimum"]["bound"] + 1}
     rng = np.random.default_rng(seed)
     copies, margins = len(data["minimum"]["scenarios"]), len(claim.margins)

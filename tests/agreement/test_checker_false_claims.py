@@ -12,8 +12,8 @@ import onnx
 import onnxruntime
 import pytest
 
-import verix_check
 from tests.support.onnx_models import FLOAT, build, node
+from verix_checker.verification import verify
 
 _LEAF: dict[str, Any] = {"slopes": {}, "multipliers": {}}
 
@@ -137,7 +137,7 @@ def test_a_false_claim_is_refused(case: str) -> None:
     model = made(case, limit)
     assert score(model, x) < 0 < score(model, inside)
     with pytest.raises(ValueError, match="proves no more"):
-        list(verix_check.verify(model, claimed(model, x)))
+        list(verify(model, claimed(model, x)))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -145,4 +145,4 @@ def test_the_same_claim_is_verified_where_it_is_true(case: str) -> None:
     *_, x, inside, _, limit = CASES[case]
     model = made(case, limit)
     assert score(model, inside) < 0
-    assert list(verix_check.verify(model, claimed(model, x)))[-1].startswith("VERIFIED")
+    assert list(verify(model, claimed(model, x)))[-1].startswith("VERIFIED")

@@ -10,12 +10,12 @@ import onnx
 import onnxruntime
 import pytest
 
-import onnx_neurons
-import verix_check
 from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.traversal.explain import explain
 from tests.support.onnx_models import FLOAT, build, node, weights
 from tests.support.repository import ROOT
+from verix_checker import neurons
+from verix_checker.verification import verify
 
 FIXTURES = ROOT / "tests" / "fixtures"
 _ONE = 2**600 * (3 * 5 * 7) ** 6
@@ -141,7 +141,7 @@ def model_of(case: str) -> onnx.ModelProto:
     return build(nodes, inputs={"x": shape}, constants=constants, opset=18, elem=FLOAT)
 
 
-def compared(network: onnx_neurons.Network, model: Any, x: Any, output: str) -> None:
+def compared(network: neurons.Network, model: Any, x: Any, output: str) -> None:
     """Assert that both compute the same at some inputs of the type and shape of ``x``."""
     session = onnxruntime.InferenceSession(model)
     name = session.get_inputs()[0].name
@@ -164,7 +164,7 @@ def compared(network: onnx_neurons.Network, model: Any, x: Any, output: str) -> 
 @pytest.mark.parametrize("case", CASES)
 def test_operators_are_read_as_onnxruntime_runs_them(case: str) -> None:
     model = model_of(case).SerializeToString()
-    network = onnx_neurons.Network(model, _ONE, "y")
+    network = neurons.Network(model, _ONE, "y")
     compared(network, model, np.zeros(CASES[case][0], dtype=np.float32), "y")
 
 
@@ -174,7 +174,7 @@ def test_operators_are_read_as_onnxruntime_runs_them(case: str) -> None:
 def test_files_of_exporters_are_read_as_onnxruntime_runs_them(file: Path) -> None:
     network = load_network(file)
     beside = {path.name: path.read_bytes() for path in FIXTURES.glob("*.bin")}
-    exact = onnx_neurons.Network(file.read_bytes(), _ONE, network.scores_name, beside)
+    exact = neurons.Network(file.read_bytes(), _ONE, network.scores_name, beside)
     shown = onnx.load(file, load_external_data=False).graph.output
     output = network.scores_name if network.scores_name in {o.name for o in shown} else None
     compared(exact, file, np.zeros(network.input_shape, network.dtype), output or shown[-1].name)
@@ -209,15 +209,15 @@ def test_files_of_exporters_are_read_as_onnxruntime_runs_them(file: Path) -> Non
 def test_other_uses_are_refused(nodes: list[onnx.NodeProto], reason: str) -> None:
     constants = {"c": np.array(1.0), "half": np.array(0.5)}
     model = build(nodes, inputs={"x": (1, 3)}, constants=constants).SerializeToString()
-    with pytest.raises(onnx_neurons.UnreadableError, match=reason):
-        onnx_neurons.Network(model, _ONE, "y")
+    with pytest.raises(neurons.UnreadableError, match=reason):
+        neurons.Network(model, _ONE, "y")
 
 
 def test_only_outputs_of_the_file_may_be_claimed_about() -> None:
     nodes = [node("Relu", ["x"], ["h"]), node("Neg", ["h"], ["y"])]
     model = build(nodes, inputs={"x": (1, 3)}, constants={}).SerializeToString()
-    with pytest.raises(onnx_neurons.NoOutputError, match="no output 'h'"):
-        onnx_neurons.Network(model, _ONE, "h")
+    with pytest.raises(neurons.NoOutputError, match="no output 'h'"):
+        neurons.Network(model, _ONE, "h")
 
 
 @pytest.mark.slow
@@ -240,16 +240,16 @@ def test_explanations_of_exported_networks_are_certified(name: str) -> None:
     assert not certificate.unproven
     data = json.loads(certificate.to_json(), parse_float=Fraction)
     beside = {path: (FIXTURES / path).read_bytes() for path in data["claim"].get("beside", {})}
-    assert list(verix_check.verify(file.read_bytes(), data, beside))[-1].startswith("VERIFIED")
+    assert list(verify(file.read_bytes(), data, beside))[-1].startswith("VERIFIED")
     for odd in (0, -1, -data["claim"].get("odd", 1), 1.5):
         with pytest.raises(ValueError, match="no positive number"):
-            list(verix_check.verify(file.read_bytes(), changed_unit(data, odd), beside))
+            list(verify(file.read_bytes(), changed_unit(data, odd), beside))
     for path, content in beside.items():
         other = bytes([content[0] ^ 1, *content[1:]])
         with pytest.raises(ValueError, match="are others"):
-            list(verix_check.verify(file.read_bytes(), data, {path: other}))
+            list(verify(file.read_bytes(), data, {path: other}))
         with pytest.raises(ValueError, match="are others"):
-            list(verix_check.verify(file.read_bytes(), data))
+            list(verify(file.read_bytes(), data))
 
 
 def changed_unit(data: Any, odd: Any) -> Any:

@@ -8,16 +8,16 @@ import onnx
 import pytest
 from onnx import helper
 
-import onnx_neurons
 from tests.support.onnx_models import FLOAT, build, node, weights
+from verix_checker import neurons
 
 _ONE = 2**600 * (3 * 5 * 7) ** 6
 
 
 def refused(model: onnx.ModelProto, reason: str) -> None:
     """Assert that a model is refused for a reason."""
-    with pytest.raises(onnx_neurons.UnreadableError, match=reason):
-        onnx_neurons.Network(model.SerializeToString(), _ONE, model.graph.output[0].name)
+    with pytest.raises(neurons.UnreadableError, match=reason):
+        neurons.Network(model.SerializeToString(), _ONE, model.graph.output[0].name)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def _function(model: onnx.ModelProto) -> None:
     ],
 )
 def test_files_with_two_meanings_are_refused(change: Any, reason: str) -> None:
-    onnx_neurons.Network(changed_model(lambda model: None).SerializeToString(), _ONE, "y")
+    neurons.Network(changed_model(lambda model: None).SerializeToString(), _ONE, "y")
     refused(changed_model(change), reason)
 
 
@@ -149,5 +149,5 @@ def test_a_part_without_a_name_is_no_input_that_is_left_out() -> None:
     ]
     constants = {"c": np.array(2.0)}
     model = build(nodes, inputs={"x": (1, 2)}, constants=constants, opset=18, elem=FLOAT)
-    network = onnx_neurons.Network(model.SerializeToString(), _ONE, "y")
+    network = neurons.Network(model.SerializeToString(), _ONE, "y")
     assert network.values([_ONE, 0, -_ONE], network.forms) == [-1]

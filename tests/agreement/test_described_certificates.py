@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import verix_check
 from milp_verix.certification.trees import NoProofError, trees_of
 from milp_verix.inputs.features import category, continuous, integer
 from milp_verix.inputs.inputs import Inputs
@@ -19,6 +18,7 @@ from milp_verix.traversal.explain import explain
 from tests.support.certificates import changed, checked, mutants_of, numbers_in
 from tests.support.exact_pieces import scores
 from tests.support.random_networks import Layer, dense_network, random_layers
+from verix_checker.claim import Claim
 
 WIDTHS = [5, 6, 5, 3]
 # claims of both kinds, some of which need whole numbers or rules, and proofs that split inputs
@@ -110,7 +110,7 @@ def test_every_claim_is_certified_if_and_only_if_it_is_true(seed: int, tmp_path:
             }
             true = keeps_class(layers, claim)
             outcomes.add(true)
-            read = verix_check.Claim(model, claim)
+            read = Claim(model, claim)
             if not true:
                 with pytest.raises(NoProofError):
                     trees_of(read)

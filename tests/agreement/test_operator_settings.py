@@ -11,14 +11,11 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-import onnx_operators
-import onnx_shapes
-import onnx_signatures
-import onnx_windows
-from onnx_neurons import Network, UnreadableError
 from tests.support.onnx_models import FLOAT, build
 from tests.support.operator_settings import setting
-from verix_guard import compare, mixtures, squashed
+from verix_checker import operators, shapes, signatures, windows
+from verix_checker.guard import compare, mixtures, squashed
+from verix_checker.neurons import Network, UnreadableError
 
 _ONE = 2**200 * (3 * 5 * 7) ** 3
 _BATCH = 100
@@ -76,11 +73,11 @@ def numbered(operator: str, version: int) -> onnx.defs.OpSchema:
     return onnx.defs.get_schema(name, version, domain)
 
 
-@pytest.mark.parametrize("operator", onnx_signatures.TABLE)
+@pytest.mark.parametrize("operator", signatures.TABLE)
 def test_the_table_has_the_attributes_and_defaults_of_onnx(operator: str) -> None:
-    rows = onnx_signatures.TABLE[operator]
+    rows = signatures.TABLE[operator]
     newest = onnx.defs.onnx_opset_version() if "." not in operator else 5
-    for version in range(min(rows), min(newest, onnx_signatures.NEWEST) + 1):
+    for version in range(min(rows), min(newest, signatures.NEWEST) + 1):
         schema = numbered(operator, version)
         least, most, attributes = rows[max(first for first in rows if first <= version)]
         if operator != "Resize" or version > 12:  # exporters left the second input out
@@ -109,7 +106,7 @@ def model_of(*nodes: onnx.NodeProto, shape: list[int], **constants: np.ndarray) 
 
 def backwards(node: object, x: dict, chosen: list[int]) -> dict:
     """Return what a Gather returns that goes through its indices from the last one."""
-    return onnx_shapes.taken(x, 1, chosen[::-1])
+    return shapes.taken(x, 1, chosen[::-1])
 
 
 def subtracted(net: Network, a: object, b: object) -> object:
@@ -118,9 +115,9 @@ def subtracted(net: Network, a: object, b: object) -> object:
 
 
 PLANTED = {
-    "LeakyRelu": ({}, ["x"], onnx_operators.ENTRIES, lambda net, node, z: net.neuron(z)),
-    "Gather": ({"axis": 1}, ["x", "at"], onnx_operators.MOVES, backwards),
-    "Sub": ({}, ["x", "c"], onnx_operators.PAIRS, subtracted),
+    "LeakyRelu": ({}, ["x"], operators.ENTRIES, lambda net, node, z: net.neuron(z)),
+    "Gather": ({"axis": 1}, ["x", "at"], operators.MOVES, backwards),
+    "Sub": ({}, ["x", "c"], operators.PAIRS, subtracted),
 }
 
 
@@ -151,7 +148,7 @@ def test_planted_pads_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         return compare(net, mixtures(net, [0] * 4, [_ONE] * 4))
 
     assert compared() == 5
-    monkeypatch.setattr(onnx_windows, "halved", lambda node, both: [n - n // 2 for n in both] * 2)
+    monkeypatch.setattr(windows, "halved", lambda node, both: [n - n // 2 for n in both] * 2)
     with pytest.raises(UnreadableError, match="computes something else"):
         compared()
 

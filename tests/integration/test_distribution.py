@@ -10,12 +10,17 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from tests.support.repository import ROOT
 
 pytestmark = pytest.mark.slow
-PACKAGES = {"milp_verix": "milp_verix", "verix_encodings": "encodings/verix_encodings"}
-CHECKER = {path.name for path in (ROOT / "checker").glob("*.py")}
+PACKAGES = {
+    "milp_verix": "milp_verix",
+    "verix_checker": "checker/verix_checker",
+    "verix_encodings": "encodings/verix_encodings",
+}
+PICTURE = re.compile(r"!\[([^\]]+)\]\(([^)]+)\)")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
@@ -52,7 +57,7 @@ def test_an_index_accepts_the_files(dist: Path) -> None:
 
 def test_the_wheel_holds_the_packages_and_nothing_else(dist: Path, tmp_path: Path) -> None:
     found = contents(dist)
-    expected = CHECKER | {
+    expected = {
         f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
         for package, folder in PACKAGES.items()
         for path in (ROOT / folder).rglob("*")
@@ -88,18 +93,32 @@ def test_the_readme_of_the_package_has_no_link_into_the_repository(dist: Path) -
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert any(not target.startswith("http") for _, target in LINK.findall(readme))
     assert all(target.startswith("https://") for _, target in LINK.findall(told))
-    # nothing but the targets of links is changed
-    assert LINK.sub(r"\1", told) == LINK.sub(r"\1", readme)
+    # nothing but pictures and the targets of links is changed
+    assert LINK.sub(r"\1", told) == LINK.sub(r"\1", PICTURE.sub(r"*\1*", readme))
 
 
-def test_the_citation_is_that_of_the_readme() -> None:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+def test_with_an_address_an_index_shows_the_picture_and_the_links() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    tool = tomllib.loads(text)["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    announced = re.findall(r"'(!?\[\\1\]\(ADDRESS/.*?\))' for", text)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for rule, replacement in zip(tool["substitutions"], announced, strict=True):
+        told = replacement.replace("ADDRESS", "https://example.org/x")
+        readme = re.sub(rule["pattern"], told.replace("$HFPR_VERSION", "1"), readme)
+    page = MarkdownIt("commonmark").render(readme)
+    assert 'src="https://example.org/x/raw/v1/docs/_static/digit.png"' in page
+    assert 'href="https://example.org/x/blob/v1/docs/start.md"' in page
+    assert not re.search('(?:src|href)="(?!https://)', page)
+
+
+def test_the_citation_is_that_of_the_start_page() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (paper,) = cited["references"]
-    titles = [title.replace("{", "").replace("}", "") for title in _bibtex("title", readme)]
+    titles = [title.replace("{", "").replace("}", "") for title in _bibtex("title", page)]
     assert titles == [cited["title"], paper["title"]]
-    ours, theirs = _bibtex("author", readme)
+    ours, theirs = _bibtex("author", page)
     (author,) = cited["authors"]
     assert ours == f"{{{author['name']}}}" == f"{{{project['authors'][0]['name']}}}"
     names = [f"{who['family-names']}, {who['given-names']}" for who in paper["authors"]]

@@ -1,5 +1,7 @@
 """The shipped example files agree with each other, and the script still makes their like."""
 
+import json
+import math
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +11,7 @@ import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 
+import milp_verix
 from tests.support.repository import EXAMPLES
 
 
@@ -29,15 +32,19 @@ def assert_consistent(folder: Path) -> None:
     np.testing.assert_array_equal(predict(folder / "digits.onnx", images), labels)
 
 
-@pytest.fixture(scope="module")
-def train_digits() -> ModuleType:
-    pytest.importorskip("sklearn", reason="scikit-learn holds the digits")
-    spec = spec_from_file_location("train_digits", EXAMPLES / "train_digits.py")
+def script(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def train_digits() -> ModuleType:
+    pytest.importorskip("sklearn", reason="scikit-learn holds the digits")
+    return script("train_digits")
 
 
 def test_shipped_network_is_right_on_the_shipped_images() -> None:
@@ -72,3 +79,27 @@ def test_script_makes_such_files_again(train_digits: ModuleType, tmp_path: Path)
     for name in ("digits.onnx", "digits.npz"):
         first, second = ((tmp_path / f / name).read_bytes() for f in ("first", "second"))
         assert first == second
+
+
+@pytest.mark.slow
+def test_script_makes_such_a_loan_again(tmp_path: Path) -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    for folder in ("first", "second"):
+        script("train_loan").main(["--out", str(tmp_path / folder)])
+    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+    for name in ("loan.json", "applicant.json"):
+        assert contents(tmp_path / "first")[name] == (EXAMPLES / name).read_bytes()
+    told = {
+        milp_verix.minimum(
+            folder / "loan.onnx",
+            json.loads((folder / "applicant.json").read_text(encoding="utf-8")),
+            epsilon=math.inf,
+            inputs=milp_verix.Inputs.from_file(folder / "loan.json"),
+        ).explanation
+        for folder in (EXAMPLES, tmp_path / "first")
+    }
+    assert told == {(2, 4)}  # income and arrears
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

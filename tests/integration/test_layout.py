@@ -23,7 +23,7 @@ def test_no_module_uses_a_test_module() -> None:
 @pytest.mark.parametrize("room", sorted({str(path.relative_to(UNIT)) for path in ROOMS}))
 def test_a_folder_of_unit_tests_is_one_of_a_package(room: str) -> None:
     parts = Path(room).parts
-    if parts[:1] == ("encodings",):
-        assert ROOT.joinpath("encodings", "verix_encodings", *parts[1:]).is_dir()
+    if parts[:1] in {("checker",), ("encodings",)}:
+        assert ROOT.joinpath(parts[0], f"verix_{parts[0]}", *parts[1:]).is_dir()
     else:
         assert ROOT.joinpath("milp_verix", *parts).is_dir()

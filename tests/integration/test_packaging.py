@@ -53,7 +53,10 @@ def test_encodings_need_nothing_of_the_toolkit() -> None:
     assert python(code, path="encodings") == "[]"
 
 
-@pytest.mark.parametrize("package", ["milp_verix", "encodings/verix_encodings"])
+PACKAGES = ["milp_verix", "checker/verix_checker", "encodings/verix_encodings"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_package_is_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").is_file()
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import verix_check
-import verix_numbers
 from milp_verix.certification.quick_trees import quick_trees
 from milp_verix.certification.reading import RoundedClaim, read
 from milp_verix.certification.trees import NoProofError, trees_of
@@ -16,12 +14,15 @@ from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.results.public import Explanation
 from milp_verix.traversal.explain import explain
 from tests.support.random_networks import Layer, dense_network, random_layers
+from verix_checker.claim import Claim
+from verix_checker.numbers import parsed
+from verix_checker.verification import verify
 
 
 def checked(model: bytes, content: str) -> bool:
     """Return whether the checker accepts a certificate."""
     try:
-        list(verix_check.verify(model, verix_numbers.parsed(content)))
+        list(verify(model, parsed(content)))
     except Exception:
         return False
     return True
@@ -52,7 +53,7 @@ def proven(model: bytes, claim: dict[str, Any]) -> list[Any]:
     The quick way and the exact one agree.
     """
     quick = RoundedClaim.of(read(model, claim["output"]), claim)
-    exact = verix_check.Claim(model, claim)
+    exact = Claim(model, claim)
     try:
         trees = quick_trees(quick, lambda: exact)
     except NoProofError:

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import milp_verix
-import verix_check
-import verix_numbers
 from milp_verix import InputError, Inputs, OnnxNetwork
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.inputs.features import binary, category, integer, ordinal
@@ -18,6 +16,8 @@ from milp_verix.study.journal import best_records
 from tests.support.certificates import certified
 from tests.support.command_line import run_here
 from tests.support.random_networks import dense_network, random_layers
+from verix_checker.numbers import parsed
+from verix_checker.verification import verify
 
 X = [0.4, 0.6, 0.5, 0.3]
 FEATURES = [
@@ -148,6 +148,6 @@ def _through(path: Path, read: Callable[[Path], object]) -> Callable[[Any], obje
 
 def _checker(model: bytes) -> Callable[[Any], object]:
     def read(data: Any) -> object:
-        return list(verix_check.verify(model, verix_numbers.parsed(json.dumps(data))))
+        return list(verify(model, parsed(json.dumps(data))))
 
     return read

@@ -4,13 +4,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import typer
-
+from milp_verix.cli.help_sections import output_option, search_option
 from milp_verix.cli.options import number_of
 from milp_verix.errors import InputError
 
-_OfExplain: TypeAlias = Annotated[str | None, typer.Option(help="As of explain.")]
-_OfMinimum: TypeAlias = Annotated[str | None, typer.Option(help="As of minimum.")]
+_OfExplain: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of explain.")]
+_OfMinimum: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of minimum.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,34 +18,36 @@ class Course:
 
     journal: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             metavar="STUDY.jsonl",
             help="A line for each finished task, by which the study goes on; or a folder, with a "
             "file for each process.",
         ),
     ] = None
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the tasks.")] = 1
+    workers: Annotated[
+        int, search_option(metavar="N", min=1, help="Processes that share the tasks.")
+    ] = 1
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        search_option(
             metavar="tcp://HOST:PORT", help="A Dask scheduler, whose workers share the tasks."
         ),
     ] = None
     retry: Annotated[
-        str, typer.Option(metavar="undecided,failed", help="Do tasks that ended so again.")
+        str, search_option(metavar="undecided,failed", help="Do tasks that ended so again.")
     ] = ""
     results: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             metavar="FOLDER",
             help="Write whole results with their counterfactuals here. [STUDY.results]",
         ),
     ] = None
     no_results: Annotated[
-        bool, typer.Option("--no-results", help="Leave whole results out: there is the journal.")
+        bool, output_option("--no-results", help="Leave whole results out: there is the journal.")
     ] = False
     fsync: Annotated[
-        bool, typer.Option("--fsync", help="Force each record to the disk before the next.")
+        bool, output_option("--fsync", help="Force each record to the disk before the next.")
     ] = False
 
     def arguments(self) -> dict[str, Any]:
@@ -67,18 +68,20 @@ class Course:
 class Search:
     """Options of the single commands; one that is left out has the default of its command."""
 
-    solver: Annotated[str | None, typer.Option(help="As of the single commands. [auto]")] = None
+    solver: Annotated[
+        str | None, search_option(metavar="NAME", help="As of the single commands. [auto]")
+    ] = None
     traversal: _OfExplain = None
     transformation: _OfExplain = None
     exactness: _OfExplain = None
     bounds: _OfExplain = None
-    segments: Annotated[int | None, typer.Option(help="As of explain.")] = None
+    segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     formulation: _OfExplain = None
-    seed: Annotated[int | None, typer.Option(help="As of explain.")] = None
+    seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     method: _OfMinimum = None
     master: _OfMinimum = None
     gap: Annotated[
-        float | None, typer.Option(parser=number_of, metavar="NUMBER", help="As of minimum.")
+        float | None, search_option(parser=number_of, metavar="NUMBER", help="As of minimum.")
     ] = None
 
     def arguments(self) -> dict[str, Any]:

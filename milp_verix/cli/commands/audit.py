@@ -17,6 +17,7 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.exit_codes import NOT_SOUND
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     BoundsName,
     CertificatePath,
@@ -65,7 +66,7 @@ def audit(
     subject: Subject,
     explanation: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="FILE",
             help="The explanation: a .json list of feature indices, a mask of the input or its "
             "pixels (.json or .npy), or a result that explain --json wrote.",
@@ -75,25 +76,25 @@ def audit(
     described: Described,
     feature_names: FeatureNames = None,
     sound_only: Annotated[
-        bool, typer.Option("--sound-only", help="End once soundness is decided.")
+        bool, question_option("--sound-only", help="End once soundness is decided.")
     ] = False,
     minimum: Annotated[
-        bool, typer.Option("--minimum", help="Search the smallest sound set, too.")
+        bool, question_option("--minimum", help="Search the smallest sound set, too.")
     ] = False,
     order: Annotated[
-        str, typer.Option(metavar="|".join(ORDERS), help="Order in which features are tried.")
+        str, search_option(metavar="|".join(ORDERS), help="Order in which features are tried.")
     ] = "influence",
     transformation: Annotated[
-        str, typer.Option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
+        str, search_option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
     ] = "reversal",
     traversal: Annotated[
-        str, typer.Option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
+        str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
     ] = "galloping",
     explained: Explained,
     solver: SolverName = "auto",
     exactness: Annotated[
         str,
-        typer.Option(
+        search_option(
             metavar="|".join(EXACTNESS),
             help="How far a check goes; all but exact leave more undecided.",
         ),
@@ -104,7 +105,7 @@ def audit(
     threads: Threads = 1,
     time_limit: TimeLimit = None,
     check_time_limit: CheckTimeLimit = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,
     certificate_path: CertificatePath = None,

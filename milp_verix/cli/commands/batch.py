@@ -10,6 +10,7 @@ from milp_verix.cli.batches.options import Course, Search, parts_of
 from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
     Costs,
@@ -63,25 +64,26 @@ def batch(
         ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
+        str | None, question_option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
     ] = None,
     course: Course,
     task: Annotated[
-        str, typer.Option(metavar=",".join(FUNCTIONS), help="One or several, with commas between.")
+        str,
+        question_option(metavar=",".join(FUNCTIONS), help="One or several, with commas between."),
     ] = "explain",
     order: Annotated[
         str | None,
-        typer.Option(
+        search_option(
             metavar=",".join([*ORDERS, "FILE"]), help="Traversal orders, with commas between."
         ),
     ] = None,
     indices: Annotated[
         str | None,
-        typer.Option(metavar="0:100", help="The inputs wanted, such as 0:100 or 3,17. [all]"),
+        question_option(metavar="0:100", help="The inputs wanted, such as 0:100 or 3,17. [all]"),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
+        question_option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
     ] = None,
     ball: Ball,
     described: InputsPath = None,
@@ -90,7 +92,9 @@ def batch(
     costs: Costs = None,
     search: Search,
     threads: Threads = 1,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for each task. [none]")] = None,
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
+    ] = None,
     check_time_limit: CheckTimeLimit = None,
     reading: Reading,
     quiet: Quiet = False,

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from milp_verix.certification.certify import certify as find_certificate
+from milp_verix.cli.certificates import written
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import UNDECIDED
+from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
 from milp_verix.records.json_format import from_data, read_data
@@ -25,7 +27,7 @@ def certify(
     ],
     model: ModelPath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="OUT", help="Write the certificate here.")
+        Path, output_option("--output", "-o", metavar="OUT", help="Write the certificate here.")
     ],
     time_limit: TimeLimit = None,
     reading: Reading,
@@ -33,17 +35,17 @@ def certify(
 ) -> None:
     """Write a proof of a stored explanation that is checked without a solver and without trust.
 
-    python checker/verix_check.py MODEL OUT checks it in exact arithmetic.
+    verix-check MODEL OUT checks it in exact arithmetic; without milp-verix, checker/verix_check.py.
     """
     with refusals(), termination_as_interrupt():
         check_folder(output, result, model)
         data, where = read_data(result)
         of_audit = data.get("kind") == "audit"
         stored = from_data(data, where, Audit) if of_audit else from_data(data, where, Explanation)
-        certificate = find_certificate(stored, network_of(model, reading), time_limit=time_limit)
-        if certificate.proven:
-            certificate.to_json(output)
+        network = network_of(model, reading)
+        certificate = find_certificate(stored, network, time_limit=time_limit)
+        note = written(certificate, network, output)
         if not quiet:
-            typer.echo(str(certificate))
+            typer.echo(note)
     if not certificate.proven:
         raise typer.Exit(UNDECIDED)

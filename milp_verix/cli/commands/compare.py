@@ -8,6 +8,7 @@ from rich.console import Console
 
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
+from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
@@ -57,28 +58,30 @@ def compare(
     subject: Subject,
     solvers: Annotated[
         str | None,
-        typer.Option(
+        search_option(
             metavar=",".join([*SOLVERS, *CHECKERS]), help="With commas between. [all installed]"
         ),
     ] = None,
     formulations: Annotated[
         str,
-        typer.Option(metavar=",".join([*FORMULATIONS, "partition:N"]), help="With commas between."),
+        search_option(
+            metavar=",".join([*FORMULATIONS, "partition:N"]), help="With commas between."
+        ),
     ] = "big_m",
     checks: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answer these checks instead of finding explanations."),
+        question_option(
+            metavar="FILE", help="Answer these checks instead of finding explanations."
+        ),
     ] = None,
-    save_checks: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the checks of the first explanation here."),
-    ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Runs of each pair, in turns.")] = 1,
+    rounds: Annotated[
+        int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
+    ] = 1,
     ball: Ball,
     described: Described,
     order: Annotated[
         str | None,
-        typer.Option(
+        search_option(
             metavar="|".join([*ORDERS, "FILE"]),
             help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
         ),
@@ -86,16 +89,24 @@ def compare(
     explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
-    threads: Annotated[int, typer.Option(min=1, help="Threads that a solver may use.")] = 1,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for each run. [none]")] = None,
+    threads: Annotated[
+        int, search_option(metavar="N", min=1, help="Threads that a solver may use.")
+    ] = 1,
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for each run. [none]")
+    ] = None,
     check_time_limit: CheckTimeLimit = None,
     json_path: JsonPath = None,
     csv_path: Annotated[
-        Path | None, typer.Option("--csv", metavar="OUT", help="Write a line for each run here.")
+        Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
     ] = None,
     plot_path: PlotPath = None,
+    save_checks: Annotated[
+        Path | None,
+        output_option(metavar="FILE", help="Write the checks of the first explanation here."),
+    ] = None,
     disagreements: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
+        Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
     ] = Path(),
     reading: Reading,
     quiet: Quiet = False,

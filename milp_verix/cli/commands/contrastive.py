@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
     Costs,
@@ -47,11 +48,13 @@ def contrastive(
     costs: Costs = None,
     must_not: Annotated[
         str,
-        typer.Option(metavar="I,J,…", help="Features, by numbers or names, that must not change."),
+        question_option(
+            metavar="I,J,…", help="Features, by numbers or names, that must not change."
+        ),
     ] = "",
     minimise: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="|".join(MEASURES),
             help="The number of features that change, or the distance: each change as a share of "
             "the radius, or of the domain where that is smaller.",

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
     FeatureNames,
@@ -37,7 +38,8 @@ def enumerate_(
     feature_names: FeatureNames = None,
     explained: Explained,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Explanations of both kinds together. [all]")
+        int | None,
+        question_option(metavar="N", min=1, help="Explanations of both kinds together. [all]"),
     ] = None,
     solver: SolverName = "auto",
     threads: Threads = 1,

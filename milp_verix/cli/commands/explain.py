@@ -12,6 +12,7 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
+from milp_verix.cli.help_sections import search_option
 from milp_verix.cli.options import (
     BoundsName,
     CertificatePath,
@@ -60,22 +61,22 @@ def explain(
     feature_names: FeatureNames = None,
     order: Annotated[
         str,
-        typer.Option(
+        search_option(
             metavar="|".join([*ORDERS, "FILE"]),
             help="Traversal order; FILE is a .npy or .json list of all features.",
         ),
     ] = "influence",
     transformation: Annotated[
-        str, typer.Option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
+        str, search_option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
     ] = "reversal",
     traversal: Annotated[
-        str, typer.Option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
+        str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
     ] = "galloping",
     explained: Explained,
     solver: SolverName = "auto",
     exactness: Annotated[
         str,
-        typer.Option(
+        search_option(
             metavar="|".join(EXACTNESS),
             help="How far a check goes; all but exact leave features undecided.",
         ),
@@ -85,10 +86,10 @@ def explain(
     formulation: FormulationName = "big_m",
     threads: Threads = 1,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the explanation. [none]")
+        float | None, search_option(metavar="SECONDS", help="Seconds for the explanation. [none]")
     ] = None,
     check_time_limit: CheckTimeLimit = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order random.")] = 0,
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0,
     resume: Resume = None,
     json_path: JsonPath = None,
     plot_path: PlotPath = None,

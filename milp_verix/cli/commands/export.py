@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from rich.console import Console
 
 from milp_verix.atomic_write import replacing
 from milp_verix.cli.delivery import check_folder, refusals
+from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
 from milp_verix.cli.question import (
     Ball,
@@ -33,14 +33,20 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 def export(
     *,
     subject: Subject,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the program here: .lp or .mps.")],
+    out: Annotated[
+        Path, output_option(metavar="FILE", help="Write the program here: .lp or .mps.")
+    ],
     free: Annotated[
         str,
-        typer.Option(metavar="all|FILE", help="What may change: a .npy or .json list of features."),
+        question_option(
+            metavar="all|FILE", help="What may change: a .npy or .json list of features."
+        ),
     ] = "all",
     rival: Annotated[
         int | None,
-        typer.Option(help="Classification: the class whose margin counts. [the runner-up]"),
+        question_option(
+            metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
+        ),
     ] = None,
     ball: Ball,
     described: Described,

@@ -12,6 +12,7 @@ from milp_verix.cli.delivery import (
     refusals,
     termination_as_interrupt,
 )
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     CertificatePath,
     CheckTimeLimit,
@@ -54,24 +55,24 @@ def minimum(
     explained: Explained,
     solver: SolverName = "auto",
     method: Annotated[
-        str, typer.Option(metavar="|".join(METHODS), help="What proves the lower bound.")
+        str, search_option(metavar="|".join(METHODS), help="What proves the lower bound.")
     ] = "scenarios",
     master: Annotated[
-        str, typer.Option(metavar="|".join(MASTERS), help="What solves the scenarios.")
+        str, search_option(metavar="|".join(MASTERS), help="What solves the scenarios.")
     ] = "auto",
     costs: Costs = None,
     must: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="I,J,…", help="Features, by numbers or names, that must be explained."
         ),
     ] = "",
     must_not: Annotated[
-        str, typer.Option(metavar="I,J,…", help="Features that must not be explained.")
+        str, question_option(metavar="I,J,…", help="Features that must not be explained.")
     ] = "",
     gap: Annotated[
         float,
-        typer.Option(
+        search_option(
             parser=number_of,
             metavar="NUMBER",
             help="Stop once the explanation is that close: 0.03 for 3 %.",

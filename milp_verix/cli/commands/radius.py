@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
@@ -50,17 +51,17 @@ def radius(
     case: Case,
     free: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="all|I,J,…|FILE",
             help="Features that change together; FILE is a .npy or .json list.",
         ),
     ] = "all",
     each: Annotated[
-        bool, typer.Option("--each", help="Bracket the radius of each feature alone.")
+        bool, question_option("--each", help="Bracket the radius of each feature alone.")
     ] = False,
     largest: Annotated[
         float | None,
-        typer.Option(
+        question_option(
             parser=number_of,
             metavar="NUMBER",
             help="The largest radius to ask about. [the domain's]",
@@ -68,7 +69,7 @@ def radius(
     ] = None,
     tolerance: Annotated[
         float,
-        typer.Option(
+        search_option(
             parser=number_of,
             metavar="NUMBER",
             help="Width of a bracket as a share of its upper end: 0.01 for 1 %.",
@@ -76,7 +77,7 @@ def radius(
     ] = 0.01,
     scale: Annotated[
         float,
-        typer.Option(
+        question_option(
             parser=radius_of,
             metavar="NUMBER|SHARE",
             help="With --inputs, the unit of radii: 1 is each feature's own, 100% its range.",

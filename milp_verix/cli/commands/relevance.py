@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option
 from milp_verix.cli.options import (
     CheckTimeLimit,
     FeatureNames,
@@ -42,7 +43,7 @@ def relevance(
     subject: Subject,
     protected: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="NAME[,NAME…]",
             help="The protected features, by name or number; several count as one.",
         ),

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from milp_verix.cli.delivery import check_folder, refusals
+from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import Quiet
 from milp_verix.report.write import write_report
 
@@ -22,17 +23,22 @@ def report(
             "or CSV of compare.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page.")],
+    output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="The page.")],
     gallery: Annotated[
-        int, typer.Option(min=0, help="The most explanations of a study shown, spread evenly.")
+        int,
+        output_option(
+            metavar="N", min=0, help="The most explanations of a study shown, spread evenly."
+        ),
     ] = 1000,
     counterfactuals: Annotated[
         int | None,
-        typer.Option(min=0, help="The most for each explanation. [4; 24 for one result]"),
+        output_option(
+            metavar="N", min=0, help="The most for each explanation. [4; 24 for one result]"
+        ),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             metavar="FOLDER", help="Whole results of the study, where they are not beside it."
         ),
     ] = None,

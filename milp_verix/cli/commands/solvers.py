@@ -17,6 +17,7 @@ from rich.text import Text
 from milp_verix.atomic_write import write_atomically
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.exit_codes import UNUSABLE
+from milp_verix.cli.help_sections import output_option
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
@@ -34,7 +35,7 @@ def solvers(
         ),
     ] = None,
     json_path: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the table here, too.")
+        Path | None, output_option("--json", metavar="FILE", help="Write the table here, too.")
     ] = None,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""

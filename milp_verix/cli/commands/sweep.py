@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import (
     BoundsName,
     CheckTimeLimit,
@@ -51,14 +52,14 @@ def sweep(
     case: Case,
     epsilon: Annotated[
         str,
-        typer.Option(
+        question_option(
             metavar="E,E,…",
             help="Radii, such as 1,0.1,0.05 or 8/255,1/255; with --inputs also 1%,10%,inf.",
         ),
     ],
     alone: Annotated[
         bool,
-        typer.Option(
+        question_option(
             "--alone", help="Explain each radius by itself, so that the sets are not nested."
         ),
     ] = False,
@@ -67,13 +68,13 @@ def sweep(
     feature_names: FeatureNames = None,
     order: Annotated[
         str,
-        typer.Option(
+        search_option(
             metavar="|".join([*ORDERS, "FILE"]),
             help="Traversal order; FILE is a .npy or .json list of all features.",
         ),
     ] = "influence",
     traversal: Annotated[
-        str, typer.Option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
+        str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
     ] = "galloping",
     explained: Explained,
     solver: SolverName = "auto",

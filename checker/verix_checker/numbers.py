@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from onnx_shapes import require
+from verix_checker.shapes import require
 
 NETWORK = 2**31  # bytes that protobuf takes
 BYTES, DEPTH, DIGITS = 2**28, 500, 4000  # of a file, of its lists and objects, of a number

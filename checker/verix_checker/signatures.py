@@ -2,8 +2,8 @@
 
 An operator has a row for each version of its operator set that changes how it is called; a row is
 in force until the next one. Whatever no row names is refused: an operator, a version, an attribute,
-a type or a value of one. ``onnx_shapes.py``, ``onnx_windows.py`` and ``onnx_operators.py`` say what
-operators mean, and never name a default. Numbers are float32 in the file, and so are defaults.
+a type or a value of one. ``shapes.py``, ``windows.py`` and ``operators.py`` say what operators
+mean, and never name a default. Numbers are float32 in the file, and so are defaults.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Any
 
 from onnx.helper import get_attribute_value
 
-from onnx_shapes import require
+from verix_checker.shapes import require
 
 OLDEST, NEWEST = 7, 28  # versions of the operator set
 MANY = 2**31 - 1

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from verix_numbers import exact
+from verix_checker.numbers import exact
 
 Form = dict[int, int]  # variables with their factors
 

@@ -17,10 +17,10 @@ in the L1 ball, moves are spent on the largest factors first. In the L2 ball, k 
 from math import inf, isqrt
 from typing import Any
 
-from onnx_forms import Form
-from onnx_neurons import Network
-from onnx_shapes import require
-from verix_numbers import place
+from verix_checker.forms import Form
+from verix_checker.neurons import Network
+from verix_checker.numbers import place
+from verix_checker.shapes import require
 
 Ends = tuple[list[Any], list[Any]]
 FINE = 2**24

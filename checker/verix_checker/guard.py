@@ -21,7 +21,7 @@ from typing import Any
 import onnx
 from onnx import helper, numpy_helper
 
-from onnx_neurons import Network, UnreadableError
+from verix_checker.neurons import Network, UnreadableError
 
 NEAR = 2**-30
 FLOAT, DOUBLE = 1, 11

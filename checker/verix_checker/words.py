@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from onnx_shapes import require
-from verix_numbers import exact
+from verix_checker.numbers import exact
+from verix_checker.shapes import require
 
 KEYS = {"network", "sha256", "beside", "output", "input", "norm", "epsilon", "domain", "whole"}
 KEYS |= {"blocks", "rules", "features", "irrelevant", "class", "against", "delta", "outputs"}

@@ -10,10 +10,10 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import onnx_shapes
-from onnx_integers import run_lists
-from onnx_shapes import axes_of, grid, require, sizes, tensor
-from onnx_windows import convolved, pooled, resized, spread
+from verix_checker import shapes
+from verix_checker.integers import run_lists
+from verix_checker.shapes import axes_of, grid, require, sizes, tensor
+from verix_checker.windows import convolved, pooled, resized, spread
 
 FLOAT, DOUBLE = 1, 11
 
@@ -81,15 +81,15 @@ OTHERS: Any = {  # operators of their own
     "Resize": resized,
 }
 MOVES: Any = {  # operators that move entries
-    "Flatten": onnx_shapes.flattened,
-    "Reshape": onnx_shapes.reshaped,
-    "Squeeze": onnx_shapes.squeezed,
-    "Unsqueeze": onnx_shapes.unsqueezed,
-    "Transpose": onnx_shapes.transposed,
-    "Concat": onnx_shapes.joined,
-    "Slice": onnx_shapes.sliced,
-    "Gather": onnx_shapes.gathered,
-    "Pad": onnx_shapes.padded,
+    "Flatten": shapes.flattened,
+    "Reshape": shapes.reshaped,
+    "Squeeze": shapes.squeezed,
+    "Unsqueeze": shapes.unsqueezed,
+    "Transpose": shapes.transposed,
+    "Concat": shapes.joined,
+    "Slice": shapes.sliced,
+    "Gather": shapes.gathered,
+    "Pad": shapes.padded,
 }
 
 
@@ -143,7 +143,7 @@ def results(net: Any, node: Any, x: Any, *more: Any) -> list[Any]:
     """Return the results of an operator on tensors."""
     kind = node.kind
     if kind == "Split":
-        return onnx_shapes.split(node, x, *more)
+        return shapes.split(node, x, *more)
     if kind == "Shape":
         return [sizes(x)]
     if kind == "Cast":  # a number that is stored would be rounded

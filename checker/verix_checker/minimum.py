@@ -14,7 +14,7 @@ Proof. Costs are multiples of their greatest common divisor. So sets that cost l
 cost at most ``budget``. A tree of cases shows that each of them has a margin above zero, and is no
 explanation: a feature is in or out, a neuron is above or below zero. A leaf weighs margins by
 numbers w >= 0. If minus their weighted sum is below zero for all A of the case, no A there has all
-margins at zero or below. The bound on it is that of verix_check.py, with slopes and multipliers.
+margins at zero or below. The bound on it is that of claim.py, with slopes and multipliers.
 Reach. In a case, A_f is between its ends, and the sum of c_f A_f is at most the budget. For every
 m >= 0, the sum of k_f A_f is at most m budget + the sum of (k_f - m c_f) A_f, term by term.
 """
@@ -24,11 +24,11 @@ from math import gcd, inf, lcm
 from operator import le
 from typing import Any
 
-from onnx_forms import Form
-from onnx_shapes import require
-from verix_check import Claim
-from verix_numbers import exact
-from verix_words import bound_words
+from verix_checker.claim import Claim
+from verix_checker.forms import Form
+from verix_checker.numbers import exact
+from verix_checker.shapes import require
+from verix_checker.words import bound_words
 
 
 class Budget:

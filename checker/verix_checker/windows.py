@@ -1,4 +1,4 @@
-"""Convolutions and pools of ONNX on tensors of forms, in exact arithmetic (onnx_operators.py).
+"""Convolutions and pools of ONNX on tensors of forms, in exact arithmetic (operators.py).
 
 Automatic pads differ: those of ``Conv`` and of pools depend on the input's size, those of
 ``ConvTranspose`` on what its windows overlap. Where onnxruntime and the specification disagree, the
@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from onnx_shapes import grid, numbers, require, sizes
+from verix_checker.shapes import grid, numbers, require, sizes
 
 Axis = tuple[int, int, int, int, int, int]  # size, pads at both ends, dilation, kernel, stride
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from onnx_shapes import numbers, require
+from verix_checker.shapes import numbers, require
 
 SAFE = 2**31  # neither int32 nor int64 is left
 INT32, INT64 = 6, 7

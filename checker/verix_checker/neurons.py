@@ -2,12 +2,11 @@
 
 Tensors are dictionaries of indices, in order, with numbers or forms. A form is a sum of numbers
 times variables: variable 0 is the constant 1; then come the inputs, then the neurons. The operators
-of onnx_operators.py are run on the forms of the inputs, as far as one tensor needs them. A ReLU
-makes a neuron a = max(z, 0) of a form z. Numbers are integers over one unit, and never rounded. A
-file is refused if it needs a finer unit, if it names anything twice, or if onnx_signatures.py does
-not list an operator as it is used. A last Softmax, LogSoftmax or Sigmoid is left out, for it keeps
-the order of scores; so do 1 - Sigmoid, which is the Sigmoid of the negative score, and both side by
-side.
+of operators.py are run on the forms of the inputs, as far as one tensor needs them. A ReLU makes a
+neuron a = max(z, 0) of a form z. Numbers are integers over one unit, and never rounded. A file is
+refused if it needs a finer unit, if it names anything twice, or if signatures.py does not list an
+operator as it is used. A last Softmax, LogSoftmax or Sigmoid is left out, for it keeps the order of
+scores; so do 1 - Sigmoid, which is the Sigmoid of the negative score, and both side by side.
 """
 
 from collections.abc import Mapping
@@ -16,10 +15,10 @@ from typing import Any
 
 import onnx
 
-from onnx_forms import Forms
-from onnx_operators import run
-from onnx_shapes import MOST, require, sizes, tensor
-from onnx_signatures import node_of, versions_of
+from verix_checker.forms import Forms
+from verix_checker.operators import run
+from verix_checker.shapes import MOST, require, sizes, tensor
+from verix_checker.signatures import node_of, versions_of
 
 FLOATS, INTEGERS = (1, 11), (6, 7)  # types: float32 and float64, int32 and int64
 SQUASHING = ("Softmax", "LogSoftmax", "Sigmoid")

@@ -1,7 +1,7 @@
 """Tensors of forms, and operators of ONNX that move their entries.
 
-A tensor is a dictionary of indices, in order, with numbers or forms (onnx_neurons.py). An operator
-gets its node, with all attributes (onnx_signatures.py), and its inputs.
+A tensor is a dictionary of indices, in order, with numbers or forms (neurons.py). An operator
+gets its node, with all attributes (signatures.py), and its inputs.
 """
 
 from collections.abc import Iterator

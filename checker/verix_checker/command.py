@@ -1,0 +1,29 @@
+"""The command ``verix-check MODEL.onnx proof.json``."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from verix_checker.neurons import UnreadableError
+from verix_checker.numbers import stored
+from verix_checker.verification import verify
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check two files, print what is verified, and return the exit code."""
+    parser = ArgumentParser(
+        description="Check the certificate of an explanation in exact arithmetic.",
+        epilog="Exit code 0: the claim is proven. 1: it is refused, and why. 2: a file cannot be "
+        "read, or is not named.",
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL.onnx", help="the network explained")
+    parser.add_argument("proof", type=Path, metavar="proof.json", help="the certificate")
+    files = parser.parse_args(arguments)
+    try:
+        for line in verify(*stored(files.model, files.proof)):
+            print(line)
+        return 0
+    except Exception as error:
+        told = str(error).encode("unicode_escape").decode()  # no name of a file ends the line
+        print(f"REFUSED: {type(error).__name__}: {told[:500]}")
+        return 2 if isinstance(error, OSError | UnreadableError) else 1

@@ -1,0 +1,45 @@
+"""The whole check of a certificate, in order: network, claim in words, trees, points, bound."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from verix_checker.claim import Claim
+from verix_checker.guard import compare, points
+from verix_checker.numbers import place
+from verix_checker.shapes import require
+from verix_checker.words import words
+
+
+def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
+    """Yield a line for each thing verified; raise an error at the first that fails.
+
+    ``beside`` holds the content of files with weights of the network.
+    """
+    asked, trees, shown = proof["claim"], proof["trees"], proof["points"]
+    require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
+    require(hashes == asked.get("beside", {}), "weights beside the network are others")
+    claim = Claim(model, asked, beside)
+    count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
+    yield from words(asked, claim.net, count)
+    for margin, tree in zip(claim.margins, trees, strict=True):
+        yield f"a margin holds; cases: {claim.leaves(margin, tree, claim.low, claim.high, {})}"
+    places = range(1, 1 + claim.net.size)
+    signs = [zip(places, text, strict=True) for text in proof.get("starts", ())]
+    starts = [[claim.one, *(claim.ball.value(v, sign) for v, sign in pairs)] for pairs in signs]
+    for feature, moved in shown.items():
+        point = [*(starts[moved["start"]] if "start" in moved else claim.ball.x)]
+        for v in (1 + place(name) for name in moved if name != "start"):
+            point[v] = claim.ball.value(v, moved[str(v - 1)])
+        inside = claim.ball.holds(point, claim.variables({*claim.irrelevant, place(feature)}))
+        require(place(feature) in claim.kept and inside, f"point {feature} is outside")
+        worst = max(claim.net.values(point, claim.margins)) * claim.one
+        require(worst > 1 + claim.limit, f"point {feature} has the same prediction")
+        yield f"feature {feature}: needed"
+    require({*map(int, shown)} == claim.kept or not asked["minimal"], "a feature has no point")
+    if "minimum" in asked:
+        from verix_checker.minimum import bounded  # it builds on Claim
+
+        yield bounded(claim, asked["minimum"], proof["minimum"])
+    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"
