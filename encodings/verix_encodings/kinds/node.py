@@ -23,7 +23,7 @@ node that works entry by entry is :class:`Elementwise`, with less to write.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,7 +45,7 @@ from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
-Ranges = Callable[[int], Range]
+Ranges: TypeAlias = Callable[[int], Range]
 """A function from the number of a value to bounds on it: arrays of shape (size,) or (N, size)."""
 
 OPERATIONS = 16
@@ -273,7 +273,8 @@ class Node(ABC):
     ) -> FloatArray:
         """Bound the error of :meth:`value`, given those of the values before it.
 
-        By default the value may be anywhere in its enclosure where a source is off at all.
+        By default the value may be anywhere in its enclosure where a source is off at all, and is
+        rounded by 16 operations at most: a node of longer sums has a bound of its own.
         """
         low, high = self.enclosure(
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
