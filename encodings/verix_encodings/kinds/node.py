@@ -104,7 +104,7 @@ class Node(ABC):
     def size(self, sizes: Sequence[int], nodes: Sequence["Node"]) -> int:
         """Return the size of its value, given the ``sizes`` of all values before it.
 
-        ``nodes`` are those before it. Raises ``ValueError`` if the node does not fit them.
+        ``nodes`` are those of the network. Raises ``ValueError`` if the node does not fit them.
         """
 
     @abstractmethod

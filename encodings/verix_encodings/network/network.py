@@ -46,7 +46,7 @@ class Network:
                 if not 0 <= source <= index:
                     raise ValueError(f"node {index} reads value {source}, which comes later")
             try:
-                sizes.append(node.size(sizes, self.nodes[:index]))
+                sizes.append(node.size(sizes, self.nodes))
             except ValueError as error:
                 raise ValueError(f"node {index} {error}") from error
         object.__setattr__(self, "sizes", tuple(sizes))
