@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from milp_verix.records.base import Counterfactual
     from milp_verix.records.comparison import Disagreement
     from milp_verix.records.verdict import Answer, Verdict
-    from milp_verix.report.write import write_report
+    from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
         Comparison,
@@ -159,7 +159,7 @@ _HOMES = {
     "records.base": "Counterfactual",
     "records.comparison": "Disagreement",
     "records.verdict": "Answer Verdict",
-    "report.write": "write_report",
+    "report": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",
     "results.relevance": "Relevance",
@@ -184,7 +184,9 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            value = _version()
+            from milp_verix.version import version
+
+            value = version()
         elif name in _HOME_OF:
             from importlib import import_module
 
@@ -193,12 +195,3 @@ if not TYPE_CHECKING:  # a type checker would take any name at all to be there
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
         return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("milp-verix")
-    except PackageNotFoundError:
-        return "0+unknown"  # run from its source, and not installed

@@ -7,8 +7,8 @@ from hypothesis import settings
 
 from tests.allowed_skips import allowed_here, not_allowed
 
-# a failure that comes and goes with the seed is no use to the one who finds it
-settings.register_profile("repeatable", derandomize=True)
+# a failure that comes and goes with the seed, or the load, is no use to the one who finds it
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 # in the background of a shell Ctrl-C is ignored, and whatever the tests start would inherit that

@@ -7,16 +7,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import typer
 from rich.console import Console
 
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED, UNUSABLE
+from milp_verix.cli.options import CertificatePath, JsonPath, PlotPath, Quiet
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.records import statistics
-from milp_verix.reporting.explanation_table import table_of
 from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.words.fact_table import table_of
 
 
 class _Stored(Protocol):
@@ -26,38 +27,60 @@ class _Stored(Protocol):
 AnyResult = TypeVar("AnyResult", bound=_Stored)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Delivery:
     """Destinations of the result of a command; checked before anything is computed."""
 
-    json_path: Path | None
-    plot_path: Path | None
-    quiet: bool
+    json_path: JsonPath = None
+    quiet: Quiet = False
 
     def check_paths(self, *inputs: Path) -> None:
-        """Refuse files that cannot be written, and ``inputs``."""
-        check_folder(self.json_path, *inputs)
-        check_folder(self.plot_path, *inputs, self.json_path)
-        if self.plot_path is not None:
-            plot_format(self.plot_path)
+        """Refuse files that cannot be written, ``inputs``, and a file for two outputs."""
+        outputs = [path for path in vars(self).values() if isinstance(path, Path)]
+        for place, path in enumerate(outputs):
+            check_folder(path, *inputs, *outputs[:place])
 
     def deliver(
-        self,
-        result: AnyResult,
-        facts: Callable[[AnyResult], list[tuple[str, str]]],
-        plot: Callable[[Path], object] | None = None,
+        self, result: AnyResult, facts: Callable[[AnyResult], list[tuple[str, str]]]
     ) -> None:
-        """Write the result, print its ``facts``, and draw it by ``plot``.
+        """Write the result, print its ``facts``, and draw it, as far as that is asked for.
 
         If one of these fails, the others are still done.
         """
         with ExitStack() as last_first:
-            if self.plot_path is not None and plot is not None:
-                last_first.callback(plot, self.plot_path)
+            last_first.callback(self.draw, result)
             if not self.quiet:
                 last_first.callback(lambda: Console(highlight=False).print(table_of(facts(result))))
             if self.json_path is not None:
                 last_first.callback(result.to_json, self.json_path)
+
+    def draw(self, result: Any) -> None:
+        """Draw nothing: the result of the command has no picture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnDelivery(Delivery):
+    """Destinations of a result that has a picture."""
+
+    plot_path: PlotPath = None
+
+    def check_paths(self, *inputs: Path) -> None:
+        """Refuse what :meth:`Delivery.check_paths` does, and a picture in no known format."""
+        super().check_paths(*inputs)
+        if self.plot_path is not None:
+            plot_format(self.plot_path)
+
+    def draw(self, result: Any) -> None:
+        """Draw ``result`` if that is asked for."""
+        if self.plot_path is not None:
+            result.plot(self.plot_path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProvenDelivery(DrawnDelivery):
+    """Destinations of a result that has a picture, and of its proof."""
+
+    certificate_path: CertificatePath = None
 
 
 @contextmanager

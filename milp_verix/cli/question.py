@@ -47,7 +47,7 @@ _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNOR
 Noted = TypeVar("Noted", bound=Result)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """The network and the input."""
 
@@ -55,14 +55,7 @@ class Case:
     specification: InputPath
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject(Case):
-    """The network, the input, and the radius of the ball around it."""
-
-    epsilon: Epsilon
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ball:
     """The inputs that a claim is about, and the change of an output that counts."""
 
@@ -72,14 +65,14 @@ class Ball:
     features: Groups = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Described:
     """The description of the input."""
 
     inputs: InputsPath = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Explained:
     """The prediction that is explained."""
 
@@ -88,7 +81,7 @@ class Explained:
     output: Output = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """Shapes and names that a model or an input does not tell."""
 
@@ -97,12 +90,24 @@ class Reading:
     image_shape: ImageShape = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class CaseOptions(Reading, Explained, Described, Ball, Case):
+    """All that poses a question, except for a radius; the help lists the last base first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions(CaseOptions):
+    """All that poses a question about a ball."""
+
+    epsilon: Epsilon
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """A network, an input in the units of the domain, and the arguments that pose a problem.
 
     ``arguments`` go to :func:`milp_verix.problem.problem.make_problem`, with the radius of a
-    :class:`Subject`; ``notes`` say how the input was converted.
+    :class:`QuestionOptions`; ``notes`` say how the input was converted.
     """
 
     network: OnnxNetwork
@@ -121,28 +126,24 @@ class Question:
         return replace(result, notes=(*result.notes, *self.notes))
 
 
-def question_of(
-    case: Case,
-    ball: Ball,
-    explained: Explained,
-    reading: Reading,
-    described: Described,
-) -> Question:
-    """Read the network, the input and the feature groups that a command names.
+def question_of(case: CaseOptions, feature_names: str | None = None) -> Question:
+    """Read the network, the input, the feature groups and the names that a command names.
 
     Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
     """
-    network = network_of(case.model, reading)
-    arguments = arguments_of(network, ball, explained, reading)
-    if isinstance(case, Subject):
+    network = network_of(case.model, case)
+    arguments = arguments_of(network, case, case, case)
+    if isinstance(case, QuestionOptions):
         arguments["epsilon"] = case.epsilon
-    if described.inputs is not None:
-        return _described(case, network, arguments, Inputs.from_file(described.inputs))
+    if feature_names is not None:
+        arguments["feature_names"] = names_of(feature_names, network)
+    if case.inputs is not None:
+        return _described(case, network, arguments, Inputs.from_file(case.inputs))
     given = read_input(case.specification, network.input_shape, arguments["image_shape"])
-    x = scale_bytes(given, ball.domain, network.dtype)
+    x = scale_bytes(given, case.domain, network.dtype)
     notes = (
         decoded_note(case.specification),
-        None if x is given else scaled_note(ball.domain),
+        None if x is given else scaled_note(case.domain),
     )
     return Question(network, x, arguments, tuple(note for note in notes if note is not None))
 
@@ -240,6 +241,11 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
     )
     either = f"{known} or " if known else ""
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
+
+
+def order_of(given: str, network: OnnxNetwork) -> Any:
+    """Return the name of an order, or the list in the file that the option --order names."""
+    return given if given in ORDERS else numbers_in(given, "--order", network)
 
 
 def _shape(text: str | None, option: str) -> tuple[int, ...] | None:

@@ -39,7 +39,7 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Radius
 from milp_verix.problem.request import Request, make_request
 from milp_verix.records.statistics import INTERRUPTED
-from milp_verix.reporting.wording import counted, number, radius_text
+from milp_verix.reporting.words.wording import counted, number, radius_text
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep

@@ -22,7 +22,7 @@ from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
 from milp_verix.records.json_format import load
 from milp_verix.records.verdict import Verdict
-from milp_verix.reporting.wording import number
+from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray

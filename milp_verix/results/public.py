@@ -13,8 +13,8 @@ from milp_verix.records import audit, comparison, contrast, enumeration, explana
 from milp_verix.records.base import Result
 from milp_verix.records.json_format import dump, load
 from milp_verix.reporting import comparison_files
-from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.audit import audit_headline, audit_outcome
+from milp_verix.reporting.words.wording import (
     ball_text,
     contrast_headline,
     enumeration_headline,
@@ -86,7 +86,10 @@ class Explanation(explanation.Explanation, Stored):
 
         ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
         """
-        from milp_verix.reporting.sentences import counterfactual_sentence, explanation_sentence
+        from milp_verix.reporting.words.sentences import (
+            counterfactual_sentence,
+            explanation_sentence,
+        )
 
         if feature is None:
             return explanation_sentence(self)
@@ -100,9 +103,10 @@ class Explanation(explanation.Explanation, Stored):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.explanation_table import summary
+        from milp_verix.reporting.words.explanation import facts
+        from milp_verix.reporting.words.fact_table import table_of
 
-        return summary(self)
+        return table_of(facts(self))
 
     def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
@@ -112,14 +116,14 @@ class Explanation(explanation.Explanation, Stored):
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
-    ) -> "Figure":
+    ) -> "Drawing":
         """Draw the explanation; write it to ``path`` if given.
 
         Images: the original, the sensitivity map, the explanation over the image, and
         counterfactuals. Other inputs: a bar for each feature. ``image_shape``, such as (28, 28),
         says how to draw an input whose image shape was not said when it was explained.
         """
-        from milp_verix.reporting.plotting import plot_explanation
+        from milp_verix.reporting.figures.explanation_plot import plot_explanation
 
         return plot_explanation(self, path, image_shape=image_shape)
 
@@ -132,9 +136,9 @@ class Explanation(explanation.Explanation, Stored):
         )
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.explanation_table import to_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return to_html(self)
+        return result_html(self, self.plot())
 
 
 class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
@@ -163,14 +167,14 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
 
     def sentence(self) -> str:
         """Return the change that is enough in words, and whether a smaller one is."""
-        from milp_verix.reporting.sentences import contrast_sentence
+        from milp_verix.reporting.words.sentences import contrast_sentence
 
         return contrast_sentence(self)
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.reporting.contrast_table import contrast_facts
-        from milp_verix.reporting.explanation_table import table_of
+        from milp_verix.reporting.words.contrast import contrast_facts
+        from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(contrast_facts(self))
 
@@ -189,9 +193,9 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
         return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.contrast_table import contrast_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return contrast_html(self)
+        return result_html(self, self.plot())
 
 
 class Enumeration(enumeration.Enumeration, Stored):
@@ -231,8 +235,8 @@ class Audit(audit.Audit, Stored):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table: sound or not, minimal or not, features, effort."""
-        from milp_verix.reporting.audit_table import audit_facts
-        from milp_verix.reporting.explanation_table import table_of
+        from milp_verix.reporting.words.audit import audit_facts
+        from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(audit_facts(self))
 
@@ -275,9 +279,9 @@ class Audit(audit.Audit, Stored):
         return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.audit_table import audit_html
+        from milp_verix.reporting.pages.notebook import result_html
 
-        return audit_html(self)
+        return result_html(self, self.plot())
 
 
 class Run(comparison.Run):
@@ -313,7 +317,7 @@ class Comparison(comparison.Comparison):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        from milp_verix.reporting.comparison_table import table
+        from milp_verix.reporting.words.comparison import table
 
         return table(self)
 
@@ -331,6 +335,6 @@ class Comparison(comparison.Comparison):
         return paths
 
     def _repr_html_(self) -> str:
-        from milp_verix.reporting.comparison_table import to_html
+        from milp_verix.reporting.pages.notebook import comparison_html
 
-        return to_html(self)
+        return comparison_html(self)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from milp_verix.atomic_write import write_atomically
 from milp_verix.records import radius, sweep
 from milp_verix.records.sweep_json import dump_sweep, load_sweep
-from milp_verix.reporting.radius_wording import radii_headline, sweep_headline
+from milp_verix.reporting.words.radius import radii_headline, sweep_headline
 from milp_verix.results.public import Explanation, Stored
 
 if TYPE_CHECKING:
@@ -50,9 +50,10 @@ class EpsilonSweep(sweep.EpsilonSweep):
 
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""
-        from milp_verix.reporting.radius_table import sweep_table
+        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.reporting.words.radius import sweep_facts
 
-        return sweep_table(self)
+        return table_of(sweep_facts(self))
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
@@ -92,9 +93,10 @@ class RobustnessRadii(radius.RobustnessRadii, Stored):
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""
-        from milp_verix.reporting.radius_table import radii_summary
+        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.reporting.words.radius import radii_facts
 
-        return radii_summary(self)
+        return table_of(radii_facts(self))
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
 from milp_verix.records import relevance
-from milp_verix.reporting.relevance_table import relevance_headline
+from milp_verix.reporting.words.relevance import relevance_headline
 from milp_verix.results.public import Stored
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ class Relevance(relevance.Relevance, Stored):
 
     def sentence(self) -> str:
         """Return the answer in words, with the change that shows it."""
-        from milp_verix.reporting.sentences import relevance_sentence
+        from milp_verix.reporting.words.sentences import relevance_sentence
 
         return relevance_sentence(self)
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""
-        from milp_verix.reporting.explanation_table import table_of
-        from milp_verix.reporting.relevance_table import relevance_facts
+        from milp_verix.reporting.words.fact_table import table_of
+        from milp_verix.reporting.words.relevance import relevance_facts
 
         return table_of(relevance_facts(self))
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
 from milp_verix.records.schema_check import fault_in
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.wording import counted
 from milp_verix.stored_numbers import UnreadableError, parsed
 
 Record: TypeAlias = dict[str, Any]

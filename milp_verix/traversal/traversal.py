@@ -19,7 +19,7 @@ from milp_verix.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
 from milp_verix.records.verdict import Effort, Stage, Verdict
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.wording import counted
 
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
 _SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)

@@ -12,7 +12,7 @@ import milp_verix
 from milp_verix import Answer, Explanation, InputError, OnnxNetwork
 from milp_verix.cli.app import app
 from milp_verix.errors import LicenceLimitError, SolverError
-from milp_verix.reporting.explanation_table import facts
+from milp_verix.reporting.words.explanation import facts
 from milp_verix.solvers import SOLVERS, auto, open_session
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.installed_solvers import SLOW, needs, why_not

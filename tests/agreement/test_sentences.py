@@ -14,10 +14,9 @@ import pytest
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
 from milp_verix.records.base import Counterfactual, Result
-from milp_verix.reporting.comparison_table import remarks
-from milp_verix.reporting.html.result_views import facts_of, title
-from milp_verix.reporting.radius_table import sweep_facts
-from milp_verix.reporting.radius_wording import sweep_headline
+from milp_verix.reporting.words.any_result import facts_of, title
+from milp_verix.reporting.words.comparison import remarks
+from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.spoken_claims import SpokenClaims, spoken
 

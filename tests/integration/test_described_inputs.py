@@ -27,9 +27,9 @@ from milp_verix import (
 )
 from milp_verix.duality.contrastive import contrastive
 from milp_verix.inputs.stored import inputs_in
-from milp_verix.reporting.contrast_table import contrast_facts
-from milp_verix.reporting.explanation_table import facts
-from milp_verix.reporting.wording import headline
+from milp_verix.reporting.words.contrast import contrast_facts
+from milp_verix.reporting.words.explanation import facts
+from milp_verix.reporting.words.wording import headline
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 

@@ -19,7 +19,7 @@ from tests.support.repository import ROOT
 
 HEAVY = (
     *("numpy", "scipy", "onnx", "onnxruntime", "matplotlib", "PIL", "rich", "highspy", "pulp"),
-    *("gurobipy", "pyscipopt", "pyomo"),
+    *("gurobipy", "pyscipopt", "pyomo", "jinja2"),
 )
 REPORT = "import sys; print(sorted(set(sys.argv[1:]) & set(sys.modules)), file=sys.stderr)"
 
@@ -55,6 +55,16 @@ def test_nothing_heavy_is_loaded_before_it_is_used(code: str) -> None:
 def test_figures_are_loaded_where_something_is_drawn() -> None:
     asked = "from milp_verix.cli.app import command_named; command_named('explain')"
     assert heavy_after(asked) == "['numpy', 'onnx', 'onnxruntime', 'rich', 'scipy']"
+
+
+def test_an_explanation_on_the_terminal_loads_no_figures_and_no_pages() -> None:
+    example = ROOT / "examples"
+    asked = ["explain", str(example / "digits.onnx"), f"{example / 'digits.npz'}:images[15]"]
+    code = (
+        f"import sys\nfrom milp_verix.cli.app import app\n"
+        f"try: app({[*asked, '--epsilon', '0.05']})\nexcept SystemExit as end: assert not end.code"
+    )
+    assert not {"matplotlib", "PIL", "jinja2"} & {*ast.literal_eval(heavy_after(code))}
 
 
 def test_no_module_has_the_name_of_a_public_name() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix import Explanation
+from milp_verix.reporting.pages.parts import View
+from milp_verix.reporting.pages.rendering import environment
 from milp_verix.study.journal import Record
 from tests.support.handmade_results import made
 from tests.support.studies import record, written
@@ -68,6 +70,11 @@ def parsed(text: str) -> Element:
     parser.close()
     assert len(parser.open) == 1
     return parser.open[0]
+
+
+def viewed(shown: View) -> Element:
+    """Return a part of a page as the templates show it."""
+    return parsed(environment().get_template("parts.html").module.view(shown))  # type: ignore[attr-defined]
 
 
 def check_page(text: str) -> Element:

@@ -7,7 +7,7 @@ from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.figures.style import typeset
-from milp_verix.reporting.wording import shortened
+from milp_verix.reporting.words.wording import shortened
 
 
 def explained(place: Workplace) -> Drawing:

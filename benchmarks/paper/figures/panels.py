@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay, status_masks
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import INK, MUTED, Status, frame, legend
+from milp_verix.reporting.figures.style import INK, MUTED, Status, frame, legend, status_keys
 
 _HEIGHT, _GAP, _CAPTION, _TITLE, _LEGEND = 1.35, 0.16, 0.34, 0.62, 0.3
 _NARROWEST = 5.6
@@ -50,7 +50,7 @@ def panels(
     if statuses:
         axes = sheet.axes(MARGIN, tops[-1], width - 2 * MARGIN, 0.2)
         axes.set_axis_off()
-        legend(axes, statuses, loc="center left")
+        legend(axes, status_keys(statuses), loc="center left")
     return sheet.figure
 
 

@@ -9,51 +9,20 @@ import typer
 from milp_verix.auditing.audit import audit as find_audit
 from milp_verix.auditing.search import AuditProgress
 from milp_verix.cli.certificates import certified
-from milp_verix.cli.delivery import (
-    Delivery,
-    check_folder,
-    exit_code,
-    refusals,
-    termination_as_interrupt,
-)
+from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import NOT_SOUND
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import (
-    BoundsName,
-    CertificatePath,
-    CheckTimeLimit,
-    FeatureNames,
-    FormulationName,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Segments,
-    SolverName,
-    Threads,
-    TimeLimit,
-)
+from milp_verix.cli.options import FeatureNames
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Reading,
-    Subject,
-    files_of,
-    names_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.search_options import TraversalOptions
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.oracle import EXACTNESS
-from milp_verix.reporting.audit_table import audit_facts
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.audit import audit_facts
+from milp_verix.reporting.words.wording import counted
 from milp_verix.results.public import Explanation
 from milp_verix.stored_numbers import json_in
-from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
-from milp_verix.traversal.strategies import STRATEGIES
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from milp_verix.traversal.order import ORDERS
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is sound, proven; 1 it is not, and there is a counterexample; 3
@@ -63,7 +32,7 @@ found so far is written; 2 an argument, the input, the model or the solver canno
 
 def audit(
     *,
-    subject: Subject,
+    posed: QuestionOptions,
     explanation: Annotated[
         str,
         question_option(
@@ -72,8 +41,6 @@ def audit(
             "pixels (.json or .npy), or a result that explain --json wrote.",
         ),
     ],
-    ball: Ball,
-    described: Described,
     feature_names: FeatureNames = None,
     sound_only: Annotated[
         bool, question_option("--sound-only", help="End once soundness is decided.")
@@ -84,71 +51,32 @@ def audit(
     order: Annotated[
         str, search_option(metavar="|".join(ORDERS), help="Order in which features are tried.")
     ] = "influence",
-    transformation: Annotated[
-        str, search_option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
-    ] = "reversal",
-    traversal: Annotated[
-        str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
-    ] = "galloping",
-    explained: Explained,
-    solver: SolverName = "auto",
-    exactness: Annotated[
-        str,
-        search_option(
-            metavar="|".join(EXACTNESS),
-            help="How far a check goes; all but exact leave more undecided.",
-        ),
-    ] = "exact",
-    bounds: BoundsName = "crown",
-    segments: Segments = DEFAULT_SEGMENTS,
-    formulation: FormulationName = "big_m",
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = None,
-    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0,
-    json_path: JsonPath = None,
-    plot_path: PlotPath = None,
-    certificate_path: CertificatePath = None,
-    reading: Reading,
-    quiet: Quiet = False,
+    search: TraversalOptions,
+    delivery: ProvenDelivery,
 ) -> None:
     """Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."""
-    delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        read = files_of(subject, ball, described, explanation, order)
-        delivery.check_paths(*read)
-        check_folder(certificate_path, json_path, plot_path, *read)
-        asked = question_of(subject, ball, explained, reading, described)
+        delivery.check_paths(*files_of(posed, explanation, order))
+        asked = question_of(posed, feature_names)
         network = asked.network
         audited = _explanation(explanation, network)
         status = status_line(errors, "checking the set …", _told)
-        with status as show, autosaving(json_path, errors, asked.noted) as save:
+        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             result = find_audit(
                 network,
                 asked.x,
                 audited,
                 **asked.arguments,
-                feature_names=names_of(feature_names, network),
                 sound_only=sound_only,
                 minimum=minimum,
                 order=order,
-                transformation=transformation,
-                traversal=traversal,
-                solver=solver,
-                exactness=exactness,
-                bounds=bounds,
-                segments=segments,
-                formulation=formulation,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
-                seed=seed,
+                **search.arguments(),
                 progress=show,
                 snapshots=save,
             )
         result = asked.noted(result)
-        result = certified(result, network, certificate_path)
-        delivery.deliver(result, audit_facts, result.plot)
+        result = certified(result, network, delivery.certificate_path)
+        delivery.deliver(result, audit_facts)
     code = exit_code(result.sound is not None, result.statistics.stopped)
     raise typer.Exit(NOT_SOUND if code == 0 and not result.sound else code)
 

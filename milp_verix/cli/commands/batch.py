@@ -11,14 +11,7 @@ from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import (
-    CheckTimeLimit,
-    Costs,
-    FeatureNames,
-    InputsPath,
-    Quiet,
-    Threads,
-)
+from milp_verix.cli.options import CheckTimeLimit, Costs, FeatureNames, InputsPath, Quiet, Threads
 from milp_verix.cli.question import (
     Ball,
     Explained,

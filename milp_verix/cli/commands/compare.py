@@ -9,26 +9,9 @@ from rich.console import Console
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.cli.options import (
-    BoundsName,
-    CheckTimeLimit,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Segments,
-)
+from milp_verix.cli.options import BoundsName, CheckTimeLimit, JsonPath, PlotPath, Quiet, Segments
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Question,
-    Reading,
-    Subject,
-    files_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import Question, QuestionOptions, files_of, order_of, question_of
 from milp_verix.comparison.compare import compare as compare_pairs
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
@@ -36,8 +19,8 @@ from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.features import make_features
 from milp_verix.records.comparison import Pair
-from milp_verix.reporting.comparison_table import remarks
 from milp_verix.reporting.figures.writing import plot_format
+from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.public import Comparison
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS
@@ -55,7 +38,7 @@ _UNLIMITED = 1000
 
 def compare(
     *,
-    subject: Subject,
+    posed: QuestionOptions,
     solvers: Annotated[
         str | None,
         search_option(
@@ -77,8 +60,6 @@ def compare(
     rounds: Annotated[
         int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
     ] = 1,
-    ball: Ball,
-    described: Described,
     order: Annotated[
         str | None,
         search_option(
@@ -86,7 +67,6 @@ def compare(
             help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
         ),
     ] = None,
-    explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     threads: Annotated[
@@ -108,13 +88,12 @@ def compare(
     disagreements: Annotated[
         Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
     ] = Path(),
-    reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
         for path in (json_path, csv_path, plot_path, save_checks):
-            check_folder(path, *files_of(subject, ball, described, order, checks))
+            check_folder(path, *files_of(posed, order, checks))
         if plot_path is not None:
             plot_format(plot_path)
         if not disagreements.is_dir():
@@ -123,7 +102,7 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
-        asked = question_of(subject, ball, explained, reading, described)
+        asked = question_of(posed)
         network = asked.network
         count = _feature_count(asked)
         status = status_line(errors, "…", _told)
@@ -166,7 +145,7 @@ def _feature_count(asked: Question) -> int:
 def _order(given: str | None, network: OnnxNetwork) -> dict[str, Any]:
     if given is None:
         return {}
-    return {"order": given if given in ORDERS else numbers_in(given, "--order", network)}
+    return {"order": order_of(given, network)}
 
 
 def _deliver(

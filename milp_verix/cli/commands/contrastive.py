@@ -4,47 +4,23 @@ from typing import Annotated
 
 import typer
 
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, termination_as_interrupt
 from milp_verix.cli.help_sections import question_option
-from milp_verix.cli.options import (
-    CheckTimeLimit,
-    Costs,
-    FeatureNames,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Resume,
-    SolverName,
-    Threads,
-    TimeLimit,
-    features_in,
-)
+from milp_verix.cli.options import Costs, FeatureNames, Resume, features_in
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Reading,
-    Subject,
-    files_of,
-    names_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.contrast_search import ContrastiveProgress
 from milp_verix.duality.contrastive import MEASURES
 from milp_verix.duality.contrastive import contrastive as find_contrast
-from milp_verix.reporting.contrast_table import contrast_facts
-from milp_verix.reporting.wording import number
+from milp_verix.reporting.words.contrast import contrast_facts
+from milp_verix.reporting.words.wording import number
 
 
 def contrastive(
     *,
-    subject: Subject,
-    ball: Ball,
-    described: Described,
+    posed: QuestionOptions,
     feature_names: FeatureNames = None,
-    explained: Explained,
     costs: Costs = None,
     must_not: Annotated[
         str,
@@ -60,15 +36,9 @@ def contrastive(
             "the radius, or of the domain where that is smaller.",
         ),
     ] = "features",
-    solver: SolverName = "auto",
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = None,
     resume: Resume = None,
-    json_path: JsonPath = None,
-    plot_path: PlotPath = None,
-    reading: Reading,
-    quiet: Quiet = False,
+    search: SearchOptions,
+    delivery: DrawnDelivery,
 ) -> None:
     """Find the fewest features whose change changes the prediction, and an input that shows it.
 
@@ -77,31 +47,26 @@ def contrastive(
     Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is not;
     130 interrupted, and the best set so far is written; 2 an argument cannot be used.
     """
-    delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(subject, ball, described, costs))
-        asked = question_of(subject, ball, explained, reading, described)
+        delivery.check_paths(*files_of(posed, costs))
+        asked = question_of(posed, feature_names)
         network = asked.network
         status = status_line(errors, "a first contrast …", _told)
-        with status as show, autosaving(json_path, errors, asked.noted) as save:
+        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             found = find_contrast(
                 network,
                 asked.x,
                 **asked.arguments,
-                feature_names=names_of(feature_names, network),
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
                 must_not=features_in(must_not),
                 minimise=minimise,
-                solver=solver,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
+                **search.arguments(),
                 progress=show,
                 snapshots=save,
                 resume=resume,
             )
         found = asked.noted(found)
-        delivery.deliver(found, contrast_facts, found.plot)
+        delivery.deliver(found, contrast_facts)
     raise typer.Exit(exit_code(found.proven, found.statistics.stopped))
 
 

@@ -6,71 +6,42 @@ import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
 from milp_verix.cli.help_sections import question_option
-from milp_verix.cli.options import (
-    CheckTimeLimit,
-    FeatureNames,
-    JsonPath,
-    Quiet,
-    SolverName,
-    Threads,
-    TimeLimit,
-)
+from milp_verix.cli.options import FeatureNames
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Reading,
-    Subject,
-    files_of,
-    names_of,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, question_of
+from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_explanations
-from milp_verix.reporting.contrast_table import enumeration_facts
+from milp_verix.reporting.words.contrast import enumeration_facts
 
 
 def enumerate_(
     *,
-    subject: Subject,
-    ball: Ball,
-    described: Described,
+    posed: QuestionOptions,
     feature_names: FeatureNames = None,
-    explained: Explained,
     limit: Annotated[
         int | None,
         question_option(metavar="N", min=1, help="Explanations of both kinds together. [all]"),
     ] = None,
-    solver: SolverName = "auto",
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = None,
-    json_path: JsonPath = None,
-    reading: Reading,
-    quiet: Quiet = False,
+    search: SearchOptions,
+    delivery: Delivery,
 ) -> None:
     """List the minimal explanations: sets that keep the prediction, and sets that change it.
 
     Exit codes: 0 these are provably all, or as many as --limit asked for; 3 there may be others;
     130 interrupted, and the explanations so far are written; 2 an argument cannot be used.
     """
-    delivery = Delivery(json_path, None, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(subject, ball, described))
-        asked = question_of(subject, ball, explained, reading, described)
+        delivery.check_paths(*files_of(posed))
+        asked = question_of(posed, feature_names)
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)
-        with status as show, autosaving(json_path, errors, asked.noted) as save:
+        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             found = enumerate_explanations(
                 network,
                 asked.x,
                 **asked.arguments,
-                feature_names=names_of(feature_names, network),
                 limit=limit,
-                solver=solver,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
+                **search.arguments(),
                 progress=show,
                 snapshots=save,
             )

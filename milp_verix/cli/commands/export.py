@@ -12,16 +12,7 @@ from milp_verix.atomic_write import replacing
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Reading,
-    Subject,
-    files_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
 from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
@@ -32,7 +23,7 @@ from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 def export(
     *,
-    subject: Subject,
+    posed: QuestionOptions,
     out: Annotated[
         Path, output_option(metavar="FILE", help="Write the program here: .lp or .mps.")
     ],
@@ -48,21 +39,17 @@ def export(
             metavar="CLASS", help="Classification: the class whose margin counts. [the runner-up]"
         ),
     ] = None,
-    ball: Ball,
-    described: Described,
-    explained: Explained,
     bounds: BoundsName = "crown",
     segments: Segments = DEFAULT_SEGMENTS,
     formulation: FormulationName = "big_m",
-    reading: Reading,
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals(), _overflow_refused():
-        check_folder(out, *files_of(subject, ball, described, free))
-        asked = question_of(subject, ball, explained, reading, described)
+        check_folder(out, *files_of(posed, free))
+        asked = question_of(posed)
         network, x = asked.network, asked.x
         shape_seen(x.shape, network.input_shape, asked.image_shape)
-        index, what = _margin(network, x.reshape(-1), rival, regression=ball.delta is not None)
+        index, what = _margin(network, x.reshape(-1), rival, regression=posed.delta is not None)
         encoding = encode_check(
             network,
             x,

@@ -4,41 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
+from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, termination_as_interrupt
 from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import (
-    BoundsName,
-    CheckTimeLimit,
-    FeatureNames,
-    FormulationName,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Segments,
-    SolverName,
-    Threads,
-    TimeLimit,
-    number_of,
-    radius_of,
-)
+from milp_verix.cli.options import FeatureNames, number_of, radius_of
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Case,
-    Described,
-    Explained,
-    Reading,
-    files_of,
-    names_of,
-    numbers_in,
-    question_of,
-)
+from milp_verix.cli.question import CaseOptions, files_of, numbers_in, question_of
+from milp_verix.cli.search_options import CheckOptions
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.radius.robustness import RadiusProgress, robustness_radius
-from milp_verix.reporting.radius_table import radii_facts
-from milp_verix.reporting.wording import number
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from milp_verix.reporting.words.radius import radii_facts
+from milp_verix.reporting.words.wording import number
 
 EXIT_CODES = """\
 Exit codes: 0 every bracket is as narrow as asked for; 3 some are wider, and all are sound (time
@@ -48,7 +24,7 @@ written; 2 an argument, the input, the model or the solver cannot be used."""
 
 def radius(
     *,
-    case: Case,
+    posed: CaseOptions,
     free: Annotated[
         str,
         question_option(
@@ -83,30 +59,17 @@ def radius(
             help="With --inputs, the unit of radii: 1 is each feature's own, 100% its range.",
         ),
     ] = 1.0,
-    ball: Ball,
-    described: Described,
     feature_names: FeatureNames = None,
-    explained: Explained,
-    solver: SolverName = "auto",
-    bounds: BoundsName = "crown",
-    segments: Segments = DEFAULT_SEGMENTS,
-    formulation: FormulationName = "big_m",
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = None,
-    json_path: JsonPath = None,
-    plot_path: PlotPath = None,
-    reading: Reading,
-    quiet: Quiet = False,
+    search: CheckOptions,
+    delivery: DrawnDelivery,
 ) -> None:
     """Bracket the largest radius up to which features may change, and the prediction stays."""
-    delivery = Delivery(json_path, plot_path, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(case, ball, described, free))
-        asked = question_of(case, ball, explained, reading, described)
+        delivery.check_paths(*files_of(posed, free))
+        asked = question_of(posed, feature_names)
         network = asked.network
         status = status_line(errors, "a first bracket …", _told)
-        with status as show, autosaving(json_path, errors, asked.noted) as save:
+        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             found = robustness_radius(
                 network,
                 asked.x,
@@ -116,19 +79,12 @@ def radius(
                 tolerance=tolerance,
                 scale=scale,
                 **asked.arguments,
-                feature_names=names_of(feature_names, network),
-                solver=solver,
-                bounds=bounds,
-                segments=segments,
-                formulation=formulation,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
+                **search.arguments(),
                 progress=show,
                 snapshots=save,
             )
         found = asked.noted(found)
-        delivery.deliver(found, radii_facts, found.plot)
+        delivery.deliver(found, radii_facts)
     raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
 
 

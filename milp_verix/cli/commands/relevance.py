@@ -6,31 +6,14 @@ import typer
 
 from milp_verix.cli.delivery import Delivery, exit_code, refusals, termination_as_interrupt
 from milp_verix.cli.help_sections import question_option
-from milp_verix.cli.options import (
-    CheckTimeLimit,
-    FeatureNames,
-    JsonPath,
-    Quiet,
-    SolverName,
-    Threads,
-    TimeLimit,
-    features_in,
-)
+from milp_verix.cli.options import FeatureNames, features_in
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import (
-    Ball,
-    Described,
-    Explained,
-    Reading,
-    Subject,
-    files_of,
-    names_of,
-    question_of,
-)
+from milp_verix.cli.question import QuestionOptions, files_of, question_of
+from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.relevance import RelevanceProgress
 from milp_verix.duality.relevance import relevance as find_relevance
-from milp_verix.reporting.relevance_table import relevance_facts
-from milp_verix.reporting.wording import counted
+from milp_verix.reporting.words.relevance import relevance_facts
+from milp_verix.reporting.words.wording import counted
 
 EXIT_CODES = """\
 Exit codes: 0 both answers are proven; 3 one is left open (time limit, or the solver could not
@@ -40,7 +23,7 @@ model or the solver cannot be used."""
 
 def relevance(
     *,
-    subject: Subject,
+    posed: QuestionOptions,
     protected: Annotated[
         str,
         question_option(
@@ -48,36 +31,23 @@ def relevance(
             help="The protected features, by name or number; several count as one.",
         ),
     ],
-    ball: Ball,
-    described: Described,
     feature_names: FeatureNames = None,
-    explained: Explained,
-    solver: SolverName = "auto",
-    threads: Threads = 1,
-    time_limit: TimeLimit = None,
-    check_time_limit: CheckTimeLimit = None,
-    json_path: JsonPath = None,
-    reading: Reading,
-    quiet: Quiet = False,
+    search: SearchOptions,
+    delivery: Delivery,
 ) -> None:
     """Tell if protected features are in every explanation of a decision, in some, or in none."""
-    delivery = Delivery(json_path, None, quiet)
     with refusals() as errors, termination_as_interrupt():
-        delivery.check_paths(*files_of(subject, ball, described))
-        asked = question_of(subject, ball, explained, reading, described)
+        delivery.check_paths(*files_of(posed))
+        asked = question_of(posed, feature_names)
         network = asked.network
         status = status_line(errors, "a first check …", _told)
-        with status as show, autosaving(json_path, errors, asked.noted) as save:
+        with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
             found = find_relevance(
                 network,
                 asked.x,
                 features_in(protected),
                 **asked.arguments,
-                feature_names=names_of(feature_names, network),
-                solver=solver,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
+                **search.arguments(),
                 progress=show,
                 snapshots=save,
             )

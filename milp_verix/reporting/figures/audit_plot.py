@@ -1,5 +1,6 @@
 """The figure of an audit: the input, the set audited, and an input that changes the prediction."""
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -7,29 +8,27 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Patch
-from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.audit import Audit
 from milp_verix.records.base import Counterfactual
-from milp_verix.reporting.audit_wording import audit_headline, audit_outcome
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
-    GRID,
     INK,
     LABEL,
-    TICKS,
+    bar_rows,
     colour_bar,
     colour_scale,
-    few_ticks,
     frame,
+    legend,
+    status_marks,
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import change_text, changed_text, prediction_text, shortened
+from milp_verix.reporting.words.audit import audit_headline, audit_outcome
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _PANEL, _GAP, _CAPTION, _BELOW, _TALLEST = 2.9, 0.25, 0.25, 0.75, 1.3
@@ -90,7 +89,7 @@ def plot_audit(
 
     The input that changes the prediction is the counterexample of a set that is not sound, or the
     counterfactual of some feature of a sound one. Raises ``InputError`` as
-    :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:
@@ -187,26 +186,9 @@ def _bars(audit: Audit) -> Drawing:
     axes = sheet.axes(left, top, sheet.width - MARGIN - left, height)
     places, colours = range(len(shown)), [known[feature].colour for feature in shown]
     axes.barh(places, lengths, color=colours, height=0.7, zorder=2)
-    beside = ScaledTranslation(-6 / 72, 0.0, sheet.figure.dpi_scale_trans)
-    axes.scatter(
-        np.zeros(len(shown)),
-        places,
-        s=18,
-        marker="s",
-        color=colours,
-        transform=axes.get_yaxis_transform() + beside,
-        clip_on=False,
-    )
-    axes.set_yticks(places, labels, parse_math=False)
-    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.axvline(0.0, color=INK, linewidth=0.6)
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, pad=14, labelsize=8.5, labelcolor=INK)
+    status_marks(axes, colours)
+    bar_rows(axes, labels, pad=14)
     axes.set_xlabel(_bars_label(audit, flip), **LABEL)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     present = [status for status in AuditStatus if any(known[f] is status for f in shown)]
     _legend(axes, present, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
     return sheet.figure
@@ -227,24 +209,10 @@ def _strongest(values: FloatArray) -> float:
     return float(values[np.abs(values).argmax()])
 
 
-def _legend(axes: Axes, statuses: list[AuditStatus], **style: Any) -> None:
-    handles = [
-        Patch(facecolor=status.colour, edgecolor="none", label=status.value) for status in statuses
-    ]
-    if handles:
-        axes.legend(
-            handles=handles,
-            frameon=False,
-            fontsize=8.5,
-            labelcolor=INK,
-            handlelength=1.0,
-            handleheight=1.0,
-            ncols=2 if len(handles) > 3 else len(handles),
-            borderaxespad=0.0,
-            columnspacing=1.3,
-            handletextpad=0.5,
-            **style,
-        )
+def _legend(axes: Axes, statuses: Sequence[AuditStatus], **style: Any) -> None:
+    if statuses:
+        columns = 2 if len(statuses) > 3 else len(statuses)
+        legend(axes, {one.value: one.colour for one in statuses}, ncols=columns, **style)
 
 
 def _picture(axes: Axes, colours: FloatArray, title: str) -> None:

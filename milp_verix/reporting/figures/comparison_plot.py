@@ -9,9 +9,9 @@ from milp_verix.errors import InputError
 from milp_verix.records.comparison import Comparison, Run
 from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
-from milp_verix.reporting.figures.style import FRAME, GRID, INK, LABEL, MUTED, TICKS, few_ticks
+from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import counted, norm_text, number, seconds_text, shortened
+from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
 
 _ROW = 0.3
 _TOP = 1.05
@@ -49,21 +49,9 @@ def _figure(comparison: Comparison) -> Drawing:
     sheet.text(MARGIN, MARGIN + 0.23, _facts(comparison), color=MUTED)
     axes = sheet.axes(left, _TOP, _BARS, height)
     _bars(axes, runs)
-    axes.set_yticks(range(len(runs)), labels, parse_math=False)
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1 + 0.07 / height),
-        ncols=len(_PARTS),
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        handlelength=1.0,
-        handleheight=1.0,
-        handletextpad=0.5,
-        columnspacing=1.3,
-        borderaxespad=0.0,
-        borderpad=0.0,
-    )
+    bar_rows(axes, labels, pad=6)
+    corner = (0.0, 1 + 0.07 / height)
+    legend(axes, _PARTS, loc="lower left", bbox_to_anchor=corner, ncols=len(_PARTS))
     for place, run in enumerate(runs):
         middle = _TOP + _ROW * (place + 0.5)
         text = f"{seconds_text(run.seconds)}   ·   {_counts(run)}"
@@ -97,19 +85,11 @@ def _counts(run: Run) -> str:
 
 def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
     start = np.zeros(len(runs))
-    for part, (name, colour) in enumerate(_PARTS.items()):
+    for part, colour in enumerate(_PARTS.values()):
         length = np.array([_seconds(run)[part] for run in runs])
-        axes.barh(range(len(runs)), length, 0.7, start, color=colour, label=name, zorder=2)
+        axes.barh(range(len(runs)), length, 0.7, start, color=colour, zorder=2)
         start += length
-    axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.set_xlabel("seconds", **LABEL)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, pad=6, labelsize=8.5, labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
 
 
 def _seconds(run: Run) -> tuple[float, ...]:

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.described_plot import described_contrast
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.outline import MARK, mark
@@ -23,7 +22,8 @@ from milp_verix.reporting.figures.style import (
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.wording import (
     contrast_headline,
     contrast_outcome,
     prediction_text,
@@ -54,7 +54,7 @@ def plot_contrast(
     Images: the input with the contrast outlined, the change, and the counterfactual. Described
     inputs: a row for each feature. Other inputs: a bar for the change of each coordinate in the
     contrast, the first 40 of them. Raises ``InputError`` as
-    :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:

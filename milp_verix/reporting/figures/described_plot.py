@@ -13,13 +13,13 @@ from matplotlib.axes import Axes
 from milp_verix.records.base import Counterfactual, Result
 from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.feature_labels import change_texts, labels_of
 from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import INK, MUTED, Status, statuses, typeset
-from milp_verix.reporting.sentences import contrast_sentence, explanation_sentence
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.feature_labels import change_texts, labels_of
+from milp_verix.reporting.words.sentences import contrast_sentence, explanation_sentence
+from milp_verix.reporting.words.wording import (
     change_text,
     contrast_headline,
     contrast_outcome,

@@ -11,7 +11,7 @@ from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import radii_of_coordinates
 from milp_verix.records.base import Counterfactual, Result
 from milp_verix.reporting.figures.style import typeset
-from milp_verix.reporting.wording import shortened
+from milp_verix.reporting.words.wording import shortened
 from verix_encodings.arrays import FloatArray
 
 _LONGEST_NAME, _LONGEST_VALUE, _LONGEST_END = 26, 24, 11

@@ -7,8 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.feature_labels import FeatureLabels, labels_of
-from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     overlay,
@@ -17,6 +15,7 @@ from milp_verix.reporting.figures.image_view import (
 )
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import (
     INK,
     Status,
@@ -26,9 +25,11 @@ from milp_verix.reporting.figures.style import (
     gallery_heading,
     legend,
     sensitivity_label,
+    status_keys,
     typeset,
 )
-from milp_verix.reporting.wording import changed_text, shortened
+from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
+from milp_verix.reporting.words.wording import changed_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8
@@ -165,8 +166,8 @@ def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: f
         masks[Status.STILL],
     )
     _picture(axes, tinted, "Explanation")
-    present = {status for status, mask in masks.items() if mask.any()}
-    legend(axes, present, loc="upper center", bbox_to_anchor=(0.5, -below))
+    keys = status_keys([status for status, mask in masks.items() if mask.any()])
+    legend(axes, keys, loc="upper center", bbox_to_anchor=(0.5, -below))
 
 
 def _counterfactuals(

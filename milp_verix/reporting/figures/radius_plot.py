@@ -9,23 +9,22 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
 from milp_verix.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
     FRAME,
-    GRID,
     INK,
     LABEL,
-    TICKS,
+    bar_rows,
     colour_bar,
     colour_scale,
-    few_ticks,
     frame,
+    legend,
     typeset,
 )
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.radius_wording import (
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.radius import (
     bracket_text,
     feature_ends,
     radii_headline,
@@ -33,7 +32,7 @@ from milp_verix.reporting.radius_wording import (
     single_feature,
     unit_of,
 )
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.wording import (
     changed_text,
     counted,
     kept_text,
@@ -63,7 +62,7 @@ def plot_radii(
 ) -> Drawing:
     """Draw ``found``; write it to ``path`` if given, in the format of its suffix.
 
-    Raises ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:
@@ -185,35 +184,19 @@ def _bars(found: RobustnessRadii) -> Drawing:
     colours = [_NEVER if one.irrelevant else _PROVEN for one in shown]
     axes.barh(places, lower, height=0.7, color=colours, zorder=2)
     axes.barh(places, open_, left=lower, height=0.7, color=_OPEN, zorder=2)
-    axes.set_yticks(places, [typeset(name) for name in names], parse_math=False)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    bar_rows(axes, [typeset(name) for name in names], pad=4)
     axes.set_xlim(left=0.0)
     axes.set_xlabel(_unit(found), **LABEL)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, labelsize=8.5, labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     for place, one in enumerate(shown if found.inputs is not None else ()):
         told = f"  {typeset(bracket_text(found, one))}"
         axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), **_BESIDE)
     kinds = [
-        (_PROVEN, f"proven: {kept_text(found)}", any(not one.irrelevant for one in shown)),
-        (_OPEN, "not decided", any(open_)),
-        (_NEVER, "irrelevant at all radii", any(one.irrelevant for one in shown)),
+        (f"proven: {kept_text(found)}", _PROVEN, any(not one.irrelevant for one in shown)),
+        ("not decided", _OPEN, any(open_)),
+        ("irrelevant at all radii", _NEVER, any(one.irrelevant for one in shown)),
     ]
-    axes.legend(
-        handles=[Patch(facecolor=c, edgecolor="none", label=text) for c, text, on in kinds if on],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1 + 0.07 / height),
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        borderaxespad=0.0,
-        borderpad=0.0,
-    )
+    keys = {word: colour for word, colour, drawn in kinds if drawn}
+    legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
     return sheet.figure
 
 

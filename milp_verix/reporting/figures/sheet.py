@@ -10,7 +10,7 @@ from matplotlib.text import Text
 from milp_verix.records.base import Result
 from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.style import INK, MUTED, typeset
-from milp_verix.reporting.wording import (
+from milp_verix.reporting.words.wording import (
     ball_text,
     headline,
     outcome_text,

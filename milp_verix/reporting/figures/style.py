@@ -1,6 +1,7 @@
 """Style that all figures share: colours, legends, colour bars, headings."""
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -12,9 +13,10 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.wording import counted, rivals_text
+from milp_verix.reporting.words.wording import counted, rivals_text
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain
@@ -84,13 +86,16 @@ def statuses(explanation: Explanation) -> tuple[Status, ...]:
     return tuple(result)
 
 
-def legend(axes: Axes, shown: set[Status], **style: Any) -> None:
-    """Put a legend of the statuses ``shown`` into ``axes``."""
+def status_keys(shown: Collection[Status]) -> dict[str, str]:
+    """Return the words and the colours of the statuses ``shown``, for a legend."""
+    return {status.value: status.colour for status in Status if status in shown}
+
+
+def legend(axes: Axes, keys: Mapping[str, str], **style: Any) -> None:
+    """Put a legend into ``axes``: words, each with its colour."""
     axes.legend(
         handles=[
-            Patch(facecolor=status.colour, edgecolor="none", label=status.value)
-            for status in Status
-            if status in shown
+            Patch(facecolor=colour, edgecolor="none", label=word) for word, colour in keys.items()
         ],
         **{
             "frameon": False,
@@ -172,3 +177,30 @@ def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> st
 def few_ticks() -> MaxNLocator:
     """Return a locator of a few round numbers."""
     return MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+
+
+def bar_rows(axes: Axes, labels: Sequence[str], *, pad: float) -> None:
+    """Give the rows of horizontal bars their ``labels``, ``pad`` points to the left, and a grid."""
+    axes.set_yticks(range(len(labels)), labels, parse_math=False)
+    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
+    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
+    axes.tick_params(axis="x", **TICKS)
+    axes.tick_params(axis="y", length=0, pad=pad, labelsize=8.5, labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def status_marks(axes: Axes, colours: Sequence[str]) -> None:
+    """Mark each row with the colour of its status: its bar may have no length."""
+    beside = ScaledTranslation(-6 / 72, 0.0, axes.figure.dpi_scale_trans)
+    axes.scatter(
+        np.zeros(len(colours)),
+        range(len(colours)),
+        s=18,
+        marker="s",
+        color=colours,
+        transform=axes.get_yaxis_transform() + beside,
+        clip_on=False,
+    )

@@ -14,13 +14,13 @@ from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
 from milp_verix.records.sweep import EpsilonSweep
-from milp_verix.reporting.feature_labels import labels_of
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, INK, Status, frame, typeset
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.reporting.radius_wording import sweep_headline, sweep_outcome
-from milp_verix.reporting.wording import counted, norm_text, number, radius_text, shortened
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
+from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 3.4
@@ -46,7 +46,7 @@ def plot_sweep(
 ) -> Drawing:
     """Draw ``sweep``; write it to ``path`` if given, in the format of its suffix.
 
-    Raises ``InputError`` as :func:`milp_verix.reporting.plotting.plot_explanation` does.
+    Raises ``InputError`` as :func:`.explanation_plot.plot_explanation` does.
     """
 
     def draw() -> Drawing:

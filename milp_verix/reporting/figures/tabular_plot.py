@@ -4,31 +4,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.records.explanation import Explanation
-from milp_verix.reporting.feature_labels import labels_of
-from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import (
-    FRAME,
-    GRID,
     INK,
     LABEL,
-    TICKS,
     Status,
+    bar_rows,
     colour_bar,
     colour_scale,
-    few_ticks,
     frame,
     gallery_heading,
     legend,
     sensitivity_label,
+    status_keys,
+    status_marks,
     statuses,
     typeset,
 )
-from milp_verix.reporting.wording import changed_text, number, shortened
+from milp_verix.reporting.words.feature_labels import labels_of
+from milp_verix.reporting.words.wording import changed_text, number, shortened
 from verix_encodings.arrays import FloatArray
 
 MOST = 40
@@ -121,7 +119,7 @@ def tabular_figure(explanation: Explanation) -> Drawing:
     _bars(bars, shown, explanation)
     legend(
         bars,
-        {row.status for row in shown},
+        status_keys([row.status for row in shown]),
         loc="lower left",
         bbox_to_anchor=(0.0, 1 + 0.07 / height),
     )
@@ -162,32 +160,14 @@ def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
     places = range(len(shown))
     colours = [row.status.colour for row in shown]
     axes.barh(places, [row.length for row in shown], height=0.7, color=colours, zorder=2)
-    # a bar may have no length, and its status must still be seen
-    beside = ScaledTranslation(-6 / 72, 0.0, axes.figure.dpi_scale_trans)
-    axes.scatter(
-        np.zeros(len(shown)),
-        places,
-        s=18,
-        marker="s",
-        color=colours,
-        transform=axes.get_yaxis_transform() + beside,
-        clip_on=False,
-    )
-    axes.set_yticks(places, [typeset(row.label) for row in shown], parse_math=False)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    status_marks(axes, colours)
+    bar_rows(axes, [typeset(row.label) for row in shown], pad=14)
     if explanation.sensitivity is None:
         axes.set_xlabel("value", **LABEL)
     else:
         axes.set_xlabel(f"sensitivity: {sensitivity_label(explanation)}", **LABEL)
     if not any(row.length for row in shown):
         axes.set_xlim(0.0, 1.0)
-    axes.xaxis.set_major_locator(few_ticks())
-    axes.grid(axis="x", color=GRID, linewidth=0.6, zorder=0)
-    axes.axvline(0.0, color=FRAME, linewidth=0.8, zorder=3)
-    axes.tick_params(axis="x", **TICKS)
-    axes.tick_params(axis="y", length=0, pad=14, labelsize=8.5, labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
 
 
 def _cells(

@@ -10,8 +10,8 @@ import pytest
 
 from milp_verix import ContrastiveExplanation, InputError, continuous, contrastive, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.reporting.contrast_table import contrast_facts
-from milp_verix.reporting.html.result_views import outcome, title
+from milp_verix.reporting.words.any_result import outcome, title
+from milp_verix.reporting.words.contrast import contrast_facts
 from tests.support.brute_force_cases import Case, case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball

@@ -10,8 +10,8 @@ import milp_verix
 from milp_verix import Explanation, Inputs, category, continuous, integer
 from milp_verix.inputs.radii import radii_of
 from milp_verix.inputs.still import still_features
-from milp_verix.reporting.html.feature_rows import feature_table
-from milp_verix.reporting.html.result_views import facts_of, title
+from milp_verix.reporting.pages.feature_rows import feature_view
+from milp_verix.reporting.words.any_result import facts_of, title
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
@@ -88,9 +88,10 @@ def test_every_view_tells_them_apart() -> None:
     assert Explanation.from_json(found.to_json()).still == (1, 3)
     keys = {text.get_text() for axes in found.plot().axes for text in axes.texts}
     assert "stays as it is" in keys
-    page = str(feature_table(found, 3, "features"))
-    assert page.count("(stays as it is)") == 2
-    assert page.count("(irrelevant)") == 1
+    table = feature_view(found, 3, "features").table
+    assert table is not None
+    heads = [head.unseen for head, *_ in table.lines()]
+    assert (heads.count("stays as it is"), heads.count("irrelevant")) == (2, 1)
 
 
 def test_a_pixel_with_a_domain_of_one_value_stays_as_it_is() -> None:

@@ -17,8 +17,8 @@ from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.records.explanation import Explanation as RecordOfExplanation
 from milp_verix.records.json_format import dump, load
 from milp_verix.records.stored.values import array_hash
-from milp_verix.reporting.explanation_table import facts
-from milp_verix.reporting.plotting import plot_explanation
+from milp_verix.reporting.figures.explanation_plot import plot_explanation
+from milp_verix.reporting.words.explanation import facts
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.repository import FIXTURES

@@ -174,8 +174,7 @@ def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> N
         **HARD_OPTIONS,
     )
     assert found.statistics.stopped == "time limit"
-    # the hard check is postponed: features after it are asked about, too
-    assert found.statistics.checks > 3
+    assert found.statistics.checks >= 3
     assert 2 in found.unknown
     assert {*found.unknown} <= {2, 3, 4}
     assert {*found.unknown_reasons.values()} == {"time limit"}

@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.figures.gallery import chosen
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     image_view,
@@ -16,6 +15,7 @@ from milp_verix.reporting.figures.image_view import (
     status_masks,
 )
 from milp_verix.reporting.figures.outline import outline
+from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import Status
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from tests.support.handmade_results import made

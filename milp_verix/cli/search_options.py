@@ -1,0 +1,70 @@
+"""The options that say how an answer is looked for, in groups."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from milp_verix.cli.help_sections import search_option
+from milp_verix.cli.options import (
+    BoundsName,
+    CheckTimeLimit,
+    FormulationName,
+    Segments,
+    SolverName,
+    Threads,
+    TimeLimit,
+)
+from milp_verix.oracle.oracle import EXACTNESS
+from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
+from milp_verix.traversal.strategies import STRATEGIES
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+OrderName: TypeAlias = Annotated[
+    str,
+    search_option(
+        metavar="|".join([*ORDERS, "FILE"]),
+        help="Traversal order; FILE is a .npy or .json list of all features.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """The solver, and its limits."""
+
+    solver: SolverName = "auto"
+    threads: Threads = 1
+    time_limit: TimeLimit = None
+    check_time_limit: CheckTimeLimit = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the options as the arguments of a search."""
+        return vars(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(SearchOptions):
+    """The solver, and how checks become programs."""
+
+    bounds: BoundsName = "crown"
+    segments: Segments = DEFAULT_SEGMENTS
+    formulation: FormulationName = "big_m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraversalOptions(CheckOptions):
+    """How features are tried, all but their order, and how each check is answered."""
+
+    transformation: Annotated[
+        str, search_option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")
+    ] = "reversal"
+    traversal: Annotated[
+        str, search_option(metavar="|".join(STRATEGIES), help="Which checks are asked.")
+    ] = "galloping"
+    exactness: Annotated[
+        str,
+        search_option(
+            metavar="|".join(EXACTNESS),
+            help="How far a check goes; all but exact leave features undecided.",
+        ),
+    ] = "exact"
+    seed: Annotated[int, search_option(metavar="N", min=0, help="Seed of the order random.")] = 0

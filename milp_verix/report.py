@@ -1,0 +1,115 @@
+"""The public function ``write_report``: one page of HTML for whatever a file or an object holds."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from milp_verix.argument_kinds import PATH, checked
+from milp_verix.arguments import integer_of, path_of
+from milp_verix.atomic_write import write_atomically
+from milp_verix.errors import InputError
+from milp_verix.records.base import Result
+from milp_verix.records.comparison import Comparison
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.json_format import KINDS, load
+from milp_verix.records.schema_check import fault_in
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.records.sweep_json import load_sweep
+from milp_verix.reporting.comparison_files import write_json
+from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
+from milp_verix.reporting.pages.result_page import result_page, sweep_page
+from milp_verix.stored_numbers import json_in, parsed
+from milp_verix.study.page.study_page import study_page
+
+FORMS = (
+    "the journal of a study (.jsonl, or a folder), a result's JSON (.json, .json.gz), or the JSON "
+    "or CSV of compare"
+)
+_FEW, _MANY = 4, 24
+
+
+@checked(path=PATH.or_none())
+def write_report(
+    source: Any,
+    path: str | Path | None = None,
+    *,
+    gallery: int = 1000,
+    counterfactuals: int | None = None,
+    results: str | Path | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+) -> str:
+    """Return a report of ``source`` as one HTML page, and write it to ``path`` if given.
+
+    The page needs no network and no JavaScript; with JavaScript its tables and its gallery can be
+    sorted.
+
+    Args:
+        source: the journal of a study, a file or a folder; the JSON file of a result or sweep; the
+            JSON or CSV file of a comparison; or a result, sweep or comparison itself.
+        path: the file to write.
+        gallery: the most explanations of a study that are shown, spread evenly.
+        counterfactuals: the most for each explanation; by default 4 in a study, 24 for one result.
+        results: a folder of whole results of the study, if they are not beside the journal.
+        warn: called with a text for each line of a journal that is no record, and where records
+            stand twice or are by several versions.
+
+    Raises:
+        InputError: the source cannot be read or is nothing of this, or ``path`` cannot be written.
+    """
+    gallery = integer_of(gallery, "gallery", 0)
+    some = None if counterfactuals is None else integer_of(counterfactuals, "counterfactuals", 0)
+    many = _MANY if some is None else some
+    if path is not None and isinstance(source, str | Path) and _same(Path(source), Path(path)):
+        raise InputError(f"{path} is the source of the report; name another file for the page")
+    if isinstance(source, Result):
+        text = result_page(source, counterfactuals=many)
+    elif isinstance(source, EpsilonSweep):
+        text = sweep_page(source)
+    elif isinstance(source, Comparison):
+        data = parsed(write_json(source))
+        text = comparison_page(StoredComparison(source.model, data["runs"], data))
+    elif _is_study(path_of(source, "source")):
+        text = study_page(
+            Path(source),
+            results=None if results is None else Path(results),
+            most=gallery,
+            counterfactuals=_FEW if some is None else some,
+            warn=warn,
+        )
+    elif Path(source).suffix == ".csv":
+        text = comparison_page(from_csv(Path(source)))
+    else:
+        text = _of_json(Path(source), many)
+    if path is not None:
+        write_atomically(Path(path), text, "the report ")
+    return text
+
+
+def _same(source: Path, path: Path) -> bool:
+    return source.resolve() == path.resolve()
+
+
+def _is_study(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".jsonl"
+
+
+def _of_json(path: Path, counterfactuals: int) -> str:
+    """Return the report of what a JSON file holds."""
+    try:
+        data = json_in(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}; a report needs {FORMS}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}; a report needs {FORMS}") from error
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(data, dict) and isinstance(data.get("runs"), list):
+        if fault := fault_in(data, "comparison.json"):
+            raise InputError(f"{path} is not a comparison that compare wrote: {fault}")
+        return comparison_page(StoredComparison(path.name, data["runs"], data))
+    if kind == "sweep":
+        return sweep_page(load_sweep(path, EpsilonSweep, Explanation))
+    named = kind is None or isinstance(kind, str)
+    if not isinstance(data, dict) or "schema" not in data or not named or kind not in KINDS:
+        raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
+    return result_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)

@@ -1,1 +1,0 @@
-"""Reports: a study, a result or a comparison as one page of HTML that needs nothing else."""

@@ -1,1 +1,0 @@
-"""Records as parts of a page: tables, distributions, pictures, cards."""

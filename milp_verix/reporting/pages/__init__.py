@@ -1,0 +1,1 @@
+"""Results as pages of HTML, and their parts."""

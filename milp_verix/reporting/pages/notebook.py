@@ -1,0 +1,31 @@
+"""Pieces of HTML for notebooks, which need no other file."""
+
+from milp_verix.records.base import Result
+from milp_verix.records.comparison import Comparison
+from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.reporting.pages.parts import png
+from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.words.any_result import facts_of, title
+from milp_verix.reporting.words.comparison import TEXTS, headings, remarks, rows
+
+
+def result_html(result: Result, figure: Drawing) -> str:
+    """Return the headline of ``result``, its ``figure`` and its facts."""
+    return rendered(
+        "notebook.html",
+        title=title(result),
+        address=png(figure.render()),
+        width=figure.css_width,
+        facts=facts_of(result),
+    )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a row for each run of ``comparison``, and the remarks."""
+    return rendered(
+        "notebook_comparison.html",
+        heads=headings(comparison),
+        rows=rows(comparison),
+        texts=TEXTS,
+        remarks=remarks(comparison),
+    )

@@ -1,0 +1,39 @@
+"""Templates filled in: every text that comes from outside is escaped."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from milp_verix.reporting.figures.outline import MARK
+from milp_verix.reporting.figures.style import FREED, INK, MUTED, Status, typeset
+from milp_verix.reporting.words.wording import counted, number
+from milp_verix.version import version
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def rendered(template: str, **content: Any) -> str:
+    """Return ``template``, a file of the folder ``templates``, with ``content`` in its places.
+
+    A name in the template that ``content`` lacks raises Jinja's ``UndefinedError``.
+    """
+    return environment().get_template(template).render(**content)
+
+
+@cache
+def environment() -> "Environment":
+    """Return the templates; Jinja is loaded with the first one."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    found = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"counted": counted, "number": number, "typeset": typeset}
+    colours = {status.value: status.colour for status in Status}
+    found.globals |= {"colours": {"ink": INK, "muted": MUTED, "mark": MARK, **colours}}
+    found.globals |= {"freed": FREED, "version": version()}
+    return found

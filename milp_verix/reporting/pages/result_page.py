@@ -1,0 +1,71 @@
+"""The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
+
+from milp_verix.records.audit import Audit
+from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.relevance import Relevance
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.reporting.figures.sweep_plot import plot_sweep
+from milp_verix.reporting.pages.parts import drawn
+from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.pages.result_views import view
+from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
+from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.tolerances import Tolerances
+
+
+def result_page(result: Result, *, counterfactuals: int) -> str:
+    """Return the report of one result as HTML, with so many ``counterfactuals`` at the most."""
+    return rendered(
+        "result.html",
+        title=title(result),
+        lead=outcome(result),
+        heading="The explanation",
+        sentence=sentence(result),
+        shown=view(result, counterfactuals, "Features", sensitivity=True),
+        told=facts_of(result),
+        grounds="What the answer rests on",
+        tasks=_tasks(result),
+        tolerances=Tolerances(),
+        versions=_versions(result),
+    )
+
+
+def sweep_page(sweep: EpsilonSweep) -> str:
+    """Return the report of a sweep as HTML."""
+    headline = sweep_headline(sweep)
+    return rendered(
+        "result.html",
+        title=headline,
+        lead="; ".join(map(outcome, sweep.levels)),
+        heading="The radii",
+        sentence=None,
+        shown=drawn(plot_sweep(sweep), headline),
+        told=sweep_facts(sweep),
+        grounds="What the answers rest on",
+        tasks=["explain"],
+        tolerances=Tolerances(),
+        versions=_versions(sweep.levels[0]),
+    )
+
+
+def _versions(result: Result) -> list[tuple[str, str]]:
+    return [*sorted(result.versions.items()), ("SHA-256 of the network", result.model.sha256)]
+
+
+def _tasks(result: Result) -> list[str]:
+    """Return the kinds of claims that the page of ``result`` explains."""
+    if isinstance(result, ContrastiveExplanation):
+        return ["contrastive" if result.scales is None else "nearest"]
+    if isinstance(result, Explanation):
+        return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
+    kinds = {
+        Enumeration: "enumeration",
+        Audit: "audit",
+        RobustnessRadii: "radius",
+        Relevance: "relevance",
+    }
+    return [name for kind, name in kinds.items() if isinstance(result, kind)]

@@ -1,0 +1,1 @@
+"""Results in words, as pairs of a name and a text, and as tables for the terminal."""

@@ -1,0 +1,78 @@
+"""A result of any kind in words."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from milp_verix.records.audit import Audit
+from milp_verix.records.base import Result
+from milp_verix.records.contrast import ContrastiveExplanation
+from milp_verix.records.enumeration import Enumeration
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.radius import RobustnessRadii
+from milp_verix.records.relevance import Relevance
+from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
+from milp_verix.reporting.words.contrast import contrast_facts, enumeration_facts
+from milp_verix.reporting.words.explanation import facts
+from milp_verix.reporting.words.radius import radii_facts, radii_headline, radii_outcome
+from milp_verix.reporting.words.relevance import (
+    relevance_facts,
+    relevance_headline,
+    relevance_outcome,
+)
+from milp_verix.reporting.words.wording import (
+    contrast_headline,
+    contrast_outcome,
+    enumeration_headline,
+    headline,
+    outcome_text,
+    size_text,
+)
+
+
+class _Words(NamedTuple):
+    title: Callable[[Any], str]
+    outcome: Callable[[Any], str]
+    facts: Callable[[Any], list[tuple[str, str]]]
+
+
+def _explained(result: Explanation) -> str:
+    return f"{size_text(result)}, {outcome_text(result)}"
+
+
+def _contrasted(result: ContrastiveExplanation) -> str:
+    of = "" if result.size is None else f"{result.size} of {len(result.groups)} features, "
+    return of + contrast_outcome(result)
+
+
+_WORDS: dict[type[Result], _Words] = {
+    Explanation: _Words(headline, _explained, facts),
+    ContrastiveExplanation: _Words(contrast_headline, _contrasted, contrast_facts),
+    Enumeration: _Words(enumeration_headline, lambda _: "", enumeration_facts),
+    Audit: _Words(audit_headline, audit_outcome, audit_facts),
+    RobustnessRadii: _Words(radii_headline, radii_outcome, radii_facts),
+    Relevance: _Words(relevance_headline, relevance_outcome, relevance_facts),
+}
+
+
+def _words(result: Result) -> _Words:
+    return next(words for kind, words in _WORDS.items() if isinstance(result, kind))
+
+
+def title(result: Result) -> str:
+    """Return the headline of ``result``."""
+    return _words(result).title(result)
+
+
+def outcome(result: Result) -> str:
+    """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
+    return _words(result).outcome(result)
+
+
+def facts_of(result: Result) -> list[tuple[str, str]]:
+    """Return the facts about ``result``, as pairs of a name and a text."""
+    return _words(result).facts(result)
+
+
+def sentence(result: Result) -> str | None:
+    """Return a ``result`` on a described input in words, None for another one."""
+    return next((text for name, text in facts_of(result) if name == "in words"), None)

@@ -1,0 +1,95 @@
+"""A comparison as rows of text, and as a table for the command line."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.records.comparison import Comparison, Run
+from milp_verix.records.verdict import Answer
+from milp_verix.reporting.words.wording import counted, joined
+
+TEXTS = 2
+
+
+def headings(comparison: Comparison) -> tuple[str, ...]:
+    """Return the names of the columns; all but the first two hold numbers."""
+    answers = ("size",) if comparison.checks is None else ("holds", "violated")
+    times = ("seconds", "build", "solve", "re-solve")
+    counts = ("checks", "solves", "nodes", "iterations")
+    return ("solver", "formulation", *answers, "unknown", *times, *counts)
+
+
+def rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Return the cells of each run, as text. Times are in seconds."""
+    return [_row(run, explained=comparison.checks is None) for run in comparison.runs]
+
+
+def _row(run: Run, *, explained: bool) -> tuple[str, ...]:
+    inside = run.inside
+    answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
+    times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
+    # whole programs without a node or an iteration: the solver tells none
+    untold = run.solves > 0 and not run.iterations
+    return (
+        run.pair.solver,
+        run.pair.formulation,
+        *(str(count) for count in answers),
+        str(run.unknown),
+        *(f"{seconds:.2f}" for seconds in times),
+        str(run.checks),
+        str(run.solves),
+        "–" if untold and not run.nodes else str(run.nodes),
+        "–" if untold else str(run.iterations),
+    )
+
+
+def table(comparison: Comparison) -> Table:
+    """Return a table without lines, a row for each run."""
+    result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for number, name in enumerate(headings(comparison)):
+        result.add_column(name, justify="right" if number >= TEXTS else "left", no_wrap=True)
+    for row in rows(comparison):
+        result.add_row(*map(Text, row))
+    return result
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Return the lines that go with the numbers: verdict, pairs left out, notes."""
+    found = [_verdict(comparison)]
+    asked = narrowed(comparison.against, comparison.output, comparison.rules)
+    found += [f"the question: {asked}"] if asked else []
+    if comparison.agree and len({run.answers for run in comparison.runs if not run.unknown}) > 1:
+        found.append(
+            "runs that decided everything differ all the same: by rounding, or by an order that "
+            "depends on what a solver finds"
+        )
+    found += [f"not compared: {skipped}" for skipped in comparison.skipped]
+    runs = comparison.runs
+    # a note that all runs have is about the question
+    shared = [
+        note
+        for note in (runs[0].notes if len(runs) > 1 else ())
+        if all(note in r.notes for r in runs)
+    ]
+    for run in runs:
+        found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
+        found += [f"{run.pair}: {note}" for note in run.notes if note not in shared]
+    return found + shared
+
+
+def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[str]) -> str:
+    """Return what narrows a question, ``"against class 9 alone, 2 rules"``, or nothing."""
+    told = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
+    told += [] if output is None else [f"output {output} alone"]
+    return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.disagreements:
+        return "\n".join(f"disagreement: {found}" for found in comparison.disagreements)
+    unknown = sum(run.unknown for run in comparison.runs)
+    left = f"; {unknown} answers are unknown" if unknown else ""
+    if len(comparison.runs) == 1:
+        return f"one run, nothing to hold it against{left}"
+    return f"no two definite answers contradict each other{left}"

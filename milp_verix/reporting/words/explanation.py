@@ -1,0 +1,263 @@
+"""Facts about explanations, as pairs of a name and a text."""
+
+from collections.abc import Callable
+from math import inf
+from typing import TypeVar
+
+from milp_verix.records.base import DomainEnd, Result
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.statistics import Statistics
+from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.words.sentences import explanation_sentence
+from milp_verix.reporting.words.wording import (
+    asked_text,
+    ball_text,
+    changed_text,
+    counted,
+    named_prediction,
+    number,
+    outcome_of,
+    outcome_text,
+    prediction_text,
+    restrictions,
+    seconds_text,
+    tally,
+)
+
+AnyResult = TypeVar("AnyResult", bound=Result)
+
+_CHANGES = 4
+
+
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the facts about ``explanation``, as pairs of a name and a text."""
+    count = len(explanation.groups)
+    share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
+    found = [
+        *words_facts(explanation, explanation_sentence),
+        *about_facts(explanation),
+        ("explanation", f"{explanation.size} of {counted(count, 'feature')}{share}"),
+        *features_facts(explanation, explanation.explanation),
+        ("outcome", outcome_text(explanation)),
+        ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
+        *still_facts(explanation),
+        ("undecided", _undecided(explanation)),
+        *_claims(explanation),
+        ("counterfactuals", _counterfactuals(explanation)),
+        *_changes(explanation),
+        ("order", explanation.order),
+        *([] if explanation.traversal is None else [("traversal", explanation.traversal)]),
+        ("solver", f"{explanation.solver} {explanation.versions.get(explanation.solver, '')}"),
+        *([] if explanation.bounds is None else [("bounds", explanation.bounds)]),
+        *([] if explanation.formulation is None else [("formulation", explanation.formulation)]),
+        *_effort(explanation.statistics),
+        ("time", _time(explanation)),
+        *(("note", note) for note in explanation.notes),
+    ]
+    return [(name, text.strip()) for name, text in found]
+
+
+def words_facts(result: AnyResult, sentence: Callable[[AnyResult], str]) -> list[tuple[str, str]]:
+    """Return the ``sentence`` that tells a result about a described input, if it is one."""
+    return [("in words", sentence(result))] if result.inputs is not None else []
+
+
+def about_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the network, the prediction and the ball that ``result`` is about."""
+    return [
+        ("model", f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"),
+        ("prediction", _prediction(result)),
+        ("ball", ball_text(result) if result.inputs else f"{ball_text(result)}, {_domain(result)}"),
+    ]
+
+
+def still_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the features that have no room to change, if there are any."""
+    still = result.still
+    if not still:
+        return []
+    those = f"{counted(len(still), 'feature')} without room: {labels_of(result).listed(still)}"
+    return [("stays as it is" if len(still) == 1 else "stay as they are", those)]
+
+
+def question_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the network, the prediction and what narrows the question, without a ball."""
+    delta = [] if result.delta is None else [f"δ = {number(result.delta)}"]
+    asked = ", ".join([*restrictions(result), *delta])
+    return [*about_facts(result)[:2], *([("question", asked)] if asked else [])]
+
+
+def _prediction(result: Result) -> str:
+    if isinstance(result.prediction, int):
+        number_, named = f"class {result.prediction}", named_prediction(result, result.prediction)
+        return number_ if named == number_ else f"{named} ({number_})"
+    text = prediction_text(result.prediction)
+    if result.output is not None:
+        return f"{text} of output {result.output}"
+    return text if len(result.prediction) == 1 else f"{text}, the outputs"
+
+
+def _domain(result: Result) -> str:
+    if result.domain == (-inf, inf):
+        return "unlimited domain"
+    low, high = (_end(end) for end in result.domain)
+    return f"domain {low} to {high}"
+
+
+def _end(end: DomainEnd) -> str:
+    if isinstance(end, tuple):
+        return f"({number(min(end))} … {number(max(end))} by coordinate)"
+    return number(end)
+
+
+def _undecided(explanation: Explanation) -> str:
+    reasons = explanation.unknown_reasons
+    if not reasons:
+        return "none"
+    return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+
+
+def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
+    """Return which ``features`` these are, the first dozen of them, if there are any."""
+    if not features:
+        return []
+    labels = labels_of(result)
+    axes = f"{labels.axes} from 0: " if labels.axes else ""
+    return [(labels.unit, f"{axes}{labels.listed(features)}")]
+
+
+def _claims(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the claims about the size; no local claim where a global one is proven."""
+    if not explanation.explanation:
+        return []
+    claims = [] if _needs_all(explanation) else [("minimal", _minimal(explanation))]
+    if explanation.lower_bound is not None:
+        claims.append(("minimum", _minimum(explanation)))
+    return claims
+
+
+def _needs_all(explanation: Explanation) -> bool:
+    """Return True for a proven minimum none of whose features might be left out.
+
+    Without a feature that costs more than the gap the set would be below the lower bound.
+    """
+    gap, costs = explanation.gap, explanation.costs
+    return (
+        explanation.proven
+        and gap is not None
+        and all(
+            feature not in explanation.must and (1.0 if costs is None else costs[feature]) > gap
+            for feature in explanation.unknown
+        )
+    )
+
+
+def _minimal(explanation: Explanation) -> str:
+    if explanation.minimal:
+        return "yes (locally: no single feature can be left out)"
+    return "no: a feature that is undecided might be left out"
+
+
+def _minimum(explanation: Explanation) -> str:
+    least = explanation.lower_bound or 0
+    if not least and not explanation.proven:
+        return "not proven: no lower bound above 0 was found"
+    asked = asked_text(explanation)
+    if explanation.costs is not None:
+        cost = f"cost {number(explanation.cost, 6)}"
+        if explanation.proven:
+            return f"yes, proven: {cost}, and no explanation{asked} is cheaper"
+        return f"not proven: {cost}, and none{asked} is below {number(least, 6)}"
+    if explanation.proven:
+        return f"yes, proven: no explanation{asked} has fewer features"
+    return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
+
+
+def _counterfactuals(explanation: Explanation) -> str:
+    points = [*explanation.counterfactuals.values()]
+    found = [point.prediction for point in points]
+    if not found:
+        return "none"
+    original = explanation.prediction
+    if isinstance(original, int):
+        classes = tally([outcome_of(explanation, one) for one in points])
+        return f"{len(found)}, to {classes}"
+    moves = [
+        max(abs(after - before) for before, after in zip(original, changed, strict=True))
+        for changed in found
+        if not isinstance(changed, int)
+    ]
+    return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
+
+
+def _changes(explanation: Explanation) -> list[tuple[str, str]]:
+    """Return the changes that each counterfactual of a described input makes, in words."""
+    told = []
+    for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
+        name = labels_of(explanation)[feature]
+        changes = change_texts(explanation, found, name) if explanation.inputs else []
+        if changes:
+            more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
+            outcome = changed_text(explanation, found)
+            if isinstance(found.prediction, int):
+                outcome = outcome_of(explanation, found)
+            text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
+            told.append((f"if {name} is free", text))
+    return told
+
+
+def _effort(statistics: Statistics) -> list[tuple[str, str]]:
+    checks = (
+        f"{counted(statistics.checks, 'check')}, {counted(statistics.solves, 'solve')}, "
+        f"{counted(statistics.nodes, 'node')}, "
+        f"{counted(statistics.iterations, 'simplex iteration')}"
+    )
+    search = statistics.search
+    if search is None:
+        decided = ", ".join(
+            f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
+            for stage in statistics.stages
+        )
+        return [
+            ("effort", checks),
+            *([("decided", decided)] if decided else []),
+            *_solvers(statistics),
+        ]
+    known = "contrastive set" if search.master == "hitting sets" else "scenario"
+    program = "linear program" if search.master == "tree" else "program"
+    sought = (
+        f"{counted(search.rounds, 'round')}, {counted(search.scenarios, known)}, "
+        f"{counted(search.nodes, 'node')}, {counted(search.programs, program)}, "
+        f"{counted(search.iterations, 'simplex iteration')}"
+    )
+    stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
+    return [("search", sought), ("checks", checks), ("stages", stages), *_solvers(statistics)]
+
+
+def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
+    """Return the share of each solver in the checks, if there were several."""
+    told = ", ".join(
+        f"{counted(solver.checks, 'check')} by {solver.solver} ({seconds_text(solver.seconds)})"
+        for solver in statistics.solvers
+    )
+    return [("solvers", told)] if len(statistics.solvers) > 1 else []
+
+
+def _time(explanation: Explanation) -> str:
+    statistics = explanation.statistics
+    checks = seconds_text(statistics.check_seconds)
+    spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"
+    return f"{spent}; stopped: {statistics.stopped}" if statistics.stopped else spent
+
+
+def effort_facts(found: Result) -> list[tuple[str, str]]:
+    """Return the solver, checks, time and notes of ``found``."""
+    statistics = found.statistics
+    checks, solves = counted(statistics.checks, "check"), counted(statistics.solves, "solve")
+    stopped = f"; stopped: {statistics.stopped}" if statistics.stopped else ""
+    return [
+        ("solver", f"{found.solver} {found.versions.get(found.solver, '')}".strip()),
+        ("effort", f"{checks}, {solves}"),
+        ("time", seconds_text(statistics.seconds) + stopped),
+        *(("note", note) for note in found.notes),
+    ]

@@ -1,0 +1,214 @@
+"""Sweeps and robustness radii in words, and the facts about them."""
+
+from math import floor
+
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.radii import common_share
+from milp_verix.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.records.sweep import EpsilonSweep
+from milp_verix.reporting.words.explanation import effort_facts, question_facts, still_facts
+from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.words.wording import (
+    counted,
+    kept_text,
+    number,
+    outcome_text,
+    predicted_text,
+    radius_text,
+    seconds_text,
+    tally,
+)
+
+
+def sweep_headline(sweep: EpsilonSweep) -> str:
+    """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
+
+    The sizes are those of the explanations, from the largest radius to the smallest.
+    """
+    first = sweep.levels[0]
+    sizes = ", ".join(map(str, sweep.sizes))
+    radii = "1 radius" if len(sweep.levels) == 1 else f"{len(sweep.levels)} radii"
+    count = counted(len(first.groups), "feature")
+    return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
+
+
+def sweep_outcome(sweep: EpsilonSweep) -> str:
+    """Return how far the explanations are decided."""
+    if sweep.minimal:
+        return "locally minimal at each radius"
+    return f"undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)} features"
+
+
+def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
+    """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
+
+    Features without room to change are not irrelevant: ``"stays as it is"``.
+
+    The radius of one described feature is told in its unit, ``"by 11 years, not by 12 years"``; of
+    several as :func:`unit_of` says.
+    """
+    if {*bracket.features} <= {*found.still}:
+        return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
+    feature = single_feature(found, bracket)
+    if feature is not None:
+        return _feature_text(found, bracket, feature)
+    factor, unit = unit_of(found)
+    lower, reach = number(factor * bracket.lower), number(factor * bracket.reach)
+    if bracket.irrelevant:
+        return f"irrelevant up to {reach}{unit}"
+    if bracket.upper is None:
+        return f"at least {lower}{unit}"
+    return f"{lower} to {number(factor * bracket.upper)}{unit}"
+
+
+def unit_of(found: RobustnessRadii) -> tuple[float, str]:
+    """Return a factor for radii of several features, and the words that follow their numbers."""
+    if found.inputs is None or found.scale is None:
+        return 1.0, ""
+    if set(found.scale) == {1.0}:
+        return 1.0, ", in each feature's unit"
+    share = common_share(found.inputs, found.scale)
+    if share is not None:
+        return 100 * share, " % of each feature's range"
+    return 1.0, " times the given radii"
+
+
+def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | None:
+    """Return the one described feature that a bracket is about, or None."""
+    if found.inputs is None or found.scale is None or len(bracket.features) != 1:
+        return None
+    return found.inputs.features[bracket.features[0]]
+
+
+def feature_ends(
+    found: RobustnessRadii, bracket: RadiusBracket
+) -> tuple[float, float | None, float]:
+    """Return the ends of a bracket of one described feature, and its reach, in its own unit.
+
+    A feature of whole numbers has proven all steps below the next one.
+    """
+    feature = single_feature(found, bracket)
+    assert feature is not None
+    assert found.scale is not None
+    scale = found.scale[bracket.features[0]]
+    lower, upper = bracket.lower * scale, bracket.upper
+    high = None if upper is None else upper * scale
+    if feature.whole:
+        lower, high = floor(lower), None if high is None else round(high)
+    return lower, high, bracket.reach * scale
+
+
+def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
+    lower, upper, reach = feature_ends(found, bracket)
+    unit = f" {feature.unit}" if feature.unit else ""
+    if bracket.irrelevant:
+        # other values of a category are all as far away
+        alike = feature.unordered or len(feature.values) == 2 or not reach
+        limit = "" if alike else f" up to {number(reach)}{unit}"
+        return f"irrelevant{limit}"
+    if feature.unordered or len(feature.values) == 2:
+        return "not decided" if upper is None else "another value changes the prediction"
+    if upper is None:
+        return f"at least {number(lower)}{unit}"
+    if feature.whole and not lower:
+        return f"not even by {number(upper)}{unit}"
+    if feature.whole:
+        return f"by {number(lower)}{unit}, not by {number(upper)}"
+    return f"{number(lower)} to {number(upper)}{unit}"
+
+
+def radii_headline(found: RobustnessRadii) -> str:
+    """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
+    prediction = predicted_text(found)
+    count = counted(len(found.groups), "feature")
+    if found.each:
+        return f"{prediction}, radius of each of {count}"
+    chosen = len(found.bracket.features)
+    of = "" if chosen == len(found.groups) else f" of {chosen} of {count}"
+    return f"{prediction}, robustness radius{of}: {bracket_text(found, found.bracket)}"
+
+
+def radii_outcome(found: RobustnessRadii) -> str:
+    """Return how many brackets are as narrow as asked for."""
+    open_ = sum(not bracket.settled for bracket in found.brackets)
+    if open_:
+        return f"{counted(open_, 'bracket')} wider than asked for"
+    return f"proven within {number(100 * found.tolerance)} %"
+
+
+def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
+    """Return the facts about ``sweep``, as pairs of a name and a text."""
+    first = sweep.levels[0]
+    told = question_facts(first)
+    for number_, level in enumerate(sweep.levels):
+        checks = counted(level.statistics.checks, "check")
+        told.append(
+            (
+                radius_text(level, short=True),
+                f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}; "
+                f"{_freed(sweep, number_)}; "
+                f"{seconds_text(level.statistics.seconds)}, {checks}",
+            )
+        )
+    nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
+    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
+    stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
+    told.append(("time", seconds_text(sweep.seconds) + stopped))
+    return told + [("note", note) for note in first.notes]
+
+
+def _freed(sweep: EpsilonSweep, number: int) -> str:
+    """Return how many features are irrelevant at a level, were not before, or have no room."""
+    free, later = sweep.freed()[number], sweep.added()[number]
+    told = f"irrelevant: {counted(free, 'feature')}"
+    if number and later:
+        told += f", {later} of them in the explanation at every larger radius"
+    still = len(sweep.levels[number].irrelevant) - free
+    return f"{told}; without room to change: {still}" if still else told
+
+
+def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
+    """Return the facts about ``found``, as pairs of a name and a text."""
+    told = question_facts(found)
+    told += _each(found) if found.each else _together(found, found.bracket)
+    open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
+    if open_:
+        told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+    return told + effort_facts(found)
+
+
+def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str, str]]:
+    count = len(found.groups)
+    chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
+    if len(bracket.features) < count:
+        chosen += f": {labels_of(found).listed(bracket.features)}"
+    told = [("free", chosen), ("radius", bracket_text(found, bracket))]
+    factor, unit = unit_of(found)
+    fixed = f"{number(factor * bracket.lower, 6)}{unit}"
+    told.append(("proven", f"{kept_text(found)} up to {fixed}"))
+    if bracket.counterfactual is not None and bracket.upper is not None:
+        far = f"{number(factor * bracket.upper, 6)}{unit}"
+        told.append(("counterfactual", f"at the distance {far}"))
+        if found.inputs is not None:
+            told += [("change", text) for text in change_texts(found, bracket.counterfactual)]
+    return told
+
+
+def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
+    """Return the features irrelevant at all radii, and the others, the smallest radius first."""
+    labels = labels_of(found)
+    never = sorted({*found.irrelevant} - {*found.still})
+    told = [(labels.unit, f"listed as {labels.axes} from 0")] if labels.axes else []
+    count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
+    told.append(("irrelevant", f"{count}, up to the largest radius asked about"))
+    if never:
+        told.append(("", labels.listed(never)))
+    told += still_facts(found)
+    others = sorted(
+        (bracket for bracket in found.brackets if not bracket.irrelevant),
+        key=lambda bracket: (bracket.lower, bracket.features),
+    )
+    told += [(labels.short(one.features[0]), bracket_text(found, one)) for one in others[:SHOWN]]
+    if len(others) > SHOWN:
+        told.append(("", f"… and {len(others) - SHOWN} more"))
+    return told

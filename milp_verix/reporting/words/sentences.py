@@ -1,0 +1,316 @@
+"""Results as sentences that need no other knowledge than that of the features' names.
+
+A sentence claims no more than its result: features that stay, the room that all others have, the
+rules that hold, and what was left undecided.
+"""
+
+from math import inf
+
+from milp_verix.inputs.features import Feature
+from milp_verix.inputs.radii import common_share, radii_of_coordinates
+from milp_verix.records.base import Counterfactual, Result
+from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.records.explanation import Explanation
+from milp_verix.records.relevance import Relevance
+from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
+from milp_verix.reporting.words.wording import (
+    change_text,
+    counted,
+    joined,
+    named_prediction,
+    norm_text,
+    number,
+    radius_text,
+    rivals_text,
+)
+
+_NAMED = 3
+"""So many free features are called by their names, more are counted."""
+_CHANGES = 6
+_LONGEST_RULE = 60
+
+
+def explanation_sentence(explanation: Explanation) -> str:
+    """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
+
+    Features that were not decided, features that were asked for and the number of rules are in
+    sentences of their own.
+    """
+    kept = explanation.explanation
+    parts = [_stays(explanation), *_room(explanation, explanation.irrelevant, bool(kept))]
+    if kept:
+        parts.append(f"as long as {_kept(explanation, kept)}")
+    told = [_claim(parts), *_open(explanation), *_asked(explanation)]
+    return " ".join([*told, *_rules(explanation)])
+
+
+def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
+    """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
+    return " ".join([_change(result, found), *_rules(result)])
+
+
+def contrast_sentence(found: ContrastiveExplanation) -> str:
+    """Return the change that is enough, and whether a smaller one is."""
+    kept = []
+    if found.must_not:
+        kept = [f"as long as {_kept(found, found.must_not, 'given')}"]
+    if found.robust:
+        free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
+        parts = [_stays(found), *_room(found, free, others=bool(kept)), *kept]
+        return " ".join([_claim(parts), *_rules(found)])
+    if found.counterfactual is None:
+        held = "".join(f" {text}" for text in kept)
+        none = f"No change was found that {change_text(found)}{held}; there may be one."
+        return " ".join([none, *_rules(found)])
+    told = _change(found, found.counterfactual)
+    if found.proven:
+        least = "No cheaper change" if found.costs else "No change of fewer features"
+        least += " does that" if found.against is None else f" {change_text(found)}"
+        if found.distance is not None:
+            least = f"No such change is nearer by more than {100 * NEAREST_GAP:g} %"
+        told += f" {' '.join([least, *kept])}."
+    elif kept:
+        told += f" Changes were sought {kept[0]}."
+    return " ".join([told, *_rules(found)])
+
+
+def relevance_sentence(found: Relevance) -> str:
+    """Return the part of the protected features, and the people that prove it."""
+    ball = radius_text(found)
+    told = [_part(found)]
+    if found.counterfactual is not None or found.relevant is not None:
+        told += [] if ball == "whole domain" else [f"Changes are within {ball}."]
+    return " ".join([*told, *_rules(found)])
+
+
+def _part(found: Relevance) -> str:
+    names = joined([labels_of(found)[feature] for feature in found.features])
+    several = len(found.features) > 1
+    play, them = ("play", "one of them") if several else ("plays", "it")
+    point = found.counterfactual
+    if point is None or found.free is None:
+        if found.relevant is None:
+            where = f"{names} {play} a part in {_predicted(found)}{_compared(found)}"
+            return f"It is open if {where}: {found.unknown_reason}."
+        where = f"In {_predicted(found)}{_compared(found)}"
+        if {*found.features} <= {*found.still}:
+            stay, which = ("stay as they are", "them") if several else ("stays as it is", "it")
+            return f"{where}, {names} {stay}: no input in question changes {which}."
+        return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
+    if found.necessary:
+        return _change(found, point, " alone")
+    decide = f"{'decide' if several else 'decides'}{_between(found)}"
+    told = f"Together with other changes, {names} {decide}. "
+    if found.unchanged is None or found.inputs is None:
+        return told + _change(found, point)
+    protected = {found.inputs.names[feature] for feature in found.features}
+    changes = change_texts(found, point)
+    others, own = (
+        [text for text in changes if (text.split(":")[0] in protected) is kind]
+        for kind in (False, True)
+    )
+    with_others = f"With {_listed(others, _CHANGES, 'other change')}, {_stays(found)}."
+    return f"{told}{with_others} With {joined(own)} as well, {_becomes(found, point)}."
+
+
+def _claim(parts: list[str]) -> str:
+    told = ", ".join(parts)
+    return f"{told[0].upper()}{told[1:]}."
+
+
+def _change(result: Result, found: Counterfactual, beside: str = "") -> str:
+    """Return ``"With age: 39 → 45 years, the decision becomes “no”."``.
+
+    ``beside`` stands behind the changes.
+    """
+    if result.inputs is not None:
+        told = _listed(change_texts(result, found), _CHANGES, "other change")
+    else:
+        moved = sum(
+            bool((found.input != result.input).reshape(-1)[list(group)].any())
+            for group in result.groups
+        )
+        told = f"a change of {counted(moved, 'feature')}"
+    return f"With {told}{beside}, {_becomes(result, found)}."
+
+
+def _becomes(result: Result, found: Counterfactual) -> str:
+    """Return ``"the decision becomes “no”"``; before it, the class that was asked about."""
+    told = named_prediction(result, found.prediction)
+    becomes = f"{_subject(result)} becomes {told}"
+    if result.against is None:
+        return becomes
+    label = named_prediction(result, result.prediction)
+    if found.rival is None:
+        return f"{told} scores above {label}"
+    return f"{named_prediction(result, found.rival)} scores above {label} and {becomes}"
+
+
+def _compared(result: Result) -> str:
+    """Return ``" against “maybe” alone"``, or nothing if the prediction is kept from all others."""
+    if result.delta is not None:
+        return f" within ±{number(result.delta)}"
+    return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
+
+
+def _between(result: Result) -> str:
+    """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
+    if result.delta is not None:
+        return f" if {_subject(result)} stays within ±{number(result.delta)}"
+    if result.against is None:
+        return ""
+    return f" between {named_prediction(result, result.prediction)} and {rivals_text(result)}"
+
+
+def _subject(result: Result) -> str:
+    if result.class_names:
+        return "the decision"
+    if isinstance(result.prediction, int):
+        return "the prediction"
+    if result.output is not None:
+        return f"output {result.output}"
+    return "the output" if len(result.prediction) == 1 else "the outputs"
+
+
+def _predicted(result: Result) -> str:
+    """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
+    told = named_prediction(result, result.prediction)
+    if result.output is not None:
+        return f"the value {told} of output {result.output}"
+    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
+
+
+def _stays(result: Result) -> str:
+    """Return ``"the decision “yes” stays"``."""
+    told = _predicted(result)
+    if not isinstance(result.prediction, int):
+        moves = "moves" if len(result.prediction) == 1 else "move"
+        return f"{told} {moves} by at most {number(result.delta or 0.0)}"
+    if result.against is None:
+        return f"{told} stays"
+    return f"{told} is not overtaken by {rivals_text(result)}"
+
+
+def _asked(explanation: Explanation) -> list[str]:
+    """Return a sentence on features that an explanation had to have, or was to leave out."""
+    labels = labels_of(explanation)
+    told = [
+        f"{word} {_listed([labels[feature] for feature in features], _NAMED, 'other feature')}"
+        for word, features in (("with", explanation.must), ("without", explanation.must_not))
+        if features
+    ]
+    return [f"Only explanations {joined(told)} were sought."] if told else []
+
+
+def _kept(result: Result, features: tuple[int, ...], which: str = "of the explanation") -> str:
+    """Return ``"age is 39 years and sex is male"``; many features without values are counted."""
+    labels = labels_of(result)
+    if labels.values is not None:
+        told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
+        left = len(features) - len(told)
+        rest = f"{counted(left, 'other feature')} {_keep(left)}"
+        return joined([*told, *([rest] if left > 0 else [])])
+    if len(features) <= SHOWN:
+        return f"{joined([labels[f] for f in features])} {_keep(len(features))}"
+    return f"the {len(features)} {labels.unit} {which} keep their values"
+
+
+def _keep(count: int) -> str:
+    return "keeps its value" if count == 1 else "keep their values"
+
+
+def _room(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
+    """Return how far the features ``free`` may move, as parts of a sentence."""
+    if not free:
+        return []
+    if result.inputs is None or result.radii is None:
+        which = _counted_free(result, free, others)
+        reach = f"within ±{number(result.epsilon)} of their values"
+        if result.norm != "linf":
+            reach = f"within {number(result.epsilon)} of the input ({norm_text(result.norm)})"
+        return [f"while {which} {'stays' if len(free) == 1 else 'stay'} {reach}"]
+    moves = {feature: _move(result, feature) for feature in free}
+    everywhere = {*result.still}
+    still = [f for f in free if f in everywhere]
+    anything = [f for f in free if moves[f] == inf and f not in still]
+    near = [f for f in free if moves[f] < inf and f not in still]
+    others = others or len(anything) < len(free)
+    parts = []
+    if anything:
+        alone = len(anything) == 1
+        which = _counted_free(result, tuple(anything), others)
+        parts.append(f"whatever {which} {'is' if alone else 'are'}")
+    if near:
+        parts.append(_near(result, near))
+    if still:
+        verb = "stays as it is" if len(still) == 1 else "stay as they are"
+        parts.append(f"while {_counted_free(result, tuple(still), others)} {verb}")
+    return parts
+
+
+def _near(result: Result, features: list[int]) -> str:
+    """Return ``"with age within ±5 years of 39 and …"``."""
+    assert result.inputs is not None
+    assert result.radii is not None
+    labels = labels_of(result)
+    share = common_share(result.inputs, result.radii)
+    if share is not None and len(features) > 1:
+        names = _listed([labels[f] for f in features], SHOWN, "other feature")
+        return f"with {names} within ±{number(100 * share)} % of their ranges"
+    told = []
+    for feature in features:
+        kind, radius = result.inputs.features[feature], _move(result, feature)
+        unit = f" {kind.unit}" if kind.unit else ""
+        value = (labels.values or ())[feature].removesuffix(unit)
+        told.append(f"{labels[feature]} within ±{number(radius)}{unit} of {value}")
+    return f"with {_listed(told, SHOWN, 'other feature in its radius')}"
+
+
+def _move(result: Result, feature: int) -> float:
+    """Return how far a feature may move, infinite if it may take every value in its range."""
+    assert result.inputs is not None
+    assert result.radii is not None
+    kind: Feature = result.inputs.features[feature]
+    start = result.groups[feature][0]
+    radius = float(radii_of_coordinates(result.inputs, result.radii)[start])
+    if radius == 0 or kind.upper == kind.lower:
+        return 0.0
+    value = float(result.input.reshape(-1)[start])
+    whole = kind.unordered or max(kind.upper - value, value - kind.lower) <= radius
+    return inf if whole else radius
+
+
+def _counted_free(result: Result, free: tuple[int, ...], others: bool) -> str:
+    labels = labels_of(result)
+    if result.inputs is not None and len(free) <= _NAMED:
+        return joined([labels[feature] for feature in free])
+    other = "other " if others else ""
+    if len(free) == 1:
+        return f"the {other or 'one '}{labels.unit.removesuffix('s')}"
+    return f"the {other}{len(free)} {labels.unit}"
+
+
+def _open(explanation: Explanation) -> list[str]:
+    """Return a sentence on features that were not decided, if there are any."""
+    unknown = explanation.unknown
+    if not unknown:
+        return []
+    labels = labels_of(explanation)
+    names = _listed([labels[feature] for feature in unknown], SHOWN, "other feature")
+    return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
+
+
+def _rules(result: Result) -> list[str]:
+    """Return a sentence on the rules of the description, if it has any: the rule if it is one."""
+    rules = () if result.inputs is None else result.inputs.rules
+    if not rules:
+        return []
+    if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
+        return [f"Only inputs with {rules[0].text} count."]
+    which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
+    return [f"Only inputs that satisfy the {which} count."]
+
+
+def _listed(texts: list[str], most: int, noun: str) -> str:
+    left = len(texts) - most
+    return joined([*texts[:most], *([counted(left, noun)] if left > 0 else [])])

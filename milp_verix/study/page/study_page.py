@@ -1,0 +1,218 @@
+"""The page of a study: what was asked, on what answers rest, summaries, a gallery, what is open."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from milp_verix.errors import InputError
+from milp_verix.records.base import Result
+from milp_verix.reporting.figures.style import typeset
+from milp_verix.reporting.pages.parts import Cell, PageTable
+from milp_verix.reporting.pages.rendering import rendered
+from milp_verix.reporting.words.wording import counted, number
+from milp_verix.study.journal import DONE
+from milp_verix.study.page.gallery import (
+    StoredTask,
+    anchor,
+    card,
+    input_name,
+    predicted,
+    read_result,
+    stored_results,
+)
+from milp_verix.study.page.reproduction import command, hashes, ranges
+from milp_verix.study.page.rows import (
+    Settings,
+    TaskRow,
+    radius_text,
+    read_rows,
+    settings_of_rows,
+    value_text,
+)
+from milp_verix.study.page.summary import MOST_GROUPS, distributions, groups, summary, totals
+from milp_verix.tolerances import Tolerances
+
+_LINES = 200
+_MOST_LINES = 2000
+"""Lines of a table before it refers to the journal for the others."""
+
+
+def study_page(
+    journal: Path,
+    *,
+    results: Path | None,
+    most: int,
+    counterfactuals: int,
+    warn: Callable[[str], None],
+) -> str:
+    """Return the report of the study in ``journal``, a file or a folder, as HTML.
+
+    ``results`` is a folder of whole results, besides those that the journal names. At ``most`` so
+    many of them are shown, spread evenly, each with so many ``counterfactuals``. Raises
+    ``InputError`` for a journal that cannot be read or holds no record.
+    """
+    told = list[str]()
+
+    def tell(text: str) -> None:
+        told.append(text.removeprefix(f"{journal}: "))
+        warn(text)
+
+    rows = read_rows(journal, tell)
+    if not rows:
+        raise InputError(f"{journal} holds no record of a task: a study has a line for each")
+    if results is not None and not results.is_dir():
+        raise InputError(f"results: {results} is no folder; name the one with the whole results")
+    settings = settings_of_rows(rows)
+    there = stored_results(rows, journal, results)
+    chosen = _spread(there, most)
+    examples = _examples(there)
+    open_rows = [row for row in rows if row.status != DONE]
+    links = {id(stored.row) for stored in chosen}
+    models = list(dict.fromkeys(result.model.file for result in examples.values()))
+    return rendered(
+        "study.html",
+        title=f"Study {journal.name}",
+        lead=totals(rows),
+        question=_question(rows, settings, examples, told),
+        shared=[
+            (name.replace("_", " "), typeset(value_text(value)))
+            for name, value in settings.shared.items()
+        ],
+        tasks=settings.tasks,
+        tolerances=_tolerances(settings),
+        exactness=settings.shared.get("exactness"),
+        summary=summary(rows, settings),
+        distributions=distributions(rows, settings),
+        groups_left=len(groups(rows, settings)) - MOST_GROUPS,
+        gallery=(card(stored, settings, counterfactuals) for stored in chosen),
+        shown_of=len(chosen),
+        whole=len(there),
+        lacking=sum(row.size is not None or row.robust for row in rows) - len(there),
+        reasons=_reasons(open_rows),
+        open_tables=_open(open_rows, settings, links),
+        open_lacking=len(open_rows) > _MOST_LINES,
+        task_tables=_tasks(rows, settings, links),
+        task_lacking=len(rows) > _MOST_LINES,
+        command=command(rows, settings, journal.name, models),
+        hashes=hashes(journal),
+        versions=_versions(rows, examples),
+    )
+
+
+def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
+    """Return at ``most`` so many of the tasks, evenly from the first to the last."""
+    if len(there) <= most:
+        return list(there)
+    return [there[place * len(there) // most] for place in range(most)]
+
+
+def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
+    """Return one whole result for each network and kind of task, for names and versions."""
+    found: dict[str, Result] = {}
+    for stored in there:
+        name = f"{stored.row.network} {stored.row.task}"
+        if name not in found:
+            try:
+                found[name] = read_result(stored)
+            except InputError:
+                continue
+    return found
+
+
+def _question(
+    rows: Sequence[TaskRow], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
+) -> list[tuple[str, str]]:
+    files = {name.split()[0]: result.model.file for name, result in examples.items()}
+    indices = sorted({row.index for row in rows})
+    return [
+        *(
+            ("network", f"{files.get(network, 'file unknown')}, hash {network}")
+            for network in settings.networks
+        ),
+        ("inputs", f"{len(indices)}: {_shortened(ranges(indices))}"),
+        ("tasks", ", ".join(settings.tasks)),
+        ("radii", ", ".join(radius_text(radius, 6) for radius in settings.radii)),
+        *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
+        *(
+            ("note", f"{note} ({counted(count, 'task')})")
+            for note, count in Counter(note for row in rows for note in row.notes).most_common(12)
+        ),
+        *(("journal", text) for text in told_of),
+    ]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else text[:200].rpartition(",")[0] + ", …"
+
+
+def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
+    return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
+
+
+def _tolerances(settings: Settings) -> dict[str, Any]:
+    """Return the tolerances by their names, the defaults where the tasks share no others."""
+    return {**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})}
+
+
+def _name(row: TaskRow, links: set[int]) -> Cell:
+    return Cell(input_name(row), link=anchor(row) if id(row) in links else "")
+
+
+def _reasons(rows: Sequence[TaskRow]) -> PageTable:
+    reasons = Counter((row.status, row.reason or "no reason recorded") for row in rows)
+    lines = [(why, status, str(count)) for (status, why), count in reasons.most_common(50)]
+    return PageTable("Reasons", ("reason", "status", "tasks"), lines, texts=2)
+
+
+def _open(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
+    heads = ("input", *settings.headings, "status", "reason", "size", "bound", "undecided features")
+    lines: list[tuple[str | Cell, ...]] = [
+        (
+            _name(row, links),
+            *settings.label(row),
+            Cell(row.status, status=row.status),
+            row.reason or "–",
+            "–" if row.size is None else str(row.size),
+            "–" if row.lower_bound is None else number(row.lower_bound),
+            str(row.unknown),
+        )
+        for row in rows[:_MOST_LINES]
+    ]
+    return _paged(heads, lines, len(heads) - 3, len(rows))
+
+
+def _tasks(rows: Sequence[TaskRow], settings: Settings, links: set[int]) -> list[PageTable]:
+    heads = ("input", *settings.headings, "status", "prediction", "size", "seconds")
+    lines: list[tuple[str | Cell, ...]] = [
+        (
+            _name(row, links),
+            *settings.label(row),
+            row.status,
+            predicted(row, "–"),
+            "–" if row.size is None else str(row.size),
+            f"{row.seconds:.3f}",
+        )
+        for row in rows[:_MOST_LINES]
+    ]
+    return _paged(heads, lines, len(heads) - 2, len(rows))
+
+
+def _paged(
+    heads: Sequence[str], lines: Sequence[Sequence[str | Cell]], texts: int, count: int
+) -> list[PageTable]:
+    """Return the first ``lines`` of a table of ``count`` lines in tables of 200."""
+    tables = []
+    for first in range(0, len(lines), _LINES):
+        some = lines[first : first + _LINES]
+        name = f"Tasks {first + 1} to {first + len(some)} of {count}"
+        tables.append(PageTable(name, heads, some, texts, "sortable"))
+    return tables
+
+
+def _versions(rows: Sequence[TaskRow], examples: dict[str, Result]) -> list[tuple[str, str]]:
+    versions = dict.fromkeys(("milp-verix", row.version) for row in rows)
+    for result in examples.values():
+        versions |= dict.fromkeys(sorted(result.versions.items()))
+    return list(versions)
