@@ -53,7 +53,7 @@ def drawn(seed: int) -> tuple[Network, list[Interval]]:
     rng = np.random.default_rng(seed)
     shape = ((3, 6, 2), (4, 5, 4, 2), (3, 8, 8, 3))[seed % 3]
     network = network_of(random_layers(rng, shape))
-    while seed % 4 == 0 and not (network.max_count > 3 and network.relu_count > 6):
+    while seed % 4 == 0 and not (network.counts.get("maxima", 0) > 3 and network.relu_count > 6):
         network = random_graph(rng, size=3, nodes=9)
     inside = [cube(network.input_size)]
     for _ in range(3):

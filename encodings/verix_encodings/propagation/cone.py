@@ -4,14 +4,12 @@ A neuron of a convolution depends on its receptive field alone, and a neuron tha
 bounds adds nothing to an affine map. The network of the cone has the same values at fewer neurons.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Difference, Max, Node
 
 
 def cone(
@@ -27,7 +25,7 @@ def cone(
     nodes: list[Node] = []
     for current, node in enumerate(network.nodes[:value], start=1):
         if current in kept:
-            nodes.append(_part(node, bounds, number, kept, kept[current]))
+            nodes.append(node.part(kept[current], kept, number, bounds))
             number[current] = len(nodes)
     inner = (Interval(bounds[v].lower[kept[v]], bounds[v].upper[kept[v]]) for v in number)
     part = Network(network.input_shape, tuple(nodes))
@@ -39,38 +37,9 @@ def _kept(network: Network, bounds: Bounds, value: int, rows: IntArray) -> dict[
     masks: dict[int, BoolArray] = {v: np.zeros(network.sizes[v], dtype=bool) for v in range(value)}
     masks[value] = np.isin(np.arange(network.sizes[value]), rows)
     for current in range(value, 0, -1):
-        node, mask = network.nodes[current - 1], masks[current]
-        if isinstance(node, Difference):
-            for pairs in (node.first, node.second):
-                masks[node.sources[0]][pairs[mask]] = True
-        elif isinstance(node, Affine):
-            for source, matrix in node.terms:
-                read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
-                masks[source] |= read & (bounds[source].magnitude > 0)
-        else:
-            masks[node.source] |= mask
+        network.nodes[current - 1].mark(masks, masks[current], bounds)
     masks[0][:] = True
     for current, node in enumerate(network.nodes[:value], start=1):
-        if not isinstance(node, Affine) and masks[current].any():
-            # a neuron for each of the source, which other nodes may read as well
-            masks[current] = masks[node.source]
+        if masks[current].any():
+            masks[current] = node.kept(masks, masks[current])
     return {v: np.flatnonzero(mask) for v, mask in masks.items() if mask.any()}
-
-
-def _part(
-    node: Node, bounds: Bounds, number: dict[int, int], kept: dict[int, IntArray], rows: IntArray
-) -> Node:
-    if isinstance(node, Difference):
-        (source,) = node.sources
-        pairs = (np.searchsorted(kept[source], p[rows]) for p in (node.first, node.second))
-        return Difference.of(number[source], kept[source].size, *pairs)
-    if isinstance(node, Affine):
-        terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in node.terms if s in number)
-        # the errors are proportional to the largest entry of a source, which may not be kept
-        off = node.deviation(lambda source: bounds[source].magnitude)[rows]
-        none = (np.zeros(rows.size),) * len(terms)
-        return Affine(terms, node.bias[rows], (*none, off))
-    if isinstance(node, Max):
-        pairs = (np.searchsorted(kept[node.entries], p[rows]) for p in (node.first, node.second))
-        return Max(number[node.source], number[node.entries], *pairs)
-    return replace(node, source=number[node.source])

@@ -1,7 +1,7 @@
 """Backward bounds with optimised slopes (α-CROWN): each neuron's bound has slopes of its own.
 
-The line ``α z`` is below ``max(z, 0)`` for every ``α`` in [0, 1], so each bound of ``bounds.crown``
-holds for every choice; that of a neuron is minimised over its choice by projected gradient steps:
+The line ``α z`` is below ``max(z, 0)`` for every ``α`` in [0, 1], so each bound of CROWN
+(``propagation.crown``) holds for every choice. Projected gradient steps minimise it for a neuron:
 
     c·v ≤ c⁺·(λ z + β) + c⁻·(α z)     at a ReLU with l < 0 < u, c the coefficients met there
     g(α) = max over x in the region of a(α)·x + b(α)                    the bound of the neuron
@@ -18,18 +18,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.cone import cone
-from verix_encodings.bounds.crown import (
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
+from verix_encodings.network.network import Network
+from verix_encodings.propagation.cone import cone
+from verix_encodings.propagation.crown import (
     crown_bounds,
     inside,
     layer_by_layer,
     neurons_to_tighten,
     readers_of,
 )
-from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
-from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
-from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine
+from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 _STEPS = 9
 
@@ -91,8 +90,7 @@ def _optimised(
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     """Return ``rows`` in blocks whose arrays fit the memory, and narrow cones share."""
-    node = network.nodes[value - 1]
-    sparse = isinstance(node, Affine) and any(sp.issparse(matrix) for _, matrix in node.terms)
+    sparse = any(sp.issparse(matrix) for _, matrix in network.nodes[value - 1].matrices)
     most = _ENTRIES // (2 * max(network.sizes[: value + 1]))
     at_once = max(1, min(_NEIGHBOURS, most) if sparse else most)
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]

@@ -1,10 +1,9 @@
 """Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, and also valid.
 
 Each neuron that interval arithmetic leaves undecided is bounded by the greatest value of a linear
-form in the input (:mod:`~verix_encodings.bounds.linear_form`), layer after layer: tighter bounds of
-one layer make the forms of the next ones tighter. A lower bound is minus an upper bound on the
-negated value (Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL
-2019).
+form in the input (``propagation.linear_form``), layer after layer: tighter bounds of one layer make
+the forms of the next ones tighter. A lower bound is minus an upper bound on the negated value
+(Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019).
 
 Neurons do not depend on each other: they are bounded in blocks, and the deadline is checked between
 blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
@@ -22,18 +21,11 @@ from verix_encodings.arrays import (
     count_of_entries,
     placed,
 )
-from verix_encodings.bounds.interval import (
-    Bounds,
-    Interval,
-    Late,
-    Region,
-    forward_interval,
-    never,
-)
-from verix_encodings.bounds.linear_form import upper_form
-from verix_encodings.bounds.lines import Relaxation, extend_relaxation
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
+from verix_encodings.kinds.node import Node
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Difference, Max, Relu, Smooth
+from verix_encodings.propagation.interval_bounds import forward_interval
+from verix_encodings.propagation.linear_form import Relaxations, extend_relaxation, upper_form
 
 # products of a block of rows with the matrices behind it: less than a second, and in the cache
 _BLOCK = 5 * 10**8
@@ -60,7 +52,7 @@ def crown_bounds(
     except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
     are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
     """
-    relaxation: Relaxation = {}
+    relaxation: Relaxations = {}
 
     def tighten(
         network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
@@ -106,29 +98,25 @@ def intersection(one: Interval, other: Interval) -> Interval:
     return Interval(np.maximum(one.lower, other.lower), np.minimum(one.upper, other.upper))
 
 
-def readers_of(network: Network) -> dict[int, list[Relu | Max | Smooth]]:
-    """Return the activations that read each value; values without one have no entry."""
-    readers: dict[int, list[Relu | Max | Smooth]] = {}
+def readers_of(network: Network) -> dict[int, list[Node]]:
+    """Return the nodes whose lines the bounds of a value shape, by value; absent if none."""
+    readers: dict[int, list[Node]] = {}
     for node in network.nodes:
-        if isinstance(node, Relu | Max | Smooth):
-            readers.setdefault(node.source, []).append(node)
+        for value in node.watched:
+            readers.setdefault(value, []).append(node)
     return readers
 
 
-def undecided(readers: list[Relu | Max | Smooth], interval: Interval) -> IntArray:
+def undecided(readers: list[Node], interval: Interval) -> IntArray:
     """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
     open_ = np.zeros(interval.lower.size, dtype=bool)
     for reader in readers:
-        if isinstance(reader, Smooth):
-            # every bound shapes the lines around it
-            open_ |= interval.lower < interval.upper
-        else:
-            open_ |= (interval.lower < 0) & (interval.upper > 0)
+        open_ |= reader.undecided(interval.lower, interval.upper)
     return np.flatnonzero(open_)
 
 
 def neurons_to_tighten(
-    network: Network, readers: dict[int, list[Relu | Max | Smooth]], value: int, interval: Interval
+    network: Network, readers: dict[int, list[Node]], value: int, interval: Interval
 ) -> IntArray:
     """Return the neurons of ``value`` to tighten.
 
@@ -136,14 +124,12 @@ def neurons_to_tighten(
     the bounds are the same.
     """
     relus, found = set(), [undecided(readers.get(value, []), interval)]
-    positive = Interval(np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0))
+    positive = np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0)
     for later, node in enumerate(network.nodes[value:], start=value + 1):
-        if isinstance(node, Relu) and node.source == value:
+        if node.relu_of == value:
             relus.add(later)
-        elif isinstance(node, Max) and node.entries in relus:
-            low = positive.lower[node.second] < positive.upper[node.first]
-            high = positive.upper[node.second] > positive.lower[node.first]
-            found += [node.first[low & high], node.second[low & high]]
+        elif node.sources and node.sources[-1] in relus:
+            found.append(node.compared(*positive))
     return np.unique(np.concatenate(found))
 
 
@@ -154,7 +140,7 @@ def _tightened(
     rows: IntArray,
     late: Late,
     *,
-    relaxation: Relaxation,
+    relaxation: Relaxations,
 ) -> Interval:
     """Tighten ``rows`` of the last of ``bounds``; ``relaxation`` is extended up to it."""
     value, found = len(bounds) - 1, bounds[-1]
@@ -192,8 +178,8 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     """
     places = _windows(network, value)
     if places is None:
-        nodes = [node for node in network.nodes[:value] if isinstance(node, Affine)]
-        entries = sum(count_of_entries(matrix) for node in nodes for _, matrix in node.terms)
+        terms = [term for node in network.nodes[:value] for term in node.matrices]
+        entries = sum(count_of_entries(matrix) for _, matrix in terms)
         at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
     else:
         rows, at_once = rows[np.argsort(places[rows], kind="stable")], _LEAST_ROWS
@@ -207,16 +193,7 @@ def _windows(network: Network, value: int) -> IntArray | None:
     """
     if value == 0:
         return None
-    node = network.nodes[value - 1]
-    if isinstance(node, Max | Difference):
-        before = _windows(network, node.sources[-1])
-        return None if before is None else before[node.first]
-    if not isinstance(node, Affine):
-        return _windows(network, node.source)
-    for _, matrix in node.terms:
-        if not isinstance(matrix, np.ndarray):
-            return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
-    return None
+    return network.nodes[value - 1].windows(lambda source: _windows(network, source))
 
 
 def upper_bounds(
@@ -226,7 +203,7 @@ def upper_bounds(
     value: int,
     coefficients: Matrix,
     *,
-    relaxation: Relaxation | None = None,
+    relaxation: Relaxations | None = None,
 ) -> FloatArray:
     """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
 

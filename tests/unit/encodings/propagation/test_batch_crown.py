@@ -28,11 +28,11 @@ from verix_encodings import (
     crown_bounds,
     interval_bounds,
 )
-from verix_encodings.bounds.batch_crown import BatchCrown
-from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.crown import upper_bounds
 from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.propagation.batch_crown import BatchCrown
+from verix_encodings.propagation.batch_slopes import slope_ranges
+from verix_encodings.propagation.crown import upper_bounds
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

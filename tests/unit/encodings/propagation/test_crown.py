@@ -1,5 +1,6 @@
 """CROWN encloses what interval arithmetic encloses, and is tighter."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -20,9 +21,9 @@ from tests.support.random_networks import (
 )
 from verix_encodings import (
     Affine,
-    Bounds,
     Interval,
     Network,
+    Node,
     NormBall,
     Region,
     Relu,
@@ -32,11 +33,10 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import dense
-from verix_encodings.bounds import crown, lines
-from verix_encodings.bounds.crown import upper_bounds
-from verix_encodings.bounds.linear_form import upper_form
 from verix_encodings.bounds.lines import Lines
-from verix_encodings.network.nodes import Node
+from verix_encodings.propagation import crown
+from verix_encodings.propagation.crown import upper_bounds
+from verix_encodings.propagation.linear_form import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -311,12 +311,12 @@ def test_each_layer_is_relaxed_once(depth: int, monkeypatch: pytest.MonkeyPatch)
     network, box = Network((3,), tuple(nodes)), Interval(np.full(3, -1.0), np.full(3, 1.0))
     made = []
 
-    def counted(node: Relu, bounds: Bounds) -> Lines:
+    def counted(node: Relu, bounds: Sequence[Interval]) -> Lines:
         made.append(node)
         return lines_of(node, bounds)
 
-    lines_of = lines._lines
-    monkeypatch.setattr(lines, "_lines", counted)
+    lines_of = Relu.relaxation
+    monkeypatch.setattr(Relu, "relaxation", counted)
     found = crown_bounds(network, box)
     assert depth / 2 < len(made) <= depth
     monkeypatch.undo()

@@ -12,17 +12,19 @@ are valid, so both move by projected steps of Adam, and no step can do harm but 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Region
-from verix_encodings.bounds.linear_form import LinearForm, upper_form
-from verix_encodings.bounds.lines import Lines, Relaxation, relaxation_of, relu_lines
+from verix_encodings.bounds.lines import relu_lines
 from verix_encodings.bounds.patches import Rows
 from verix_encodings.bounds.phases import Phases, Splits
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Relu
-from verix_encodings.work import spend_entries, spend_product
+from verix_encodings.propagation.linear_form import (
+    LinearForm,
+    Relaxations,
+    relaxation_of,
+    upper_form,
+)
 
 _RATE = 0.5
 _DECAY = 0.9
@@ -53,7 +55,7 @@ class Relaxed:
 
     network: Network
     bounds: Bounds
-    relaxation: Relaxation
+    relaxation: Relaxations
     layers: tuple[Layer, ...]
 
     @classmethod
@@ -63,13 +65,13 @@ class Relaxed:
         layers: list[Layer] = []
         start = 0
         for value, node in enumerate(network.nodes, start=1):
-            if not isinstance(node, Relu | Max):
+            if node.phase is None:
                 continue
-            low, high = bounds[node.source].lower, bounds[node.source].upper
+            low, high = bounds[node.phase].lower, bounds[node.phase].upper
             free = np.flatnonzero((low < 0) & (high > 0))
             _, heights, slopes = relu_lines(low, high)
             places = slice(start, start + free.size)
-            layers.append(Layer(value, node.source, free, slopes, heights[free], places))
+            layers.append(Layer(value, node.phase, free, slopes, heights[free], places))
             start += free.size
         return cls(network, bounds, relaxation, tuple(layers))
 
@@ -173,28 +175,12 @@ class RowSlopes:
 
     def _values(self) -> dict[int, FloatArray]:
         """Return the values of the lines that each row takes at its point: (rows, neurons) each."""
-        network, lower = self.relaxed.network, self._lower_slopes()
-        values = {0: self.points}
+        lower, values = self._lower_slopes(), {0: self.points}
         last = max((layer.source for layer in self.relaxed.layers), default=0)
-        for value, node in enumerate(network.nodes[:last], start=1):
-            if isinstance(node, Affine):
-                values[value] = np.tile(node.bias, (self.points.shape[0], 1))
-                for source, matrix in node.terms:
-                    spend_product(matrix, self.points.shape[0])
-                    values[value] += values[source] @ matrix.T
-                continue
-            lines = self.relaxed.relaxation[value]
-            assert isinstance(lines, Lines)
-            z = values[node.entries if isinstance(node, Max) else node.source]
-            high = z @ lines.above.T if sp.issparse(lines.above) else lines.above * z
-            if isinstance(node, Max):
-                slope = lower[value]
-                low = (1.0 - slope) * z[:, node.first] + slope * z[:, node.second]
-            else:
-                low = lower.get(value, lines.below) * z
-            up = self._met(value) > 0
-            spend_entries(z.size, 8)
-            values[value] = np.where(up, high + lines.ceiling, low + lines.floor)
+        for value in range(1, last + 1):
+            values[value], low = self.relaxed.relaxation[value].followed(
+                values, self.met.get(value), lower.get(value)
+            )
             self._suppose(value, values[value], low)
         return values
 

@@ -26,8 +26,8 @@ from verix_encodings import (
     alpha_bounds,
     crown_bounds,
 )
-from verix_encodings.bounds import alpha
-from verix_encodings.bounds.linear_form import upper_form
+from verix_encodings.propagation import alpha
+from verix_encodings.propagation.linear_form import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
