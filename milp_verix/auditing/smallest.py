@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from milp_verix.clock import Deadline
 from milp_verix.global_search.minimum import minimum as find_minimum
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.records.audit import Audit, Minimum
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.records.statistics import TIME_LIMIT
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.

@@ -16,9 +16,9 @@ from milp_verix.comparison.stored_checks import as_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.comparison import Pair, Skipped
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Comparison, Run
+from milp_verix.results.records.comparison import Pair, Skipped
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
 
 

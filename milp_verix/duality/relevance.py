@@ -44,10 +44,10 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.request import Request, make_request
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.relevance import Relevance
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session

@@ -14,7 +14,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.request import make_request
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS

@@ -37,10 +37,10 @@ from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.problem import Radius
 from milp_verix.problem.request import Request, make_request
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.reporting.words.wording import counted, number, radius_text
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.tolerances import Tolerances
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order

@@ -18,10 +18,10 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.features import make_features
-from milp_verix.records.comparison import Pair
 from milp_verix.reporting.figures.writing import plot_format
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.public import Comparison
+from milp_verix.results.records.comparison import Pair
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS

@@ -16,7 +16,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.programs import retightened_encoding_of
 from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
