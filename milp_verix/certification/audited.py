@@ -7,9 +7,9 @@ leaves free are one feature, nothing is irrelevant, and a point shows that featu
 from dataclasses import fields
 from typing import Any
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Result
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.explanation import Explanation
 
 _UNTRIED = "not tried"
 
