@@ -38,7 +38,7 @@ _MOST_WEIGHTS = 5_000_000
 
 @checked(explanation=instance_of(Explanation, Audit))
 def certify(
-    explanation: Explanation | Audit, network: NetworkLike, *, time_limit: float | None = None
+    network: NetworkLike, explanation: Explanation | Audit, *, time_limit: float | None = None
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 

@@ -6,7 +6,7 @@ A check is the list of the features that are free; ``features`` is the number of
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -73,13 +73,18 @@ def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
         raise InputError(
             f"the checks in {path} are on {data.get('features')} features, here are {features}"
         )
-    return as_checks(data["checks"], features)
+    return as_checks(data["checks"], lambda free: indices_of(free, features))
 
 
-def as_checks(given: Sequence[Sequence[int]], features: int) -> tuple[tuple[int, ...], ...]:
-    """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features."""
+def as_checks(
+    given: Sequence[Sequence[int | str]], indices: Callable[[Sequence[int | str]], list[int]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features.
+
+    ``indices`` returns the indices of the features in such a list.
+    """
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputError("checks are a list of lists of features")
     if not given:
         raise InputError("the list of checks is empty: there is nothing to compare")
-    return tuple(tuple(indices_of(free, features)) for free in given)
+    return tuple(tuple(indices(free)) for free in given)

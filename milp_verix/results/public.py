@@ -111,7 +111,7 @@ class Explanation(explanation.Explanation, Storable):
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
-        return certify(self, network, time_limit=time_limit)
+        return certify(network, self, time_limit=time_limit)
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
@@ -259,7 +259,7 @@ class Audit(audit.Audit, Storable):
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
-        return certify(self, network, time_limit=time_limit)
+        return certify(network, self, time_limit=time_limit)
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None

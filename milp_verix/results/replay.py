@@ -1,11 +1,11 @@
 """Check the counterfactuals of a result again, from nothing but the file and the network."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.options import Asked
+from milp_verix.problem.problem import Problem
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.results.records.kinds import FeatureSet
@@ -81,22 +81,18 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
             f"{network.path or network.name} is not the network explained: its SHA-256 is "
             f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
-    ball: dict[str, Any] = {
-        "epsilon": result.epsilon,
-        "domain": result.domain,
-        "features": result.groups,
+    asked: Asked = {
+        "epsilon": result.epsilon if result.radii is None else result.radii,
+        "norm": result.norm,
+        "delta": result.delta,
+        "output": result.output,
+        "against": result.against,
     }
-    if result.inputs is not None:
-        ball = {"epsilon": result.radii, "inputs": result.inputs}
-    problem = make_problem(
-        network,
-        result.input,
-        norm=result.norm,
-        delta=result.delta,
-        output=result.output,
-        against=result.against,
-        **ball,
-    )
+    if result.inputs is None:
+        asked |= {"domain": result.domain, "features": result.groups}
+    else:
+        asked |= {"inputs": result.inputs}
+    problem = Problem(network, result.input, **asked)
     if problem.question.prediction != result.prediction:
         raise InputError(
             f"the network predicts {problem.question.prediction} for the input, the explanation "

@@ -43,7 +43,7 @@ def certify(
         of_audit = data.get("kind") == "audit"
         stored = from_data(data, where, Audit) if of_audit else from_data(data, where, Explanation)
         network = network_of(model, reading)
-        certificate = find_certificate(stored, network, time_limit=time_limit)
+        certificate = find_certificate(network, stored, time_limit=time_limit)
         note = written(certificate, network, output)
         if not quiet:
             typer.echo(note)

@@ -147,5 +147,5 @@ def test_short_tasks_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_earlier_result_is_no_argument_of_a_study(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="can take no 'resume'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'resume'"):
         study(tmp_path, resume="earlier.json")
