@@ -129,6 +129,7 @@ KINDS: Mapping[str, Kind] = {
     "quadratic": FLAG,
     "retry": TEXTS,
     "reuse": FLAG,
+    "search": Kind("a milp_verix.Search", lambda value: hasattr(value, "require_only")),
     "solver": SOLVER,
     "solvers": SOLVERS.or_none(),
     "sound_only": FLAG,

@@ -28,6 +28,7 @@ from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
+from milp_verix.problem.signatures import readable
 from verix_encodings import Network
 
 
@@ -168,8 +169,8 @@ class Problem:
 
 _plain = signature(Problem.__init__)
 _options = signature(Given).parameters.values()
-Problem.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
-    parameters=[*[*_plain.parameters.values()][:-1], *_options]
+Problem.__init__.__signature__ = readable(  # type: ignore[attr-defined]
+    _plain.replace(parameters=[*[*_plain.parameters.values()][:-1], *_options]), globals()
 )
 
 

@@ -46,7 +46,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"output": 0}, "output belongs to regression"),
     ({"label": 3}, "label 3 is out of range: the network's outputs are 0..2"),
     ({"label": -1}, "label -1 is out of range"),
-    ({"label": 0}, "the network predicts class 2, not 0"),
+    ({"label": 0}, "the network predicts class 2, not class 0"),
     ({"label": "cat"}, "label: no class is called 'cat': the classes have no names"),
     ({"domain": (1.0, 0.0)}, "the domain needs lower <= upper"),
     ({"domain": (np.nan, 1.0)}, "the domain needs lower <= upper everywhere and no NaN"),
