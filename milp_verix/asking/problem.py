@@ -77,7 +77,7 @@ class Problem(checked.Problem):  # noqa: D101 - that of the class above
 
     @property
     def _reach(self) -> str:
-        """How far features may change, in words."""
+        """The words for how far features may change."""
         if self.inputs is None or self.radii is None:
             return _NORMS[self.ball.norm].format(number(self.ball.epsilon))
         least, most = min(self.radii), max(self.radii)

@@ -1,4 +1,4 @@
-"""What a kind of node answers about itself: the interface between networks and their algorithms.
+"""The interface between networks and their algorithms: a kind of node answers for itself.
 
 A node computes a value ``v`` from earlier values. Every algorithm asks the node, and none asks of
 which kind it is, so that a kind is one file here. :class:`Node` has three abstract methods and a
@@ -54,7 +54,7 @@ OPERATIONS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodingContext:
-    """What an encoding of the value numbered ``value`` is made from.
+    """The ingredients of an encoding of the value numbered ``value``.
 
     ``builder`` is the program under construction; ``label`` names its columns and rows; ``values``
     are the values before it, as expressions, and ``bounds`` hold for all values of the network.
@@ -78,10 +78,10 @@ class Node(ABC):
     __slots__ = ()
 
     plural: ClassVar[str] = "other functions"
-    """What people call its entries, where they are counted; empty if they are not."""
+    """The noun for its entries, where they are counted; empty if they are not."""
 
     exact: ClassVar[bool] = False
-    """True if its encoding has no points but runs of the node."""
+    """True if each point of its encoding is an evaluation of the node."""
 
     retightened: ClassVar[str | None] = None
     """The stem of its rows' names, if other big-Ms make a program for a smaller ball.
