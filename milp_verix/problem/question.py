@@ -340,5 +340,6 @@ def _index(value: int, size: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{what} must be an integer, got {value!r}")
     if not 0 <= value < size:
-        raise InputError(f"{what} {value} is out of range: the network's outputs are 0..{size - 1}")
+        kind = "outputs" if what == "output" else "classes"
+        raise InputError(f"{what} {value} is out of range: the network's {kind} are 0..{size - 1}")
     return int(value)

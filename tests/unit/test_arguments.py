@@ -44,7 +44,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"delta": 0.1, "label": 2}, "label belongs to classification, delta to regression"),
     ({"delta": 0.1, "output": 3}, "output 3 is out of range: the network's outputs are 0..2"),
     ({"output": 0}, "output belongs to regression"),
-    ({"label": 3}, "label 3 is out of range: the network's outputs are 0..2"),
+    ({"label": 3}, "label 3 is out of range: the network's classes are 0..2"),
     ({"label": -1}, "label -1 is out of range"),
     ({"label": 0}, "the network predicts class 2, not class 0"),
     ({"label": "cat"}, "label: no class is called 'cat': the classes have no names"),
