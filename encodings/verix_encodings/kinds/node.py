@@ -166,9 +166,9 @@ class Node(ABC):
         return np.zeros(0, dtype=np.intp)
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return a place for each entry, near for entries that read near ones; None without any.
+        """Return a place for each entry, close for entries that read close ones; or None.
 
-        ``before`` returns that of a source.
+        ``before`` returns the places of a source.
         """
         return None
 
@@ -188,7 +188,7 @@ class Node(ABC):
     def backward_error(
         self, gamma: float, magnitude: Callable[[int], FloatArray]
     ) -> FloatArray | float:
-        """Bound the rounding of each entry's batch relaxation that this does not count itself.
+        """Bound the rounding of each entry that :meth:`batch_relaxation` leaves uncounted.
 
         ``magnitude(k)`` is at least any ``|v_k|``, and ``gamma`` covers the terms of a row.
         """
@@ -273,8 +273,8 @@ class Node(ABC):
     ) -> FloatArray:
         """Bound the error of :meth:`value`, given those of the values before it.
 
-        By default the value may be anywhere in its enclosure where a source is off at all, and is
-        rounded by 16 operations at most: a node of longer sums has a bound of its own.
+        By default, if a source has an error, the value may be anywhere in its enclosure. Its own
+        rounding is that of 16 operations at most: a node of longer sums has a bound of its own.
         """
         low, high = self.enclosure(
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
