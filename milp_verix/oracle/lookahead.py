@@ -72,7 +72,7 @@ def _expected(problem: Problem, memory: Memory) -> FloatArray:
 def forecast(
     problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
 ) -> int:
-    """Return how many of ``features``, from the first on, may be freed together; at least one."""
+    """Guess how many of ``features``, from the first on, can be freed together; at least one."""
     if problem.ball.norm == "linf":
         rises = problem.features.totals(memory.rises(problem.ball.outer))[:, list(features)]
         expected = memory.reached[:, None] + np.cumsum(rises, axis=1)
