@@ -30,9 +30,6 @@ CHECKING: dict[str, Callable[[Problem], Engine]] = {
 _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
-_LEAST_OPEN = 21
-"""Open phases below which ``auto`` does not bound phases in batches: their programs are small."""
-
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
 
@@ -75,12 +72,11 @@ def portfolio_for(
                 **options,
             )
 
-        auto = solver == "auto"
+        few = solver == "auto" and name == InputSplit.name
         return Candidate(
             name,
             opened,
-            most_free=_MOST_FREE if auto and name == InputSplit.name else np.inf,
-            least_open=_LEAST_OPEN if auto and name == PhaseSplit.name else 0,
+            most_free=_MOST_FREE if few else np.inf,
             group="programs" if name in _PROGRAM_SOLVERS else None,
         )
 
