@@ -160,7 +160,7 @@ class Ball:
         return witness if mixed.contains(witness) else self.centre.copy()
 
     def _in_the_norm(self, witness: NDArray[Any], free: IntArray) -> bool:
-        """Return whether ``‖witness − centre‖_p ≤ ε``, in fractions where float64 leaves it open."""
+        """Return whether ``‖witness − centre‖_p ≤ ε``, by fractions if float64 leaves it open."""
         if self.norm == "linf":
             return True  # its box is the ball
         with np.errstate(all="ignore"):

@@ -25,7 +25,7 @@ from verix_encodings.work import spend_entries
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30
-_NEXT, _LEAST = 1.0 + 2.0**-52, 2.0**-1074
+_LEAST = 2.0**-1074
 
 
 def length(moves: FloatArray, norm: int) -> float:
@@ -175,7 +175,12 @@ class _Moves:
     def largest(self) -> FloatArray:
         """Return the ``t`` with the largest ``Σ w_i t_i``, up to rounding; (N, d)."""
         if self.norm == 1:
-            return filled_up(self.weight, self.room, self.total[:, None])
+            # sorted by weight there are the full ones, those with the weight λ, and empty ones
+            full = np.where(self.weight > self.multiplier, self.room, 0.0)
+            rest = np.where(self.weight == self.multiplier, self.room, 0.0)
+            before = np.cumsum(rest, axis=1) - rest
+            left = (self.total - np.sum(full, axis=1))[:, None] - before
+            return np.asarray(full + np.clip(left, 0.0, rest))
         with np.errstate(all="ignore"):
             wanted = np.where(self.weight > 0, self.weight / (2.0 * self.multiplier), 0.0)
         return np.asarray(self.unit[:, None] * np.minimum(wanted, self.share))
@@ -204,7 +209,7 @@ def _l1_multiplier(weight: FloatArray, room: FloatArray, radius: FloatArray) -> 
 
 
 def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a unit of length for each row, (N,), and ``room`` in it, rounded up; the radius is 1.
+    """Return a unit of length for each row, (N,), and ``room`` in it, for which the radius is 1.
 
     Squares of ε may be too large or too small for float64, squares of fractions of ε are not. Room
     beyond the radius cannot be used, nor can a radius beyond all room.
@@ -212,8 +217,8 @@ def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArra
     size = room.shape[1]
     unit = np.minimum(radius, math.sqrt(size) * np.max(room, axis=1, initial=0.0) * (1 + 1e-12))
     some = np.where(unit > 0, unit, 1.0)
-    # the next number of float64 or the one after it: far faster than np.nextafter
-    share = np.minimum(room, unit[:, None]) / some[:, None] * _NEXT + _LEAST
+    # the bound has room for a relative error, not for a quotient that is rounded to zero
+    share = np.minimum(room, unit[:, None]) / some[:, None] + _LEAST
     return some, np.where(unit[:, None] > 0, share, 0.0)
 
 
