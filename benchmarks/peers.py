@@ -23,7 +23,7 @@ from tables import Table, write
 from verix_marabou import Found, verix
 
 import milp_verix
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.traversal.order import make_order
 
 METHODS = {
@@ -67,7 +67,7 @@ def vulnerable(
 ) -> Iterator[tuple[int, Problem]]:
     """Yield the first images, with their numbers, that the whole ball does not leave alone."""
     for index, image in images:
-        problem = make_problem(network, image.reshape(-1), **options)
+        problem = Problem(network, image.reshape(-1), **options)
         free = range(problem.features.count)
         if milp_verix.check(network, image, free, **options).violated:
             yield index, problem

@@ -36,7 +36,7 @@ from tables import Table, write
 import milp_verix
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.errors import MilpVerixError
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import Session, SolveResult, Targets, open_session
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray
@@ -80,7 +80,7 @@ def main() -> int:
 
     network = milp_verix.load_network(arguments.model)
     x = read_image(network, arguments.image)
-    problem = make_problem(network, x, epsilon=arguments.epsilon)
+    problem = Problem(network, x, epsilon=arguments.epsilon)
     found = milp_verix.explain(
         network, x, epsilon=arguments.epsilon, order=arguments.order, solver="phase"
     )

@@ -12,6 +12,7 @@ provably stays.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from milp_verix.asking.problem import Problem
     from milp_verix.auditing.audit import audit
     from milp_verix.auditing.search import AuditProgress
     from milp_verix.certification.certificate import Certificate
@@ -46,12 +47,10 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
     from milp_verix.oracle.check import check
     from milp_verix.oracle.check_program import encode_check
+    from milp_verix.problem.search import Search
     from milp_verix.radius.robustness import robustness_radius
     from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
-    from milp_verix.records.base import Counterfactual
-    from milp_verix.records.comparison import Disagreement
-    from milp_verix.records.verdict import Answer, Verdict
     from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
@@ -62,6 +61,9 @@ if TYPE_CHECKING:
         Run,
     )
     from milp_verix.results.radii import EpsilonSweep, RobustnessRadii
+    from milp_verix.results.records.base import Counterfactual
+    from milp_verix.results.records.comparison import Disagreement
+    from milp_verix.results.records.verdict import Answer, Verdict
     from milp_verix.results.relevance import Relevance
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
@@ -96,12 +98,14 @@ __all__ = [
     "MinimumProgress",
     "ModelError",
     "OnnxNetwork",
+    "Problem",
     "Progress",
     "RadiusProgress",
     "Relevance",
     "RelevanceProgress",
     "RobustnessRadii",
     "Run",
+    "Search",
     "SearchLimits",
     "SolverError",
     "SolverUnavailableError",
@@ -137,6 +141,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "asking.problem": "Problem",
     "auditing.audit": "audit",
     "auditing.search": "AuditProgress",
     "certification.certificate": "Certificate",
@@ -156,12 +161,13 @@ _HOMES = {
     "onnx_reader.onnx_network": "OnnxNetwork load_network",
     "oracle.check": "check",
     "oracle.check_program": "encode_check",
+    "problem.search": "Search",
     "radius.robustness": "robustness_radius",
     "radius.search": "RadiusProgress",
     "radius.sweep": "epsilon_sweep",
-    "records.base": "Counterfactual",
-    "records.comparison": "Disagreement",
-    "records.verdict": "Answer Verdict",
+    "results.records.base": "Counterfactual",
+    "results.records.comparison": "Disagreement",
+    "results.records.verdict": "Answer Verdict",
     "report": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",

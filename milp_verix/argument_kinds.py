@@ -90,16 +90,18 @@ SECONDS = Kind("a number of seconds or None", _is_time_limit).or_none()
 INTEGER = Kind("an integer", _is_integer)
 SEVERAL = Kind("a list", _is_several)
 TEXTS = Kind("a list of texts", _listing(_is_text))
-INDICES = Kind("an integer or a list of integers", lambda v: _is_integer(v) or _is_several(v))
 NAMES = Kind("a name, or a list of names and indices", _is_several)
 FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
+CLASS = Kind("a name or a number", lambda v: _is_integer(v) or _is_text(v))
+METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
 SOLVER = Kind("the name of a solver", _is_solver)
 SOLVERS = Kind("a list of names", _listing(_is_solver))
 GRID = Kind("a mapping from names of options to lists of values", _is_grid)
 
 KINDS: Mapping[str, Kind] = {
-    "against": INDICES.or_none(),
+    "against": FEATURE.or_none(),
+    "bounds": METHOD,
     "check_time_limit": SECONDS,
     "codes": SEVERAL.or_none(),
     "delta": NUMBER.or_none(),
@@ -113,6 +115,7 @@ KINDS: Mapping[str, Kind] = {
     "gap": NUMBER,
     "grid": GRID.or_none(),
     "journal": PATH,
+    "label": CLASS.or_none(),
     "largest": NUMBER.or_none(),
     "lower": NUMBER,
     "master": TEXT,
@@ -146,12 +149,11 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        names, known = list(signature(function).parameters), {**KINDS, **kinds}
+        names = list(signature(function).parameters)
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
-            for name, value in [*zip(names, args, strict=False), *options.items()]:
-                _refuse_wrong(name, value, known.get(name))
+            refuse_wrong({**dict(zip(names, args, strict=False)), **options}, kinds)
             return function(*args, **options)
 
         return run
@@ -159,11 +161,17 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def _refuse_wrong(name: str, value: Any, kind: Kind | None) -> None:
-    if (fault := _fault(value, _DEPTH)) is not None:
-        raise InputError(f"{name} holds {fault}")
-    if kind is not None and not kind.fits(value):
-        raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
+def refuse_wrong(values: Mapping[str, object], kinds: Mapping[str, Kind] = KINDS) -> None:
+    """Raise ``InputError`` for the first of ``values``, arguments by name, of a wrong kind.
+
+    ``kinds`` come before those of ``KINDS``.
+    """
+    for name, value in values.items():
+        if (fault := _fault(value, _DEPTH)) is not None:
+            raise InputError(f"{name} holds {fault}")
+        kind = kinds.get(name, KINDS.get(name))
+        if kind is not None and not kind.fits(value):
+            raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
 
 
 def _fault(value: Any, depth: int) -> str | None:

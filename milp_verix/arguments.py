@@ -110,7 +110,7 @@ def radius_in(text: str | float) -> float | str:
         ) from error
 
 
-def indices_of(free: Sequence[int], count: int, name: str = "free") -> list[int]:
+def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> list[int]:
     """Return features by their indices; ``InputError`` unless they are distinct and exist.
 
     ``name`` is the name of the argument.

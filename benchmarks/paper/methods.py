@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from benchmarks.verix_marabou import Found, verix
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.study.tasks import network_hash
 from milp_verix.traversal.order import make_order
 
@@ -139,6 +139,6 @@ def _verix_now(place: Workplace, question: Question, index: int) -> Found:
     x = place.data_of(question.network).test.images[index].reshape(-1)
     features = question.options["features"]
     network = place.network(question.network)
-    problem = make_problem(network, x, epsilon=question.epsilon, features=features)
+    problem = Problem(network, x, epsilon=question.epsilon, features=features)
     model = str(place.out / "networks" / f"{question.network}.onnx")
     return verix(model, problem, make_order(problem, "sensitivity").permutation)

@@ -6,16 +6,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.arguments import indices_of
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import Problem
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
-FeatureSetLike: TypeAlias = "Sequence[int] | Set[int] | NDArray[Any] | Explanation"
-"""Indices of features, a mask, or the features of an explanation."""
+FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"
+"""Features by index or name, a mask, or the features of an explanation."""
 
 
 def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
@@ -37,7 +36,7 @@ def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
     if isinstance(given, Explanation):
         _require_same_groups(given, problem.features)
         return given.explanation
-    listed = sorted(given) if isinstance(given, Set) else given
+    listed = sorted(given, key=str) if isinstance(given, Set) else given
     try:
         array = np.asarray(listed)
     except ValueError as error:  # rows of different lengths
@@ -46,7 +45,7 @@ def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
         return _features_in(array, problem)
     if array.ndim < 2:
         indices = listed if isinstance(listed, Sequence) else array.tolist()
-        return tuple(sorted(indices_of(indices, problem.features.count, "explanation")))
+        return tuple(sorted(problem.features.indices(indices, "explanation")))
     if np.issubdtype(array.dtype, np.integer) and np.isin(array, (0, 1)).all():
         return _features_in(array == 1, problem)
     raise InputError(

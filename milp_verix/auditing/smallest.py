@@ -1,15 +1,13 @@
 """The smallest sound sets beside the one audited."""
 
 from math import ceil, isfinite
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from numpy.typing import ArrayLike
-
-from milp_verix.clock import Deadline
-from milp_verix.global_search.minimum import minimum as find_minimum
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.records.audit import Audit, Minimum
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.global_search.minimum import minimum_of
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import Search
+from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.records.statistics import TIME_LIMIT
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.
@@ -20,18 +18,19 @@ None stands for a set that there was no time for, or that is not sought, and for
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
-def smallest_sets(
-    network: OnnxNetwork,
-    x: ArrayLike,
-    arguments: dict[str, Any],
-    deadline: Deadline,
-    known: Audit,
-) -> SmallestSets:
+def smallest_sets(request: Request, known: Audit) -> SmallestSets:
     """Search the smallest sound sets beside the one in ``known``.
 
-    ``arguments`` are those of :func:`milp_verix.minimum`. The second set is sought where the
-    audited one is not known to be sound; a sound set has itself.
+    The second set is sought where the audited one is not known to be sound; a sound set has itself.
     """
+    given, deadline = request.search, request.deadline
+    search = Search(
+        solver=given.solver,
+        threads=given.threads,
+        tolerances=given.tolerances,
+        time_limit=deadline if isfinite(deadline.at) else None,
+        check_time_limit=given.check_time_limit,
+    )
     found: list[Minimum | None] = []
     stopped: str | None = None
     sought: list[tuple[int, ...]] = [()] if known.sound else [(), known.explanation]
@@ -40,8 +39,7 @@ def smallest_sets(
             found.append(None)
             stopped = stopped or TIME_LIMIT
             continue
-        rest = {**arguments, "time_limit": deadline if isfinite(deadline.at) else None}
-        best = find_minimum(network, x, **rest, must=must)
+        best = minimum_of(request.problem, must=must, search=search)
         stopped = best.statistics.stopped
         smaller = min(best.explanation, known.sound_set, key=len)
         found.append(Minimum(smaller, ceil((best.lower_bound or 0) - _ROUNDING)))

@@ -26,9 +26,9 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.records.audit import Audit
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
 from verix_encodings.arrays import count_of_entries
@@ -38,7 +38,7 @@ _MOST_WEIGHTS = 5_000_000
 
 @checked(explanation=instance_of(Explanation, Audit))
 def certify(
-    explanation: Explanation | Audit, network: NetworkLike, *, time_limit: float | None = None
+    network: NetworkLike, explanation: Explanation | Audit, *, time_limit: float | None = None
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 

@@ -31,7 +31,7 @@ def radius_of(text: str | float) -> float | str:
 
 
 def features_in(text: str) -> list[str | int]:
-    """Return the features that an option lists by numbers or names, with commas between."""
+    """Return the features or classes in a text: numbers or names, with commas between."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     return [int(word) if word.isdecimal() else word for word in words]
 
@@ -100,14 +100,18 @@ FeatureNames: TypeAlias = Annotated[
     ),
 ]
 Label: TypeAlias = Annotated[
-    int | None,
-    question_option(metavar="CLASS", help="The class explained; it must be the one predicted."),
+    str | None,
+    question_option(
+        metavar="CLASS",
+        help="The class explained, by number or name; it must be the one predicted.",
+    ),
 ]
 Against: TypeAlias = Annotated[
     str | None,
     question_option(
         metavar="CLASS[,CLASS…]",
-        help="The classes that must not overtake the predicted one. [all others]",
+        help="The classes, by numbers or names, that must not overtake the predicted one. "
+        "[all others]",
     ),
 ]
 Output: TypeAlias = Annotated[
@@ -167,7 +171,10 @@ CheckTimeLimit: TypeAlias = Annotated[
 ]
 Costs: TypeAlias = Annotated[
     str | None,
-    question_option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
+    question_option(
+        metavar="FILE",
+        help="What each feature costs, .npy or .json; .json may also name features. [1 each]",
+    ),
 ]
 Resume: TypeAlias = Annotated[
     Path | None,

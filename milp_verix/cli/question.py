@@ -22,6 +22,7 @@ from milp_verix.cli.options import (
     Norm,
     Output,
     OutputName,
+    features_in,
 )
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of
@@ -38,7 +39,9 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.records.base import Result
+from milp_verix.problem.options import AskedAnywhere
+from milp_verix.problem.problem import Problem
+from milp_verix.results.records.base import Result
 from milp_verix.stored_numbers import json_in
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.traversal.order import ORDERS
@@ -104,65 +107,67 @@ class QuestionOptions(CaseOptions):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A network, an input in the units of the domain, and the arguments that pose a problem.
+    """The problem that a command poses; ``notes`` say how the input was converted."""
 
-    ``arguments`` go to :func:`milp_verix.problem.problem.make_problem`, with the radius of a
-    :class:`QuestionOptions`; ``notes`` say how the input was converted.
-    """
-
-    network: OnnxNetwork
-    x: NDArray[Any]
-    arguments: dict[str, Any]
+    problem: Problem
     notes: tuple[str, ...]
 
     @property
-    def image_shape(self) -> tuple[int, ...] | None:
-        """The shape in which the input is an image, where --image-shape says it."""
-        shape: tuple[int, ...] | None = self.arguments["image_shape"]
-        return shape
+    def network(self) -> OnnxNetwork:
+        """The network explained."""
+        return self.problem.network
 
     def noted(self, result: Noted) -> Noted:
         """Return ``result`` with a note of how the input was converted."""
         return replace(result, notes=(*result.notes, *self.notes))
 
 
-def question_of(case: CaseOptions, feature_names: str | None = None) -> Question:
+def question_of(
+    case: CaseOptions,
+    feature_names: str | None = None,
+    *,
+    network: OnnxNetwork | None = None,
+    features: FeaturesLike = None,
+) -> Question:
     """Read the network, the input, the feature groups and the names that a command names.
 
-    Bytes of the input are scaled to the domain. Raises ``InputError`` and ``ModelError``.
+    ``network`` is that of the case if it was read already; ``features`` are the groups where the
+    case names none. Bytes of the input are scaled to the domain. Without a radius the problem has
+    radius 0. Raises ``InputError`` and ``ModelError``.
     """
-    network = network_of(case.model, case)
-    arguments = arguments_of(network, case, case, case)
-    if isinstance(case, QuestionOptions):
-        arguments["epsilon"] = case.epsilon
+    network = network or network_of(case.model, case)
+    asked = arguments_of(network, case, case, case)
+    if case.features is None and case.inputs is None:
+        asked["features"] = features
+    epsilon = case.epsilon if isinstance(case, QuestionOptions) else 0.0
     if feature_names is not None:
-        arguments["feature_names"] = names_of(feature_names, network)
+        asked["feature_names"] = names_of(feature_names, network)
     if case.inputs is not None:
-        return _described(case, network, arguments, Inputs.from_file(case.inputs))
-    given = read_input(case.specification, network.input_shape, arguments["image_shape"])
-    x = scale_bytes(given, case.domain, network.dtype)
-    notes = (
-        decoded_note(case.specification),
-        None if x is given else scaled_note(case.domain),
-    )
-    return Question(network, x, arguments, tuple(note for note in notes if note is not None))
+        asked["inputs"] = inputs = Inputs.from_file(case.inputs)
+        if asked["domain"] == UNIT_DOMAIN:
+            del asked["domain"]
+        x, notes = _described(case.specification, network, inputs)
+    else:
+        image_shape = _image_shape(case, network)
+        given = read_input(case.specification, network.input_shape, image_shape)
+        x = scale_bytes(given, case.domain, network.dtype)
+        scaled = None if x is given else scaled_note(case.domain)
+        told = (decoded_note(case.specification), scaled)
+        notes = tuple(note for note in told if note is not None)
+    return Question(Problem(network, x, epsilon=epsilon, **asked), notes)
 
 
 def _described(
-    case: Case, network: OnnxNetwork, arguments: dict[str, Any], inputs: Inputs
-) -> Question:
-    """Return the question about a described input: numbers of the network, or values by name."""
-    arguments["inputs"] = inputs
-    if arguments["domain"] == UNIT_DOMAIN:
-        del arguments["domain"]
-    source = case.specification
+    source: str, network: OnnxNetwork, inputs: Inputs
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return a described input, numbers of the network or values by name, and notes on it."""
     if table := _TABLE.fullmatch(source):
         x, note = _row_of_table(Path(table["path"]), table["row"], inputs)
-        return Question(network, x, arguments, (note,))
+        return x, (note,)
     if not source.lower().endswith(".json"):
-        return Question(network, read_input(source, network.input_shape), arguments, ())
+        return read_input(source, network.input_shape), ()
     try:
-        return Question(network, inputs.row(json_in(Path(source))), arguments, ())
+        return inputs.row(json_in(Path(source))), ()
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except OSError as error:
@@ -201,19 +206,17 @@ def network_of(model: Path, reading: Reading) -> OnnxNetwork:
 
 def arguments_of(
     network: OnnxNetwork, ball: Ball, explained: Explained, reading: Reading
-) -> dict[str, Any]:
-    """Return the arguments of a problem, all but the radius."""
+) -> AskedAnywhere:
+    """Return the options of a problem, all but the radius."""
     return {
         "norm": ball.norm,
         "delta": ball.delta,
         "domain": ball.domain,
         "features": _groups(ball.features, network),
-        "label": explained.label,
+        "label": _class(explained.label),
         "against": _classes(explained.against),
         "output": explained.output,
-        "image_shape": image_shape_of(
-            _shape(reading.image_shape, "--image-shape"), network.input_shape
-        ),
+        "image_shape": _image_shape(reading, network),
     }
 
 
@@ -236,11 +239,18 @@ def numbers_in(file: str, option: str, network: OnnxNetwork) -> Any:
             return read_numbers(Path(file), network.input_size)
         except InputError as error:
             raise InputError(f"{option}: {error}") from error
-    known = {"--order": ", ".join(ORDERS), "--free": "all", "--costs": "", "--explanation": ""}.get(
-        option, "pixels"
-    )
+    known = {"--order": ", ".join(ORDERS), "--costs": "", "--explanation": ""}.get(option, "pixels")
     either = f"{known} or " if known else ""
     raise InputError(f"{option} is {either}a .npy or .json file, got {file!r}")
+
+
+def freed_features(given: str, network: OnnxNetwork) -> Any:
+    """Return the features that --free names or lists in a file; None for all."""
+    if given == "all":
+        return None
+    if given.endswith((".npy", ".json")):
+        return numbers_in(given, "--free", network)
+    return features_in(given)
 
 
 def order_of(given: str, network: OnnxNetwork) -> Any:
@@ -260,16 +270,18 @@ def _shape(text: str | None, option: str) -> tuple[int, ...] | None:
         ) from error
 
 
-def _classes(given: str | None) -> tuple[int, ...] | None:
+def _image_shape(reading: Reading, network: OnnxNetwork) -> tuple[int, ...] | None:
+    return image_shape_of(_shape(reading.image_shape, "--image-shape"), network.input_shape)
+
+
+def _class(given: str | None) -> int | str | None:
+    """Return the class that an option names by its number or name."""
+    return None if given is None else next(iter(features_in(given)), given)
+
+
+def _classes(given: str | None) -> list[int | str] | None:
     """Return the classes that the option --against names."""
-    if given is None:
-        return None
-    try:
-        return tuple(int(part) for part in given.split(","))
-    except ValueError as error:
-        raise InputError(
-            f"--against is class numbers with commas between, such as 3,9; got {given!r}"
-        ) from error
+    return None if given is None else features_in(given)
 
 
 def _groups(given: str | None, network: OnnxNetwork) -> FeaturesLike:

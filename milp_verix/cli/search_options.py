@@ -1,7 +1,7 @@
 """The options that say how an answer is looked for, in groups."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Annotated, TypeAlias
 
 from milp_verix.cli.help_sections import search_option
 from milp_verix.cli.options import (
@@ -13,7 +13,7 @@ from milp_verix.cli.options import (
     Threads,
     TimeLimit,
 )
-from milp_verix.oracle.oracle import EXACTNESS
+from milp_verix.problem.search import EXACTNESS, Search
 from milp_verix.traversal.order import ORDERS, TRANSFORMATIONS
 from milp_verix.traversal.strategies import STRATEGIES
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
@@ -28,17 +28,32 @@ OrderName: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """The solver, and its limits."""
+class LimitOptions:
+    """Threads and time."""
 
-    solver: SolverName = "auto"
     threads: Threads = 1
     time_limit: TimeLimit = None
     check_time_limit: CheckTimeLimit = None
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the options as the arguments of a search."""
-        return vars(self)
+    def search(self) -> Search:
+        """Return the search by these options; raises ``InputError`` for one that does not fit."""
+        known = {one.name for one in fields(Search)}
+        return Search(**{name: value for name, value in vars(self).items() if name in known})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(LimitOptions):
+    """The solver, and its limits."""
+
+    solver: SolverName = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundOptions(LimitOptions):
+    """How values inside the network are bounded, and limits."""
+
+    bounds: BoundsName = "crown"
+    segments: Segments = DEFAULT_SEGMENTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,37 +3,55 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
-
-from numpy.typing import ArrayLike
+from typing import Unpack
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.pairs import fitting_pairs
-from milp_verix.comparison.runs import ENCODING, PROBLEM, answered, explained, part_of
+from milp_verix.comparison.runs import answered, explained
 from milp_verix.comparison.stored_checks import as_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
-from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.comparison import Pair, Skipped
-from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Ordering, OrderLike
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Comparison, Run
+from milp_verix.results.records.comparison import Pair, Skipped
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
 
 
+class Comparing(Ordering, total=False):
+    """The options of :func:`compare_solvers`."""
+
+    solvers: Sequence[str] | None
+    formulations: Sequence[str]
+    checks: Sequence[Sequence[int | str]] | None
+    rounds: int
+    progress: Callable[[Pair], None] | None
+    snapshots: Callable[[Callable[[], Comparison]], None] | None
+
+
+class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
+    """The options of :func:`compare`."""
+
+
 @checked()
-def compare(
-    network: NetworkLike,
-    x: ArrayLike,
+def compare_solvers(
+    problem: Problem,
     *,
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
-    checks: Sequence[Sequence[int]] | None = None,
+    checks: Sequence[Sequence[int | str]] | None = None,
     rounds: int = 1,
+    order: OrderLike = "influence",
+    transformation: str = "reversal",
+    traversal: str = "galloping",
+    search: Search = USUAL,
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
-    **options: Any,
 ) -> Comparison:
     """Find the same explanation with each solver and formulation, or answer the same checks.
 
@@ -43,10 +61,6 @@ def compare(
     reason. Ctrl-C ends the comparison with the runs finished by then.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
@@ -56,35 +70,48 @@ def compare(
         rounds: how often each pair runs, in turns; the run with the median time counts.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
-        options: those of :func:`milp_verix.explain` but ``solver``, ``formulation`` and
-            ``progress``; ``epsilon`` has no default. ``time_limit`` holds for each run. With
-            ``checks``, options about the order do not apply.
+        order: as for :func:`milp_verix.explain`; with ``checks`` there is none.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
+
+    A limit of time holds for each run.
 
     Raises:
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
-        TypeError: an option that there is not, or none for ``epsilon``.
     """
-    problem = make_problem(network, x, **part_of(options, PROBLEM))
+    search.require_only(ComparisonOptions, "a comparison")
+    ordering: Ordering = {
+        "order": order,
+        "transformation": transformation,
+        "traversal": traversal,
+    }
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
-    asked = None if checks is None else as_checks(checks, problem.features.count)
-    search = CompareSearch(problem, pairs, skipped, options, asked, rounds)
-    return search.run(progress, snapshots)
+    asked = _asked(checks, order, problem)
+    run = CompareSearch(problem, pairs, skipped, search, ordering, asked, rounds)
+    return run.run(progress, snapshots)
+
+
+@one_liner(compare_solvers)
+def compare(network: NetworkLike, x: InputLike, **asked: Unpack[CompareAsked]) -> Comparison:
+    """Compare solvers: :meth:`milp_verix.Problem.compare` in one call."""
+    problem, search, own = parted(network, x, asked, Comparing)
+    return compare_solvers(problem, search=search, **own)
 
 
 @dataclass(eq=False)
 class CompareSearch(AnytimeSearch[Pair, Comparison]):
     """The runs that are finished, of each of the ``pairs``.
 
-    ``options`` are those of :func:`compare`, ``checks`` the checks to answer; None to find an
-    explanation.
+    ``checks`` are the checks to answer; None to find an explanation by the ``ordering``.
     """
 
     problem: Problem
     pairs: Sequence[Pair]
     skipped: list[Skipped]
-    options: dict[str, Any]
+    search: Search
+    ordering: Ordering
     checks: tuple[tuple[int, ...], ...] | None
     rounds: int
 
@@ -125,14 +152,12 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _run(self, pair: Pair) -> Run:
         if self.checks is None:
-            return explained(self.problem, pair, self.options)
-        return answered(self.problem, pair, self.checks, self.options)
+            return explained(self.problem, pair, self.search, self.ordering)
+        return answered(self.problem, pair, self.checks, self.search)
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
         everything = [run for some in runs for run in some]
-        settings = part_of(self.options, (*PROBLEM, *ENCODING))
-        settings |= {"image_shape": problem.image_shape}
         return Comparison(
             model=problem.network.name,
             sha256=problem.network.sha256,
@@ -145,12 +170,22 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             rounds=self.rounds,
             runs=tuple(map(_median, runs)),
             skipped=skipped,
-            disagreements=contradictions(problem, everything, self.checks or (), settings),
+            disagreements=contradictions(problem, everything, self.checks or (), self.search),
             stopped=self.stopped,
             against=getattr(question, "against", None),
             output=problem.output,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
+
+
+def _asked(
+    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: Problem
+) -> tuple[tuple[int, ...], ...] | None:
+    if checks is None:
+        return None
+    if not (isinstance(order, str) and order == "influence"):
+        raise InputError("checks are answered as they are: leave order out")
+    return as_checks(checks, partial(problem.features.indices, argument="free"))
 
 
 def _median(runs: list[Run]) -> Run:

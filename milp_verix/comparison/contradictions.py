@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.check_program import encode_check
+from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import Problem
-from milp_verix.records.comparison import Disagreement, Pair, Run
+from milp_verix.problem.search import Search
+from milp_verix.results.records.comparison import Disagreement, Pair, Run
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 
@@ -38,12 +39,12 @@ def contradictions(
     problem: Problem,
     runs: Sequence[Run],
     checks: Sequence[Sequence[int]],
-    settings: dict[str, Any],
+    search: Search,
 ) -> tuple[Disagreement, ...]:
     """Return, for each two pairs, the first claim of one that the other refutes, if any.
 
-    ``checks`` are the compared checks, none for explanations; ``settings`` are arguments of
-    :func:`milp_verix.encode_check`. A pair may contradict itself.
+    ``checks`` are the compared checks, none for explanations; ``search`` bounds the network in the
+    program of a refuted claim. A pair may contradict itself.
     """
     claims = [_claims(run, checks) for run in runs]
     refutations = [_refutations(problem, run) for run in runs]
@@ -56,13 +57,12 @@ def contradictions(
         if first is None or pairs in found:
             continue
         free, refutation = first
-        encoding = encode_check(
-            problem.network,
-            problem.x,
-            free,
+        how = Search(
+            bounds=search.bounds,
+            segments=search.segments,
             formulation=holding.pair.formulation,
-            **settings,
         )
+        encoding = encode_problem(problem, free, search=how)
         found[pairs] = Disagreement(
             *pairs, free, refutation.witness, refutation.index, refutation.margin, encoding
         )

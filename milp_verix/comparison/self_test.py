@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from milp_verix.clock import deadline_in
 from milp_verix.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
-from milp_verix.records.verdict import Answer
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
 
@@ -30,9 +31,13 @@ _RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
 class SolverReport:
     """A solver's version, capabilities and self-test on this machine.
 
-    ``version`` is None for a solver that cannot be used, and ``problem`` is the reason; for one
-    that can, ``problem`` is the error that the self-test found, or None. ``seconds`` is the time of
-    the test.
+    Attributes:
+        name: Name of the solver.
+        version: Its version; None if it cannot be used.
+        licence: Its licence.
+        features: Its capabilities.
+        problem: Why it cannot be used, or what its test found; or None.
+        seconds: Time of the test.
     """
 
     name: str
@@ -93,9 +98,10 @@ def _checks(name: str) -> str | None:
         path = Path(folder) / "distance.onnx"
         _write_network(path)
         for epsilon, expected in _RADII.items():
-            problem = make_problem(path, np.full(2, 0.5), epsilon=epsilon)
+            problem = Problem(path, np.full(2, 0.5), epsilon=epsilon)
             # interval bounds decide neither, nor does a point known before
-            with Oracle(problem, name, bounds="interval", reuse=False) as oracle:
+            search = Search(solver=name, bounds="interval", reuse=False)
+            with Oracle(problem, search) as oracle:
                 verdict = oracle.check(np.arange(2), deadline_in(_SECONDS))
             if verdict.answer is not expected:
                 said = f"{verdict.answer.name} {verdict.reason or ''}".strip()

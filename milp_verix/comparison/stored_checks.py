@@ -6,16 +6,32 @@ A check is the list of the features that are free; ``features`` is the number of
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal, TypedDict
 
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Count, Indices
 from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1
+
+
+class ChecksFile(TypedDict):
+    """Written by ``compare --save-checks``, and read by ``compare --checks``.
+
+    Attributes:
+        schema: Number of the format.
+        features: Number of features.
+        checks: The free features of each check.
+    """
+
+    schema: Literal[1]
+    features: Count
+    checks: list[Indices]
 
 
 def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
@@ -57,13 +73,18 @@ def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
         raise InputError(
             f"the checks in {path} are on {data.get('features')} features, here are {features}"
         )
-    return as_checks(data["checks"], features)
+    return as_checks(data["checks"], lambda free: indices_of(free, features))
 
 
-def as_checks(given: Sequence[Sequence[int]], features: int) -> tuple[tuple[int, ...], ...]:
-    """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features."""
+def as_checks(
+    given: Sequence[Sequence[int | str]], indices: Callable[[Sequence[int | str]], list[int]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features.
+
+    ``indices`` returns the indices of the features in such a list.
+    """
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputError("checks are a list of lists of features")
     if not given:
         raise InputError("the list of checks is empty: there is nothing to compare")
-    return tuple(tuple(indices_of(free, features)) for free in given)
+    return tuple(tuple(indices(free)) for free in given)

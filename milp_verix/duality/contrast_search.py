@@ -11,7 +11,7 @@ the lower bound stays where it is.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.request import Request
-from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.results.records.verdict import Effort, Verdict
 from milp_verix.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
@@ -284,13 +284,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""
-        with Oracle(
-            budgeted(self._subsets.problem, self._measure, cost),
-            self._request.solver,
-            threads=self._request.threads,
-            tolerances=self._request.tolerances,
-            reuse=False,
-        ) as oracle:
+        within = budgeted(self._subsets.problem, self._measure, cost)
+        with Oracle(within, replace(self._request.search, reuse=False)) as oracle:
             verdict = oracle.check(self._everything, deadline)
         self.effort += verdict.effort
         return verdict

@@ -4,65 +4,62 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import costs_of, indices_of
+from milp_verix.arguments import costs_of
 from milp_verix.duality.change_measure import distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
 from milp_verix.duality.nearest_search import NearestSearch
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import Problem
-from milp_verix.problem.request import make_request
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.contrast import NEAREST_GAP
-from milp_verix.records.verdict import Verdict
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.contrast import NEAREST_GAP
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import fields_of
-from milp_verix.tolerances import Tolerances
 
 MEASURES = ("features", "distance")
 """The least of a contrastive explanation: its features, or the distance of its counterfactual."""
 
 
+class Contrasting(TypedDict, total=False):
+    """The options of :func:`contrastive_of`."""
+
+    costs: CostsLike
+    must_not: str | Sequence[str | int]
+    minimise: str
+    progress: Callable[[ContrastiveProgress], None] | None
+    snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None
+    resume: EarlierContrast | None
+
+
+class ContrastiveAsked(Asked, SolverOptions, Contrasting, total=False):
+    """The options of :func:`contrastive`."""
+
+
 @checked()
-def contrastive(
-    network: NetworkLike,
-    x: ArrayLike,
+def contrastive_of(
+    problem: Problem,
     *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    costs: ArrayLike | None = None,
+    costs: CostsLike = None,
     must_not: str | Sequence[str | int] = (),
     minimise: str = "features",
-    solver: str = "auto",
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
+    search: Search = USUAL,
     progress: Callable[[ContrastiveProgress], None] | None = None,
     snapshots: Callable[[Callable[[], ContrastiveExplanation]], None] | None = None,
     resume: EarlierContrast | None = None,
@@ -87,43 +84,31 @@ def contrastive(
     changes, and nothing if not. ``result.distance`` has it. A prediction changes just beyond a tie,
     so a result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
-    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
-    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
-    ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``costs``, one
-    positive number ``c_f`` for each feature, ask for the cheapest set instead of the smallest, or
-    weigh the distance. ``progress`` is called with each better contrast and after each program,
-    ``snapshots`` as by :func:`milp_verix.explain`. ``resume`` is an earlier result of the same
-    question, or the path of its JSON: its counterfactual is run again if it leaves ``must_not``
-    alone. Its lower bound is no proof: a note tells it where it is above that of this run. Raises
-    ``InputError``, too, for a name or an index in ``must_not`` that no feature has.
+    Args:
+        costs: a positive number ``c_f`` for each feature, or for those that a mapping names: the
+            cheapest set is sought instead of the smallest, or the distance is weighed.
+        must_not: features that a counterfactual must not change, by names or indices.
+        minimise: ``"features"`` or ``"distance"``.
+        progress: called after each program.
+        snapshots: called with a function that returns the result so far: at the start, and whenever
+            more is known.
+        resume: an earlier result of the same question, or the path of its JSON: its counterfactual
+            is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
+            it where it is above that of this run.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
     """
     if minimise not in MEASURES:
         known = ", ".join(MEASURES)
         raise InputError(f"unknown minimise {minimise!r}; choose one of {known}")
-    request = make_request(
-        network,
-        x,
-        epsilon=epsilon,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
-    count = request.problem.features.count
-    held = indices_of(request.problem.features.unnamed(must_not), count, "must_not")
-    problem = request.problem.holding(held) if held else request.problem
-    priced = costs_of(costs, count, positive=True)
+    search.require_only(SolverOptions, "the search for contrasts")
+    request = Request.now(problem, search)
+    held = problem.features.indices(must_not, "must_not")
+    problem = problem.holding(held) if held else problem
+    priced = costs_of(problem.features.priced(costs), problem.features.count, positive=True)
     unit = unit_of(priced)
     scales = scales_of(request.problem) if minimise == "distance" else None
     earlier = None if resume is None else earlier_contrast(resume, problem)
@@ -133,27 +118,27 @@ def contrastive(
         # the record's own sum may differ in the last digits
         measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
 
-    def result(search: ContrastSearch) -> ContrastiveExplanation:
-        best = search.best
+    def result(run: ContrastSearch) -> ContrastiveExplanation:
+        best = run.best
         changed = None if best is None else _shown(problem, best, minimise)
         contrast = None if changed is None else _changed(problem, changed)
-        lower_bound = None if search.robust else search.lower_bound * unit
+        lower_bound = None if run.robust else run.lower_bound * unit
         # sums of the same costs differ in their last digit by the order of the terms
         if lower_bound is not None and scales is not None:
             lower_bound *= 1 - 1e-12
         elif lower_bound is not None and contrast is not None:
             cost = math.fsum(priced[list(contrast)])
-            lower_bound = cost if search.proven else min(lower_bound, cost)
+            lower_bound = cost if run.proven else min(lower_bound, cost)
         found = ContrastiveExplanation(
-            **fields_of(oracle, request.elapsed, search.stopped, beside=search.effort),
+            **fields_of(oracle, request.elapsed, run.stopped, beside=run.effort),
             contrast=contrast,
             counterfactual=changed,
-            robust=search.robust,
+            robust=run.robust,
             costs=None if costs is None else tuple(priced.tolist()),
             must_not=tuple(sorted(held)),
             scales=None if scales is None else tuple(scales.tolist()),
             lower_bound=lower_bound,
-            unknown_reason=None if search.proven else search.unknown_reason,
+            unknown_reason=None if run.proven else run.unknown_reason,
         )
         if earlier is None:
             return found
@@ -161,15 +146,24 @@ def contrastive(
         note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
         return found if note is None else replace(found, notes=(*found.notes, note))
 
-    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+    with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit, held)
         with closing(request.open_session(oracle.solver)) as session:
-            search = kind(
+            run = kind(
                 subsets, session, request, measure, costs=weights, unit=unit, result_of=result
             )
             if earlier is not None and earlier.verdict is not None:
-                search.go_on(earlier.verdict)
-            return search.run(progress, snapshots)
+                run.go_on(earlier.verdict)
+            return run.run(progress, snapshots)
+
+
+@one_liner(contrastive_of)
+def contrastive(
+    network: NetworkLike, x: InputLike, **asked: Unpack[ContrastiveAsked]
+) -> ContrastiveExplanation:
+    """Find a contrast: :meth:`milp_verix.Problem.contrastive` in one call."""
+    problem, search, own = parted(network, x, asked, Contrasting)
+    return contrastive_of(problem, search=search, **own)
 
 
 def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:

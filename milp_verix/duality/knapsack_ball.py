@@ -7,7 +7,7 @@ every counterfactual costs more, with no binary for any feature. It is exact for
 linear network, and for a distance whose costs and scales are all equal.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,4 +51,4 @@ def budgeted(problem: Problem, measure: ChangeMeasure, cost: float) -> Problem:
         radii=ball.radii,
         mixed=ball.mixed,
     )
-    return replace(problem, ball=within)
+    return problem.within(within)

@@ -11,35 +11,33 @@ explanations Ignatiev, Narodytska, Asher, Marques-Silva, AI*IA 2020.) Both kinds
 the size of ``A`` is a lower bound on that of every explanation that is still to come.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.hitting_set import propose
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.request import Request, make_request
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.enumeration import FeatureSet
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Enumeration
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.enumeration import Contrast
+from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
-from milp_verix.tolerances import Tolerances
 from verix_encodings.models.cover import Clause
 
 LIMIT = "limit"
@@ -53,28 +51,24 @@ class EnumerationProgress:
     contrastive: int
 
 
+class Enumerating(TypedDict, total=False):
+    """The options of :func:`enumerate_problem`."""
+
+    limit: int | None
+    progress: Callable[[EnumerationProgress], None] | None
+    snapshots: Callable[[Callable[[], Enumeration]], None] | None
+
+
+class EnumerateAsked(Asked, SolverOptions, Enumerating, total=False):
+    """The options of :func:`enumerate_explanations`."""
+
+
 @checked()
-def enumerate_explanations(
-    network: NetworkLike,
-    x: ArrayLike,
+def enumerate_problem(
+    problem: Problem,
     *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    solver: str = "auto",
     limit: int | None = None,
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
+    search: Search = USUAL,
     progress: Callable[[EnumerationProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Enumeration]], None] | None = None,
 ) -> Enumeration:
@@ -84,37 +78,33 @@ def enumerate_explanations(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
-    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is
-    ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
-    ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``. ``progress`` is
-    called with each explanation, ``snapshots`` as by :func:`milp_verix.explain`.
+    Args:
+        limit: the most explanations, of both kinds together; None for all.
+        progress: called after each round.
+        snapshots: called with a function that returns the result so far: at the start, and after
+            each explanation that is found.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
     """
     most = np.inf if limit is None else integer_of(limit, "limit")
-    request = make_request(
-        network,
-        x,
-        epsilon=epsilon,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
-    with Oracle(request.problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+    search.require_only(SolverOptions, "the enumeration")
+    request = Request.now(problem, search)
+    with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            search = Marco(subsets, session, request, most)
-            return search.run(progress, snapshots)
+            return Marco(subsets, session, request, most).run(progress, snapshots)
+
+
+@one_liner(enumerate_problem)
+def enumerate_explanations(
+    network: NetworkLike, x: InputLike, **asked: Unpack[EnumerateAsked]
+) -> Enumeration:
+    """Enumerate explanations: :meth:`milp_verix.Problem.enumerate` in one call."""
+    problem, search, own = parted(network, x, asked, Enumerating)
+    return enumerate_problem(problem, search=search, **own)
 
 
 @dataclass(eq=False)
@@ -229,4 +219,5 @@ def _enumeration(
     """Return the result, with abductive and contrastive explanations sorted, smallest first."""
     contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
     explanations = sorted(abductive, key=lambda one: (len(one), one))
-    return Enumeration(abductive=tuple(explanations), contrastive=dict(contrasts), **rest)
+    found = tuple(Contrast(features, point) for features, point in contrasts)
+    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)

@@ -27,31 +27,30 @@ from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
 from milp_verix.clock import OutOfTimeError
 from milp_verix.duality.hitting_set import propose
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import Features, FeaturesLike
-from milp_verix.problem.request import Request, make_request
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.verdict import Verdict
+from milp_verix.problem.features import Features
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.relevance import Relevance
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
-from milp_verix.tolerances import Tolerances
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.cover import Clause
 
@@ -65,28 +64,23 @@ class RelevanceProgress:
     checks: int
 
 
+class Relating(TypedDict, total=False):
+    """The options of :func:`relevance_of`."""
+
+    progress: Callable[[RelevanceProgress], None] | None
+    snapshots: Callable[[Callable[[], Relevance]], None] | None
+
+
+class RelevanceAsked(Asked, SolverOptions, Relating, total=False):
+    """The options of :func:`relevance`."""
+
+
 @checked()
-def relevance(
-    network: NetworkLike,
-    x: ArrayLike,
+def relevance_of(
+    problem: Problem,
     feature: str | int | Sequence[str | int],
     *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    solver: str = "auto",
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
+    search: Search = USUAL,
     progress: Callable[[RelevanceProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Relevance]], None] | None = None,
 ) -> Relevance:
@@ -101,38 +95,36 @@ def relevance(
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
-    Arguments and errors are those of :func:`milp_verix.explain`; ``solver`` is as in
-    :func:`milp_verix.enumerate_explanations`. ``progress`` is called before each set that is tried,
-    ``snapshots`` as by :func:`milp_verix.explain`. Raises ``InputError``, too, for a ``feature``
-    that is no name or index of one.
+    Args:
+        feature: the protected feature, or several, by names or indices.
+        progress: called before each set that is tried.
+        snapshots: called with a function that returns the result so far, before each set.
+
+    Raises:
+        InputError: an argument does not fit.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
     """
-    request = make_request(
-        network,
-        x,
-        epsilon=epsilon,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
-    problem = request.problem
+    search.require_only(SolverOptions, "the decision on relevance")
+    request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)
-    with Oracle(problem, solver, threads=threads, tolerances=request.tolerances) as oracle:
+    with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            search = RelevanceSearch(subsets, session, request, protected)
-            return search.run(progress, snapshots)
+            run = RelevanceSearch(subsets, session, request, protected)
+            return run.run(progress, snapshots)
+
+
+@one_liner(relevance_of)
+def relevance(
+    network: NetworkLike,
+    x: InputLike,
+    feature: str | int | Sequence[str | int],
+    **asked: Unpack[RelevanceAsked],
+) -> Relevance:
+    """Decide on relevance: :meth:`milp_verix.Problem.relevance` in one call."""
+    problem, search, own = parted(network, x, asked, Relating)
+    return relevance_of(problem, feature, search=search, **own)
 
 
 def _chosen(given: str | int | Sequence[str | int], features: Features) -> frozenset[int]:

@@ -14,8 +14,7 @@ At any time the best explanation found and the bound are both sound.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-from numpy.typing import ArrayLike
+from typing import TypedDict, Unpack
 
 from milp_verix.argument_kinds import checked, instance_of
 from milp_verix.errors import InputError
@@ -25,21 +24,20 @@ from milp_verix.global_search.master import Master
 from milp_verix.global_search.mip_master import mip_master
 from milp_verix.global_search.search import MinimumProgress, MinimumSearch
 from milp_verix.global_search.search_limits import SearchLimits
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.request import make_request
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, InputLike, SolverOptions
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.phase.warm_lp import WarmLp
-from milp_verix.tolerances import Tolerances
 
 METHODS = ("scenarios", "hitting_sets")
 MASTERS = ("auto", "tree", "program")
@@ -49,36 +47,39 @@ _FEW_INPUTS = 64
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
+class Minimising(TypedDict, total=False):
+    """The options of :func:`minimum_of`."""
+
+    costs: CostsLike
+    must: str | Sequence[str | int]
+    must_not: str | Sequence[str | int]
+    gap: float
+    method: str
+    master: str
+    limits: SearchLimits | None
+    progress: Callable[[MinimumProgress], None] | None
+    snapshots: Callable[[Callable[[], Explanation]], None] | None
+    resume: EarlierResult | None
+
+
+class MinimumAsked(Asked, SolverOptions, Minimising, total=False):
+    """The options of :func:`minimum`."""
+
+
 @checked(limits=instance_of(SearchLimits).or_none())
-def minimum(
-    network: NetworkLike,
-    x: ArrayLike,
+def minimum_of(
+    problem: Problem,
     *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    costs: ArrayLike | None = None,
+    costs: CostsLike = None,
     must: str | Sequence[str | int] = (),
     must_not: str | Sequence[str | int] = (),
     gap: float = 0.0,
-    solver: str = "auto",
     method: str = "scenarios",
     master: str = "auto",
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    threads: int = 1,
-    tolerances: Tolerances | None = None,
+    limits: SearchLimits | None = None,
+    search: Search = USUAL,
     progress: Callable[[MinimumProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
-    limits: SearchLimits | None = None,
     resume: EarlierResult | None = None,
 ) -> Explanation:
     """Find an explanation with the fewest features, and prove that none has fewer.
@@ -87,20 +88,16 @@ def minimum(
     proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
     locally minimal too, with a counterfactual for each feature.
 
-    Arguments and errors are those of :func:`milp_verix.explain`, and
-
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole multiples of a
             unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
-            a million times the smallest above zero, or whole costs a billion units together.
+            a million times the smallest above zero, or whole costs a billion units together. A
+            mapping from names or indices of features to costs leaves the others at 1.
         must: features that the explanation must contain, by names or indices. A feature among them
             that is not needed is listed in ``unknown``.
         must_not: features that it must not contain; ``InputError`` if these alone can change the
             prediction.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-            ``"pyomo:NAME"``.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
             slower on networks with more than a dozen features. Inputs with whole numbers or rules
@@ -118,36 +115,24 @@ def minimum(
             is the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios
             of an unproven minimum are kept. Its lower bound is no proof: the search proves its
             own, and a note tells that of the earlier run where it is higher.
+
+    Raises:
+        InputError: an argument does not fit; ``resume`` is about another question.
+        ModelError: the network cannot be read or encoded.
+        SolverUnavailableError: the solver is not installed.
     """
-    request = make_request(
-        network,
-        x,
-        epsilon=epsilon,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
-    earlier = None if resume is None else earlier_explanation(resume, request.problem)
-    asked = request.problem.features
-    objective = make_objective(asked.count, costs, asked.unnamed(must), asked.unnamed(must_not))
+    search.require_only(SolverOptions, "the search for a minimum")
+    request = Request.now(problem, search)
+    earlier = None if resume is None else earlier_explanation(resume, problem)
+    asked = problem.features
+    priced = asked.priced(costs)
+    objective = make_objective(asked.count, priced, asked.unnamed(must), asked.unnamed(must_not))
     objective = objective.counted()
     gap = _gap(gap)
-    way = _way(method, master, solver)
+    way = _way(method, master, search.solver)
     limits = limits or SearchLimits()
     notes: tuple[str, ...] = ()
-    if request.problem.ball.mixed is not None:
+    if problem.ball.mixed is not None:
         way, notes = _way_of_mixed(method, master)
         # its continuous perturbations are no points of the domain
         limits = replace(limits, without=limits.without | {"descent"})
@@ -156,23 +141,30 @@ def minimum(
         limits = replace(limits, without=limits.without | {"budget bound", "contrast cover"})
     # checks of many inputs are the same kind of program as the tree's nodes: there slices of other
     # engines cost more than they decide
-    wide = request.problem.x.size > _FEW_INPUTS and highs.unavailable() is None
-    checker = "phase" if solver == "auto" and wide else solver
-    with Oracle(request.problem, checker, threads=threads, tolerances=request.tolerances) as oracle:
+    wide = problem.x.size > _FEW_INPUTS and highs.unavailable() is None
+    checks = replace(search, solver="phase") if search.solver == "auto" and wide else search
+    with Oracle(problem, checks) as oracle:
         masters: dict[str, Callable[[MinimumSearch], Master | None]] = {
-            "tree": lambda search: branch_and_cut(
-                search, WarmLp(threads, request.tolerances, similar_rows=True)
+            "tree": lambda run: branch_and_cut(
+                run, WarmLp(search.threads, search.tolerances, similar_rows=True)
             ),
-            "program": lambda search: mip_master(search, request.open_session(oracle.solver)),
-            "hitting_sets": lambda search: HittingSets(search, request.open_session(oracle.solver)),
+            "program": lambda run: mip_master(run, request.open_session(oracle.solver)),
+            "hitting_sets": lambda run: HittingSets(run, request.open_session(oracle.solver)),
         }
-        search = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
-        search.allow_must_not()
+        run = MinimumSearch(oracle, request, objective, limits, gap=gap, master=masters[way])
+        run.allow_must_not()
         if earlier is not None:
-            search.go_on(earlier)
-        found = search.run(progress, snapshots)
-        found = with_plain_counterfactuals(found, request.problem)
+            run.go_on(earlier)
+        found = run.run(progress, snapshots)
+        found = with_plain_counterfactuals(found, problem)
         return replace(found, notes=found.notes + notes)
+
+
+@one_liner(minimum_of)
+def minimum(network: NetworkLike, x: InputLike, **asked: Unpack[MinimumAsked]) -> Explanation:
+    """Find a minimum explanation: :meth:`milp_verix.Problem.minimum` in one call."""
+    problem, search, own = parted(network, x, asked, Minimising)
+    return minimum_of(problem, search=search, **own)
 
 
 def _way_of_mixed(method: str, master: str) -> tuple[str, tuple[str, ...]]:
@@ -201,7 +193,7 @@ def _gap(given: float) -> float:
     return gap
 
 
-def _way(method: str, master: str, solver: str) -> str:
+def _way(method: str, master: str, solver: object) -> str:
     """Return the name of the master: ``"hitting_sets"``, ``"tree"`` or ``"program"``.
 
     Raises ``InputError`` for a method or master that is unknown, or for two that do not fit.

@@ -28,9 +28,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.names import meant
 from verix_encodings.arrays import FloatArray
 
-Epsilon: TypeAlias = (
-    "float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]"
-)
+Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
 """A radius, as in the table of this module; a number where inputs are not described."""
 
 _RELATIVE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%|sd)\s*")

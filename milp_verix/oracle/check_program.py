@@ -1,44 +1,37 @@
 """The program of a check for use elsewhere: in a file, in a bigger model, with another solver."""
 
 from collections.abc import Sequence
-
-from numpy.typing import ArrayLike
+from typing import TypedDict, Unpack
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import indices_of, resolve_formulation, segments_of
+from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import make_problem
-from verix_encodings import BoundMethod, Encoding, Formulation, encode
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import Asked, EncodingOptions, InputLike
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import USUAL, Search
+from verix_encodings import Encoding, encode
+
+
+class Exporting(TypedDict, total=False):
+    """The options of :func:`encode_problem`."""
+
+    quadratic: bool
+
+
+class EncodeAsked(Asked, EncodingOptions, Exporting, total=False):
+    """The options of :func:`encode_check`."""
 
 
 @checked()
-def encode_check(
-    network: NetworkLike,
-    x: ArrayLike,
-    free: Sequence[int] | None = None,
+def encode_problem(
+    problem: Problem,
+    free: Sequence[int | str] | None = None,
     *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    bounds: BoundMethod | str = "crown",
-    segments: int = DEFAULT_SEGMENTS,
-    formulation: str | Formulation = "big_m",
     quadratic: bool = False,
+    search: Search = USUAL,
 ) -> Encoding:
     """Return the program that :func:`milp_verix.check` solves for the features ``free``.
 
@@ -50,10 +43,8 @@ def encode_check(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
-    The arguments that pose the problem are those of :func:`milp_verix.check`.
-
     Args:
-        free: indices of the features that may change; all of them by default.
+        free: the features that may change, by indices or names; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
 
@@ -62,24 +53,23 @@ def encode_check(
         ModelError: the network cannot be read or encoded.
         OverflowError: the bounds leave the range of float64.
     """
-    problem = make_problem(
-        network,
-        x,
-        epsilon=epsilon,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-    )
+    search.require_only(EncodingOptions, "the program of a check")
     chosen = range(problem.features.count) if free is None else free
-    coordinates = problem.features.coordinates(indices_of(chosen, problem.features.count))
+    coordinates = problem.features.coordinates(problem.features.indices(chosen, "free"))
     region = problem.ball.region(coordinates)
-    found = bounds_within(resolve_bounds(bounds)[1], problem.margins, region, NO_LIMIT)
+    found = bounds_within(resolve_bounds(search.bounds)[1], problem.margins, region, NO_LIMIT)
     ball = problem.ball.encoding(region, quadratic=quadratic)
-    relu = resolve_formulation(formulation).relu
-    return encode(problem.margins, found, relu, ball, segments_of(segments))
+    relu = resolve_formulation(search.formulation).relu
+    return encode(problem.margins, found, relu, ball, search.segments)
+
+
+@one_liner(encode_problem)
+def encode_check(
+    network: NetworkLike,
+    x: InputLike,
+    free: Sequence[int | str] | None = None,
+    **asked: Unpack[EncodeAsked],
+) -> Encoding:
+    """Return the program of a check: :meth:`milp_verix.Problem.export` in one call."""
+    problem, search, own = parted(network, x, asked, Exporting)
+    return encode_problem(problem, free, search=search, **own)

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from milp_verix.arguments import integer_of, resolve_formulation, segments_of
+from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import InputError, SolverError
+from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import resolve_bounds
 from milp_verix.oracle.engines.choice import portfolio_for
@@ -26,21 +26,13 @@ from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
-from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
-from milp_verix.tolerances import Tolerances, tolerances_of
-from verix_encodings import (
-    BoundMethod,
-    Bounds,
-    Formulation,
-)
+from milp_verix.problem.search import USUAL, Search
+from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
+from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
+from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
-
-EXACTNESS = ("exact", "relaxation", "bounds")
-"""The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
 
 
 class Oracle:
@@ -53,46 +45,29 @@ class Oracle:
     :meth:`close`.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        solver: str = "auto",
-        *,
-        bounds: BoundMethod | str = "crown",
-        segments: int = DEFAULT_SEGMENTS,
-        formulation: str | Formulation = "big_m",
-        threads: int = 1,
-        tolerances: Tolerances | None = None,
-        reuse: bool = True,
-        exactness: str = "exact",
-    ) -> None:
+    def __init__(self, problem: Problem, search: Search = USUAL) -> None:
         self.problem = problem
-        self.tolerances = tolerances_of(tolerances)
-        if exactness not in EXACTNESS:
-            known = ", ".join(EXACTNESS)
-            raise InputError(f"unknown exactness {exactness!r}; choose one of {known}")
-        self.exactness = exactness
-        threads = integer_of(threads, "threads")
-        self.bounds, method = resolve_bounds(bounds)
-        self._balls = SmallerBalls(method, persistent=exactness == "bounds")
-        self._segments = segments_of(segments)
-        self.formulation = resolve_formulation(formulation)
-        self._reuse = reuse
+        self.tolerances, self.exactness = search.tolerances, search.exactness
+        self.bounds, method = resolve_bounds(search.bounds)
+        self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
+        self._segments = search.segments
+        self.formulation = resolve_formulation(search.formulation)
+        self._reuse = search.reuse
         self.checks = 0
         self.effort = Effort()
-        self._prepared = not reuse
+        self._prepared = not search.reuse
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
         self._bounds: Bounds | None = None
         self._portfolio = portfolio_for(
             problem,
-            solver,
+            search.solver,
             formulation=self.formulation,
             segments=self._segments,
-            threads=threads,
+            threads=search.threads,
             tolerances=self.tolerances,
-            lp_only=exactness == "relaxation",
-            keep_points=reuse,
+            lp_only=self.exactness == "relaxation",
+            keep_points=search.reuse,
         )
 
     def __enter__(self) -> "Oracle":

@@ -1,18 +1,21 @@
 """Features: groups of input coordinates that are freed together."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.arguments import refuse_surrogates
+from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
+
+CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
+"""A cost for each feature, or costs by name or index; those not named cost 1."""
 
 FeaturesLike: TypeAlias = "str | NDArray[Any] | Sequence[Sequence[int]] | None"
 """``None``, ``"pixels"``, an integer array of the input's shape, or lists of coordinates."""
@@ -70,13 +73,30 @@ class Features:
             )
         return found
 
-    def unnamed(self, given: str | Sequence[str | int]) -> list[int]:
+    def unnamed(self, given: str | Sequence[str | int] | NDArray[Any]) -> list[int]:
         """Return features with names replaced by indices; indices stay as they are, unchecked.
 
         Raises ``InputError`` for a name that no feature has.
         """
-        several = [given] if isinstance(given, str) else given
+        listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+        several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
         return [self.index(one) if isinstance(one, str) else one for one in several]
+
+    def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
+        """Return distinct features, given by names or indices, as indices in the same sequence.
+
+        ``argument`` is what an error calls them; raises ``InputError`` for any other.
+        """
+        return indices_of(self.unnamed(given), self.count, argument)
+
+    def priced(self, costs: CostsLike) -> ArrayLike | None:
+        """Return costs as an array if they are given by name; ``InputError`` for another name."""
+        if not isinstance(costs, Mapping):
+            return costs
+        found: list[Any] = [1.0] * self.count
+        for feature, cost in zip(self.indices([*costs], "costs"), costs.values(), strict=True):
+            found[feature] = cost
+        return found
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum over the coordinates of each feature; shape (m, d) becomes (m, features)."""

@@ -1,17 +1,19 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from inspect import signature
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.argument_kinds import refuse_wrong
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_shape_of, shape_seen
-from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.names import listed, shown
@@ -20,93 +22,161 @@ from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
+from milp_verix.problem.comparable import comparable
 from milp_verix.problem.described import make_described_ball
-from milp_verix.problem.features import Features, FeaturesLike, make_features, named
+from milp_verix.problem.features import Features, make_features, named
+from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
 from verix_encodings import Network
 
-Radius: TypeAlias = float | tuple[float, ...]
-"""The radius of a ball; one for each feature of a described input."""
-
 
 # no slots: what is derived from the problem is computed once
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:
-    """The network, question, ball and features that all checks of one prediction refer to.
+    """A question about one prediction: network, input, ball and features; checked once.
 
-    ``output`` is the one output that a regression is about, None for all of them. ``image_shape``
-    is the shape in which the input is an image, None if its own shape tells; ``notes`` say if it
-    was taken from the array given, and how the outputs were read if nothing else tells. ``inputs``
-    describe the input, if they do, and ``radii`` are those of its features.
+    It stands for all searches that answer it. Two problems are equal if network, input, ball,
+    question and features are, and may be keys of dictionaries.
+
+    Args:
+        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
+            ``onnx.ModelProto``.
+        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
+            network with a flat input also an image of one channel, or of ``image_shape``, or a row
+            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+            :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input; for described ``inputs`` also a
+            share of each feature's range, ``"10%"``, standard deviations, ``"0.5sd"``,
+            ``math.inf`` for the whole domain, or a radius for each feature by name, see
+            :mod:`milp_verix.inputs.radii`.
+        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
+        delta: for regression, the change of an output that counts, in the output's units.
+        domain: lower and upper end of the input domain, scalars or arrays of the input's shape.
+        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
+            array of the input's shape (group numbers), or lists of flat coordinates.
+        feature_names: the features' names, a text for each: in summaries and pictures, and
+            wherever an argument takes features.
+        label: the class explained, by number or name; it must be the predicted one.
+        against: the class, or classes, that must not overtake the predicted one, by number or
+            name; all others by default.
+        output: the output that a regression is about; all of them by default.
+        image_shape: the shape in which a flat input is an image: ``(height, width)``,
+            ``(height, width, channels)`` or ``(channels, height, width)``. ``features="pixels"``,
+            ``x`` and figures follow it.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features:
+            domains, whole numbers, categories, and rules between features. ``x`` may then be a
+            mapping from their names to values.
+
+    Raises:
+        InputError: an argument does not fit the network.
+        ModelError: the network cannot be read.
     """
 
     network: OnnxNetwork
     question: Question
+    """What the prediction is, and the changes of it that count."""
     ball: Ball
     features: Features
-    output: int | None = None
-    image_shape: tuple[int, ...] | None = None
-    notes: tuple[str, ...] = ()
-    inputs: Inputs | None = None
-    radii: tuple[float, ...] | None = None
+    output: int | None
+    """The one output that a regression is about, None for all of them."""
+    image_shape: tuple[int, ...] | None
+    """The shape in which the input is an image, None if its own shape tells."""
+    notes: tuple[str, ...]
+    """Whether the image's shape was taken from the array given, and how outputs were read."""
+    inputs: Inputs | None
+    """The description of the input, if it has one."""
+    radii: tuple[float, ...] | None
+    """The radii of the features of a described input."""
+
+    def __init__(self, network: NetworkLike, x: InputLike, **asked: Unpack[Asked]) -> None:
+        try:
+            given = Given(**asked)
+        except TypeError as error:
+            raise TypeError(str(error).replace("Given.__init__", "Problem")) from None
+        refuse_wrong({one.name: getattr(given, one.name) for one in fields(given)})
+        vars(self).update(_checked(network, x, given))
 
     @property
     def x(self) -> NDArray[Any]:
         """The input explained, flat, in the network's own dtype."""
         return self.ball.centre
 
-    def at(self, radius: Radius) -> "Problem":
-        """Return this problem with another radius: one for each feature if it has ``radii``.
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the classes, empty if they have none."""
+        described = () if self.inputs is None else self.inputs.class_names
+        return described or self.network.facts.class_names
 
-        Raises ``InputError`` as :func:`make_described_ball` does.
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        ball, question = self.ball, self.question
+        radius = self.radii or ball.epsilon
+        told = [repr(self.network.name), f"x of shape {self.network.input_shape}"]
+        told += [f"epsilon={radius}", f"norm={ball.norm!r}", f"prediction={question.prediction}"]
+        for name in ("delta", "against"):
+            value = getattr(question, name, None)
+            told += [] if value is None else [f"{name}={value}"]
+        return f"Problem({', '.join(told)}, {self.features.count} features)"
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        """The parts of the problem as values that can be compared."""
+        parts = (self.ball, self.question, self.features, self.output, self.image_shape)
+        return (self.network.content_sha256, *map(comparable, parts), self.inputs, self.radii)
+
+    def at(self, epsilon: Epsilon) -> Self:
+        """Return this problem at another radius, without a second comparison with onnxruntime.
+
+        Raises ``InputError`` for a radius that makes no ball.
         """
-        if not isinstance(radius, tuple):
-            return replace(self, ball=replace(self.ball, epsilon=radius))
-        assert self.inputs is not None
-        ball = make_described_ball(self.x, radius, self.ball.norm, self.inputs)
-        return replace(self, ball=ball, radii=radius)
+        if self.inputs is not None:
+            radii = radii_of(self.inputs, epsilon)
+            ball = make_described_ball(self.x, radii, self.ball.norm, self.inputs)
+            return self.within(ball, radii)
+        radius: Any = epsilon  # make_ball refuses radii by name
+        domain = self.ball.domain_lower, self.ball.domain_upper
+        return self.within(make_ball(self.x, radius, self.ball.norm, domain))
+
+    def within(self, ball: Ball, radii: tuple[float, ...] | None = None) -> Self:
+        """Return this problem over another ball around the same input."""
+        kept = {name: value for name, value in vars(self).items() if name != "_identity"}
+        copied = copy(self)
+        vars(copied).clear()
+        vars(copied).update(kept, ball=ball, radii=radii or self.radii)
+        return copied
 
     @cached_property
     def margins(self) -> Network:
         """The network of the margins: the prediction is kept where every output is below zero."""
         return self.question.margins(self.network.ir)
 
-    def holding(self, features: Sequence[int]) -> "Problem":
+    def holding(self, features: Sequence[int]) -> Self:
         """Return the same problem with ``features`` held at the input, whatever a check frees."""
         ball = self.ball
         radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii.copy()
         radii[self.features.coordinates(features)] = 0.0
-        return replace(self, ball=replace(ball, radii=radii))
+        return self.within(replace(ball, radii=radii))
 
 
-def make_problem(
-    network: NetworkLike,
-    x: ArrayLike | Mapping[str, Any],
-    *,
-    epsilon: Epsilon,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-) -> Problem:
-    """Check the arguments of an explanation and return the problem they pose.
+_plain = signature(Problem.__init__)
+_options = signature(Given).parameters.values()
+Problem.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
+    parameters=[*[*_plain.parameters.values()][:-1], *_options]
+)
 
-    ``x`` may also be a row of a table with names, see :mod:`milp_verix.inputs.one_row`: of numbers
-    by the names that the network knows, or in the row's order; with ``inputs`` also of words.
-    ``epsilon`` is then one of :mod:`milp_verix.inputs.radii`, and the domain and the features are
-    those described.
 
-    Raises ``InputError`` for an argument that does not fit the network, ``ModelError`` for a
-    network that cannot be read.
-    """
-    described, row = inputs_of(inputs), row_of(x)
+def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, object]:
+    """Return the parts of the problem that the arguments pose; raises as ``Problem`` does."""
+    described, row = inputs_of(given.inputs), row_of(x)
+    domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row is not None:
         x, row = described.row(row), None
     if not isinstance(network, OnnxNetwork):
@@ -118,40 +188,49 @@ def make_problem(
         names = network.columns or tuple(row)
         if network.columns is None:
             notes += (f"the row's values were taken in the order {listed(names)}",)
-        if features is None and image_shape is None and len(names) == network.input_size:
+        if features is None and given.image_shape is None and len(names) == network.input_size:
             feature_names = names if feature_names is None else feature_names
     if described is not None:
-        _refuse_beside(described, network, domain, (features, feature_names, image_shape))
+        _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
         feature_names = described.names
-    given = _array(x)  # type: ignore[arg-type]
-    if described is not None and given.size == len(described.features) < described.size:
+    array = _array(x)  # type: ignore[arg-type]
+    if described is not None and array.size == len(described.features) < described.size:
         raise InputError(
-            f"the input has a number for each of {given.size} features, expected one for each of "
+            f"the input has a number for each of {array.size} features, expected one for each of "
             f"{described.size} coordinates, as one-hot blocks have several: give values by name"
         )
-    said = image_shape_of(image_shape, network.input_shape)
-    seen = shape_seen(given.shape, network.input_shape, said)
+    said = image_shape_of(given.image_shape, network.input_shape)
+    seen = shape_seen(array.shape, network.input_shape, said)
     domain = _shaped(domain, network.input_shape, seen)
-    converted = _converted(network, given.reshape(-1), domain)
-    radii = None if described is None else radii_of(described, epsilon)
+    converted = _converted(network, array.reshape(-1), domain)
+    radii = None if described is None else radii_of(described, given.epsilon)
     if described is None or radii is None:
         coordinates = feature_names if row is not None and feature_names is names else None
-        ball = make_ball(converted, epsilon, norm, domain, coordinates)  # type: ignore[arg-type]
+        epsilon: Any = given.epsilon  # make_ball refuses radii by name
+        ball = make_ball(converted, epsilon, given.norm, domain, coordinates)
     else:
-        ball = make_described_ball(converted, radii, norm, described)
-    question = make_question(
-        network, ball.centre, delta=delta, label=label, against=against, output=output
-    )
+        ball = make_described_ball(converted, radii, given.norm, described)
+    class_names = network.facts.class_names or (described.class_names if described else ())
+    question = make_question(network, ball.centre, given, class_names)
     groups = named(make_features(features, network.input_shape, seen), feature_names)
     require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
     notes += question.notes
-    named_classes = network.facts.class_names or (described and described.class_names)
-    if delta is None and label is None and not named_classes:
+    if given.delta is None and given.label is None and not class_names:
         notes += reading_notes(network, network.evaluate(ball.centre))
-    return Problem(network, question, ball, groups, output, seen, notes, described, radii)
+    return {
+        "network": network,
+        "question": question,
+        "ball": ball,
+        "features": groups,
+        "output": given.output,
+        "image_shape": seen,
+        "notes": notes,
+        "inputs": described,
+        "radii": radii,
+    }
 
 
 def _refuse_beside(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.problem.options import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.proofs.safe_bound import evaluation_error
@@ -222,22 +223,16 @@ class Regression:
 
 
 def make_question(
-    network: OnnxNetwork,
-    x: NDArray[Any],
-    *,
-    delta: float | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
+    network: OnnxNetwork, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
 ) -> Question:
-    """Return the question that the prediction at ``x`` poses.
+    """Return the question that the prediction at ``x`` poses, with the options ``given``.
 
     Classification unless ``delta`` is given: of two classes where there is a single output
-    (:class:`Threshold`). ``label``, if given, must be the class predicted. ``against`` are the
-    classes that it is compared with, all others by default. ``output`` is the one output a
-    regression is about (all of them by default). Raises ``InputError`` for arguments that do not
-    fit the network, and for a network known to be a regressor without ``delta``.
+    (:class:`Threshold`). A class may be called by its name in ``class_names``. Raises
+    ``InputError`` for options that do not fit the network, and for a network known to be a
+    regressor without ``delta``.
     """
+    delta, output = given.delta, given.output
     scores = network.evaluate(x)
     if not np.isfinite(scores).all():
         raise InputError(f"the network's output at the input is not finite: {scores}")
@@ -247,9 +242,9 @@ def make_question(
                 f"the {network.facts.regressor} is a regressor: it predicts values and no class; "
                 "give delta (--delta), the change of an output that counts"
             )
-        return _classification(network, scores, label, against, output)
-    for name, given in (("label", label), ("against", against)):
-        if given is not None:
+        return _classification(network, scores, given, class_names)
+    for name, value in (("label", given.label), ("against", given.against)):
+        if value is not None:
             raise InputError(
                 f"{name} belongs to classification, delta to regression: give one of them"
             )
@@ -279,13 +274,9 @@ def make_question(
 
 
 def _classification(
-    network: OnnxNetwork,
-    scores: NDArray[Any],
-    label: int | None,
-    against: int | Sequence[int] | None,
-    output: int | None,
+    network: OnnxNetwork, scores: NDArray[Any], given: Given, names: Sequence[str]
 ) -> Classification | Threshold:
-    if output is not None:
+    if given.output is not None:
         raise InputError("output belongs to regression: give delta, or leave output out")
     classes = max(network.output_size, 2)
     question: Classification | Threshold
@@ -294,25 +285,28 @@ def _classification(
         question = replace(side, label=side.predicted(scores))
     else:
         question = Classification(int(np.argmax(scores)), classes)
-    if label is not None and _index(label, classes, "label") != question.label:
+    label, against = given.label, given.against
+    if label is not None and _class(label, classes, "label", names) != question.label:
         raise InputError(
             f"the network predicts class {question.label}, not {label}; an explanation is of what "
             "the network predicts"
         )
     if against is None:
         return question
-    rivals = _rivals_in(against, question.label, classes)
+    rivals = _rivals_in(against, question.label, classes, names)
     # of two classes, each has one rival
     return question if isinstance(question, Threshold) else replace(question, against=rivals)
 
 
-def _rivals_in(against: int | Sequence[int], label: int, classes: int) -> tuple[int, ...]:
+def _rivals_in(
+    against: ClassLike | Sequence[ClassLike], label: int, classes: int, names: Sequence[str]
+) -> tuple[int, ...]:
     """Return the classes that the predicted one is compared with, ascending."""
     try:
-        given = [against] if isinstance(against, int | np.integer) else list(against)
+        given = [against] if isinstance(against, int | np.integer | str) else list(against)
     except TypeError as error:
         raise InputError(f"against is a class or a list of classes, got {against!r}") from error
-    rivals = sorted({_index(rival, classes, "against") for rival in given})
+    rivals = sorted({_class(rival, classes, "against", names) for rival in given})
     if not rivals:
         raise InputError("against names no class; leave it out to compare with all of them")
     if label in rivals:
@@ -321,6 +315,18 @@ def _rivals_in(against: int | Sequence[int], label: int, classes: int) -> tuple[
             f"classes 0..{classes - 1}"
         )
     return tuple(rivals)
+
+
+def _class(given: ClassLike, classes: int, what: str, names: Sequence[str]) -> int:
+    """Return the number of a class, given by its number or by its name."""
+    if not isinstance(given, str):
+        return _index(given, classes, what)
+    if given not in names:
+        known = f"they are {', '.join(names)}" if names else "the classes have no names"
+        raise InputError(
+            f"{what}: no class is called {given!r}: {known}; or give a number, 0..{classes - 1}"
+        )
+    return list(names).index(given)
 
 
 def _index(value: int, size: int, what: str) -> int:

@@ -1,34 +1,46 @@
-"""The request that a check or a search answers: a problem, a solver for it, and limits of time."""
+"""The request that a check or a search answers: a problem, a search for it, and its time."""
 
 import time
 from dataclasses import dataclass
-from typing import Any
-
-from numpy.typing import ArrayLike
+from typing import Self
 
 from milp_verix.arguments import LONGEST_CHECK, seconds_of
 from milp_verix.clock import Deadline, Limit, deadline_in
-from milp_verix.onnx_reader.onnx_network import NetworkLike
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, open_session
-from milp_verix.tolerances import Tolerances, tolerances_of
+from milp_verix.tolerances import Tolerances
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """The arguments that all searches share, checked once.
+    """A problem and a search for its answer, from the moment of the call on.
 
-    ``started`` is the moment of the call in terms of ``time.monotonic()``, ``deadline`` the moment
-    when it must end; ``check_limit`` is the limit of one check.
+    ``started`` is that moment in terms of ``time.monotonic()``, ``deadline`` the moment when the
+    search must end; ``check_limit`` is the limit of one check.
     """
 
     problem: Problem
-    solver: str
-    threads: int
-    tolerances: Tolerances
+    search: Search
     started: float
     deadline: Deadline
     check_limit: Limit
+
+    @classmethod
+    def now(cls, problem: Problem, search: Search) -> Self:
+        """Return the request; its time starts to run.
+
+        A search inside of another one has that one's deadline for its ``time_limit``.
+        """
+        started, limit = time.monotonic(), search.time_limit
+        if not isinstance(limit, Deadline):
+            limit = deadline_in(seconds_of(limit, "time_limit"))
+        return cls(problem, search, started, limit, _check_limit(search))
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """The tolerances of the search."""
+        return self.search.tolerances
 
     @property
     def elapsed(self) -> float:
@@ -41,43 +53,15 @@ class Request:
         HiGHS takes the place of ``phase`` and ``split``, which solve checks alone.
         """
         name = "highs" if checker in ("phase", "split") else checker
-        return open_session(name, threads=self.threads, tolerances=self.tolerances)
+        return open_session(name, threads=self.search.threads, tolerances=self.tolerances)
 
 
-def make_request(
-    network: NetworkLike,
-    x: ArrayLike,
-    *,
-    solver: str,
-    threads: int,
-    tolerances: Tolerances | None,
-    time_limit: float | Deadline | None,
-    check_time_limit: float | None = None,
-    **question: Any,
-) -> Request:
-    """Check the arguments of a search; the time starts to run.
-
-    ``question`` goes to :func:`~milp_verix.problem.problem.make_problem`, whose errors are raised.
-    A search inside of another one has that one's deadline for its ``time_limit``. Raises
-    ``InputError``, too, for a limit that is not positive.
-    """
-    started = time.monotonic()
-    if isinstance(time_limit, Deadline):
-        deadline = time_limit
-    else:
-        deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    check_limit = check_limit_of(check_time_limit, time_limit)
-    problem = make_problem(network, x, **question)
-    tolerances = tolerances_of(tolerances)
-    return Request(problem, solver, threads, tolerances, started, deadline, check_limit)
-
-
-def check_limit_of(check_time_limit: float | None, time_limit: object) -> Limit:
-    """Return the limit of one check; ``InputError`` unless it is positive.
+def _check_limit(search: Search) -> Limit:
+    """Return the limit of one check.
 
     Without one, a ``time_limit`` for all checks limits each. Without either, each may take the work
     of five minutes: no wall clock ends what has no limit.
     """
-    if check_time_limit is None and time_limit is None:
+    if search.check_time_limit is None and search.time_limit is None:
         return Limit(work=LONGEST_CHECK)
-    return Limit(seconds=seconds_of(check_time_limit, "check_time_limit"))
+    return Limit(seconds=seconds_of(search.check_time_limit, "check_time_limit"))

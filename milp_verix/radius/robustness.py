@@ -2,61 +2,56 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from milp_verix.argument_kinds import checked
-from milp_verix.arguments import indices_of, number_in
+from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import AskedAnywhere, CheckOptions, InputLike
 from milp_verix.problem.problem import Problem
-from milp_verix.problem.request import make_request
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.radius.balls import Balls, scale_of
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions
 from milp_verix.radius.search import RadiusProgress, RadiusSearch
 from milp_verix.results.radii import RobustnessRadii
-from milp_verix.tolerances import Tolerances
-from verix_encodings import BoundMethod, Formulation
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+
+class Bracketing(TypedDict, total=False):
+    """The options of :func:`radius_of`."""
+
+    free: Sequence[int | str] | None
+    each: bool
+    largest: float | None
+    tolerance: float
+    scale: Epsilon
+    progress: Callable[[RadiusProgress], None] | None
+    snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None
+
+
+class RadiusAsked(AskedAnywhere, CheckOptions, Bracketing, total=False):
+    """The options of :func:`robustness_radius`."""
 
 
 @checked()
-def robustness_radius(
-    network: NetworkLike,
-    x: ArrayLike,
+def radius_of(
+    problem: Problem,
     *,
-    free: Sequence[int] | None = None,
+    free: Sequence[int | str] | None = None,
     each: bool = False,
     largest: float | None = None,
     tolerance: float = 0.01,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
     scale: Epsilon = 1.0,
-    solver: str = "auto",
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    threads: int = 1,
-    bounds: BoundMethod | str = "crown",
-    segments: int = DEFAULT_SEGMENTS,
-    formulation: str | Formulation = "big_m",
-    tolerances: Tolerances | None = None,
+    search: Search = USUAL,
     progress: Callable[[RadiusProgress], None] | None = None,
     snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None,
 ) -> RobustnessRadii:
@@ -72,9 +67,7 @@ def robustness_radius(
     step comes within reach.
 
     Args:
-        network: as for :func:`milp_verix.check`, like all arguments that are not listed here.
-        x: the input.
-        free: indices of the features that change together; all of them by default.
+        free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
         largest: the largest radius to ask about, in the units of the input; by default that of the
             domain. An unlimited domain needs it.
@@ -82,8 +75,6 @@ def robustness_radius(
         scale: of described inputs, the radius of each feature at the radius 1, given as
             ``epsilon`` is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit,
             ``"100%"`` for a share of each range, radii by name for a factor of these.
-        time_limit: seconds from the call on; None for no limit.
-        check_time_limit: the most seconds for each check, as for :func:`milp_verix.explain`.
         progress: called before each question.
         snapshots: called with a function that returns the result so far. The function may be called
             at any time, in any thread.
@@ -93,50 +84,31 @@ def robustness_radius(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    tolerance, most, described = _share(tolerance), _most(largest), inputs_of(inputs)
-    request = make_request(
-        network,
-        x,
-        epsilon=0.0 if largest is None or described is not None else most,
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=inputs,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
-    balls = Balls(request.problem, scale_of(described, scale))
-    sets = _sets(request.problem, free, each=each)
+    search.require_only(CheckOptions, "the search for radii")
+    tolerance, most, request = _share(tolerance), _most(largest), Request.now(problem, search)
+    balls = Balls(problem, scale_of(problem.inputs, scale))
+    sets = _sets(problem, free, each=each)
     reaches = [_reach(balls, chosen, most) for chosen in sets]
     problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 
     def open_oracle(at: Problem) -> Oracle:
         # what an oracle prepares and reuses is for sets that grow
-        return Oracle(
-            at,
-            solver,
-            bounds=bounds,
-            segments=segments,
-            formulation=formulation,
-            threads=threads,
-            tolerances=request.tolerances,
-            reuse=False,
-        )
+        return Oracle(at, replace(search, reuse=False))
 
     brackets = [Bracket(balls, s, r, tolerance) for s, r in zip(sets, reaches, strict=True)]
     questions = Questions(balls, max(reaches), open_oracle)
-    search = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
-    return search.run(progress, snapshots)
+    run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
+    return run.run(progress, snapshots)
+
+
+@one_liner(radius_of)
+def robustness_radius(
+    network: NetworkLike, x: InputLike, **asked: Unpack[RadiusAsked]
+) -> RobustnessRadii:
+    """Bracket a radius: :meth:`milp_verix.Problem.radius` in one call."""
+    problem, search, own = parted(network, x, {**asked, "epsilon": 0.0}, Bracketing)
+    return radius_of(problem, search=search, **own)
 
 
 def _share(tolerance: float) -> float:
@@ -152,13 +124,15 @@ def _share(tolerance: float) -> float:
     return share
 
 
-def _sets(problem: Problem, free: Sequence[int] | None, *, each: bool) -> list[tuple[int, ...]]:
+def _sets(
+    problem: Problem, free: Sequence[int | str] | None, *, each: bool
+) -> list[tuple[int, ...]]:
     count = problem.features.count
     if each:
         if free is not None:
             raise InputError("each asks about every feature alone: leave it or free out")
         return [(feature,) for feature in range(count)]
-    chosen = range(count) if free is None else sorted(indices_of(free, count))
+    chosen = range(count) if free is None else sorted(problem.features.indices(free, "free"))
     if not len(chosen):
         raise InputError("free lists no feature: there is no radius to ask about")
     return [tuple(chosen)]

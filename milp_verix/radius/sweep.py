@@ -20,69 +20,68 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Required, TypeAlias, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
-from milp_verix.inputs.features import Feature
-from milp_verix.inputs.inputs import Inputs, inputs_of
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.problem import Radius
-from milp_verix.problem.request import Request, make_request
-from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.one_liner import one_liner, parted
+from milp_verix.problem.options import (
+    AskedAnywhere,
+    InputLike,
+    Ordering,
+    OrderLike,
+    TraversalOptions,
+)
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import USUAL, Search
 from milp_verix.reporting.words.wording import counted, number, radius_text
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
-from milp_verix.tolerances import Tolerances
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.strategies import resolve_strategy
 from milp_verix.traversal.traversal import Traversal
-from verix_encodings import BoundMethod, Formulation
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+Radius: TypeAlias = float | tuple[float, ...]
+"""The radius of a ball; one for each feature of a described input."""
 
 Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
 
 
+class Sweeping(Ordering, total=False):
+    """The options of :func:`sweep_of`."""
+
+    nested: bool
+    progress: Callable[[Progress], None] | None
+    snapshots: Snapshots | None
+
+
+class SweepAsked(AskedAnywhere, TraversalOptions, Sweeping, total=False):
+    """The options of :func:`epsilon_sweep`."""
+
+    epsilons: Required[Sequence[Epsilon]]
+
+
 @checked()
-def epsilon_sweep(
-    network: NetworkLike,
-    x: ArrayLike,
-    *,
+def sweep_of(
+    problem: Problem,
     epsilons: Sequence[Epsilon],
+    *,
     nested: bool = True,
-    norm: str = "linf",
-    delta: float | None = None,
-    domain: Domain = UNIT_DOMAIN,
-    features: FeaturesLike = None,
-    feature_names: Sequence[str] | None = None,
-    order: str | Sequence[int] | NDArray[Any] = "influence",
+    order: OrderLike = "influence",
     transformation: str = "reversal",
     traversal: str = "galloping",
-    label: int | None = None,
-    against: int | Sequence[int] | None = None,
-    output: int | None = None,
-    image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None,
-    solver: str = "auto",
-    exactness: str = "exact",
-    time_limit: float | None = None,
-    check_time_limit: float | None = None,
-    seed: int = 0,
-    threads: int = 1,
-    bounds: BoundMethod | str = "crown",
-    segments: int = DEFAULT_SEGMENTS,
-    formulation: str | Formulation = "big_m",
-    reuse: bool = True,
-    tolerances: Tolerances | None = None,
+    search: Search = USUAL,
     progress: Callable[[Progress], None] | None = None,
     snapshots: Snapshots | None = None,
 ) -> EpsilonSweep:
@@ -92,15 +91,17 @@ def epsilon_sweep(
     so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
     Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
+    The radius of the problem itself is not used.
 
     Args:
-        network: as for :func:`milp_verix.explain`, like all arguments that are not listed here.
-        x: the input.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
         nested: whether a radius begins with the irrelevant features of the radius before; if not,
             each explanation is that of :func:`milp_verix.explain`.
+        order: as for :func:`milp_verix.explain`.
+        transformation: as for :func:`milp_verix.explain`.
+        traversal: as for :func:`milp_verix.explain`.
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
@@ -110,28 +111,9 @@ def epsilon_sweep(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    described = inputs_of(inputs)
-    radii = _descending(epsilons, described)
-    request = make_request(
-        network,
-        x,
-        epsilon=radii[0],
-        norm=norm,
-        delta=delta,
-        domain=domain,
-        features=features,
-        feature_names=feature_names,
-        label=label,
-        against=against,
-        output=output,
-        image_shape=image_shape,
-        inputs=described,
-        solver=solver,
-        threads=threads,
-        tolerances=tolerances,
-        time_limit=time_limit,
-        check_time_limit=check_time_limit,
-    )
+    radii = _descending(epsilons, problem.inputs)
+    request = Request.now(problem.at(radii[0]), search)
+    require_agreement(request.problem.network, request.problem.ball)
     resolve_strategy(traversal)  # an unknown one is refused before a solver is opened
     levels: list[Explanation] = []
 
@@ -145,30 +127,29 @@ def epsilon_sweep(
 
     for place, radius in enumerate(radii):
         here = _at(request, radius, 1 / (len(radii) - place))
-        order_by = resolve_order(here.problem, order, transformation=transformation, seed=seed)
+        order_by = resolve_order(
+            here.problem, order, transformation=transformation, seed=search.seed
+        )
         fallback = without_order(here.problem.features.count, order, "the run ended")
         if nested and levels:
             order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
-        with Oracle(
-            here.problem,
-            solver,
-            bounds=bounds,
-            segments=segments,
-            formulation=formulation,
-            threads=threads,
-            tolerances=request.tolerances,
-            reuse=reuse,
-            exactness=exactness,
-        ) as oracle:
+        with Oracle(here.problem, search) as oracle:
             known = levels[-1].irrelevant if nested and levels else ()
             walked = Traversal(fallback.permutation, [*known])
-            search = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
+            run = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
             # after Ctrl-C the smaller radii get what the larger ones have proven, and no check
-            search.stopped = _interrupted(levels)
+            run.stopped = _interrupted(levels)
             on_snapshot = None if snapshots is None else on_step
-            go_on = search.stopped is None
-            levels.append(search.run(progress, on_snapshot) if go_on else search.result())
+            go_on = run.stopped is None
+            levels.append(run.run(progress, on_snapshot) if go_on else run.result())
     return sweep(tuple(levels))
+
+
+@one_liner(sweep_of)
+def epsilon_sweep(network: NetworkLike, x: InputLike, **asked: Unpack[SweepAsked]) -> EpsilonSweep:
+    """Explain at several radii: :meth:`milp_verix.Problem.sweep` in one call."""
+    problem, search, own = parted(network, x, {**asked, "epsilon": 0.0}, Sweeping)
+    return sweep_of(problem, asked["epsilons"], search=search, **own)
 
 
 def _interrupted(levels: Sequence[Explanation]) -> str | None:

@@ -1,15 +1,15 @@
 """Check the counterfactuals of a result again, from nothing but the file and the network."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.enumeration import FeatureSet
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.relevance import Relevance
+from milp_verix.problem.options import Asked
+from milp_verix.problem.problem import Problem
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.relevance import Relevance
 
 
 def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
@@ -81,22 +81,18 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
             f"{network.path or network.name} is not the network explained: its SHA-256 is "
             f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
-    ball: dict[str, Any] = {
-        "epsilon": result.epsilon,
-        "domain": result.domain,
-        "features": result.groups,
+    asked: Asked = {
+        "epsilon": result.epsilon if result.radii is None else result.radii,
+        "norm": result.norm,
+        "delta": result.delta,
+        "output": result.output,
+        "against": result.against,
     }
-    if result.inputs is not None:
-        ball = {"epsilon": result.radii, "inputs": result.inputs}
-    problem = make_problem(
-        network,
-        result.input,
-        norm=result.norm,
-        delta=result.delta,
-        output=result.output,
-        against=result.against,
-        **ball,
-    )
+    if result.inputs is None:
+        asked |= {"domain": result.domain, "features": result.groups}
+    else:
+        asked |= {"inputs": result.inputs}
+    problem = Problem(network, result.input, **asked)
     if problem.question.prediction != result.prediction:
         raise InputError(
             f"the network predicts {problem.question.prediction} for the input, the explanation "
@@ -108,13 +104,12 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
 def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
     """Return whether the counterfactual changes the prediction and moves ``free`` features only.
 
-    It lies in the ball by definition, and its prediction is the one recorded; earlier versions
-    recorded the best of the classes compared.
+    It lies in the ball by definition, and its prediction is the one recorded.
     """
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False
     outputs, question = problem.network.evaluate(counterfactual.input), problem.question
-    predicted, rival = question.predicted(outputs), question.rival(outputs)
     recorded = counterfactual.prediction, counterfactual.rival
-    return question.changed(outputs) and recorded in ((predicted, rival), (rival, None))
+    found = question.predicted(outputs), question.rival(outputs)
+    return question.changed(outputs) and recorded == found

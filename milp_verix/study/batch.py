@@ -6,13 +6,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast
 
-from milp_verix.argument_kinds import SEVERAL, TEXTS, checked, instance_of
+from milp_verix.argument_kinds import SEVERAL, TEXTS, instance_of
 from milp_verix.arguments import path_of
+from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.errors import InputError
+from milp_verix.global_search.minimum import minimum_of
+from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
+from milp_verix.problem.features import CostsLike
+from milp_verix.problem.one_liner import one_liner
+from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
 from milp_verix.runner import stopping
 from milp_verix.study.dask_engine import connected, dask_engine
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
@@ -22,6 +29,7 @@ from milp_verix.study.results import ResultsFolder, default_folder
 from milp_verix.study.run import Outcome
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import Engine, engine_for
+from milp_verix.traversal.explain import explain_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,99 +65,43 @@ class Tally:
         return replace(self, **{status: getattr(self, status) + 1})
 
 
-@checked(
-    described=instance_of(Description, str, Path).or_none(),
-    indices=SEVERAL.or_none(),
-    results=instance_of(bool, str, Path),
-    task=TEXTS,
-)
-def explain_many(
-    network: NetworkLike,
-    inputs: Any,
-    *,
-    epsilon: float | Sequence[float],
-    journal: str | Path,
-    task: str | Sequence[str] = "explain",
-    grid: Mapping[str, Sequence[Any]] | None = None,
-    indices: str | Sequence[int] | None = None,
-    columns: Sequence[str] | None = None,
-    described: Description | str | Path | None = None,
-    workers: int = 1,
-    scheduler: str | None = None,
-    client: Any = None,
-    retry: Collection[str] = (),
-    results: bool | str | Path = True,
-    fsync: bool = False,
-    progress: Callable[[Tally], None] | None = None,
-    warn: Callable[[str], None] = warnings.warn,
-    **options: Any,
-) -> Tally:
-    """Explain many inputs, each with every setting of a grid, and write a journal of the results.
+class Tasks(TypedDict, total=False):
+    """The options of a study that say which tasks it has."""
 
-    Each finished task appends one JSON object as a line to ``journal``. Tasks that it has a record
-    of are skipped, so a study that was killed goes on where it was. An input that fails becomes a
-    record with the status ``"failed"`` and the reason. Ctrl-C ends the study with what is there.
-    :func:`milp_verix.read_study` reads the journal as a table.
+    task: str | Sequence[str]
+    grid: Mapping[str, Sequence[Any]] | None
+    indices: str | Sequence[int] | None
+    columns: Sequence[str] | None
 
-    Args:
-        network: an :class:`OnnxNetwork`, or what :func:`milp_verix.load_network` takes.
-        inputs: an array with an input for each entry of its first axis, a sequence of arrays, or
-            the path of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet``
-            file, a row for each input. Values are taken as they are.
-        epsilon: one radius or several, in the units of the inputs.
-        journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
-        task: ``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them.
-        grid: other arguments with several values each, such as ``{"order": ["influence",
-            "adaptive"]}``; every combination is a task for each input.
-        indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
-        columns: the columns of a table that make an input, by name and in its order.
-        described: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table,
-            a pandas DataFrame too, then has a column for each feature, with numbers or words, and
-            ``epsilon`` may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.
-        workers: processes that share the tasks; more than one need joblib.
-        scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
-            share the tasks instead.
-        client: a ``dask.distributed.Client`` in the place of an address.
-        retry: tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again.
-        results: True stores whole results with their counterfactuals in ``STUDY.results`` beside
-            ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere.
-            Each is a file that ``Explanation.from_json`` reads; the record's ``result`` names it.
-        fsync: whether each record is forced to the disk, to survive a failure of the machine.
-        progress: called with a :class:`Tally` at the start and after each record.
-        warn: called with a text for each line of the journal that is no record, and where records
-            stand twice or are by several versions.
-        **options: arguments of :func:`milp_verix.explain`, :func:`milp_verix.minimum` and
-            :func:`milp_verix.contrastive`, the same for all tasks that take them; ``time_limit``
-            is that of one task.
 
-    Raises:
-        InputError: an argument does not fit, or the journal cannot be written.
-        ModelError: the network cannot be read.
-        SolverUnavailableError: the solver is not installed.
-    """
-    part = part_of(
-        network,
-        inputs,
-        epsilon=epsilon,
-        task=task,
-        grid=grid,
-        indices=indices,
-        columns=columns,
-        described=described,
-        options=options,
-    )
-    return run_parts(
-        [part],
-        path_of(journal, "journal"),
-        workers=workers,
-        scheduler=scheduler,
-        client=client,
-        retry=retry,
-        results=results,
-        fsync=fsync,
-        progress=progress,
-        warn=warn,
-    )
+class Course(TypedDict, total=False):
+    """The options of :func:`run_parts`."""
+
+    workers: int
+    scheduler: str | None
+    client: Any
+    retry: Collection[str]
+    results: bool | str | Path
+    fsync: bool
+    progress: Callable[[Tally], None] | None
+    warn: Callable[[str], None]
+
+
+class Answers(AskedAnywhere, TraversalOptions, Ordering, total=False):
+    """The options of all kinds of tasks."""
+
+    costs: CostsLike
+    must: str | Sequence[str | int]
+    must_not: str | Sequence[str | int]
+    gap: float
+    method: str
+    master: str
+    limits: SearchLimits | None
+    minimise: str
+
+
+class ManyAsked(Answers, Tasks, Course, total=False):
+    """The options of :func:`explain_many`."""
 
 
 def run_parts(
@@ -201,6 +153,87 @@ def run_parts(
                             count.new(record)
             count.tell()
     return count.tally
+
+
+@one_liner(
+    run_parts,
+    part_of,
+    explain_problem,
+    minimum_of,
+    contrastive_of,
+    indices=SEVERAL.or_none(),
+    inputs=instance_of(Description, str, Path).or_none(),
+    results=instance_of(bool, str, Path),
+    task=TEXTS,
+)
+def explain_many(
+    network: NetworkLike,
+    xs: Any,
+    *,
+    epsilon: Epsilon | Sequence[Epsilon],
+    journal: str | Path,
+    **asked: Unpack[ManyAsked],
+) -> Tally:
+    """Explain many inputs, each with every setting of a grid, and write a journal of the results.
+
+    Each finished task appends one JSON object as a line to ``journal``. Tasks that it has a record
+    of are skipped, so a study that was killed goes on where it was. An input that fails becomes a
+    record with the status ``"failed"`` and the reason. Ctrl-C ends the study with what is there.
+    :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
+    that take them.
+
+    Args:
+        network: an :class:`OnnxNetwork`, or what :func:`milp_verix.load_network` takes.
+        xs: an array with an input for each entry of its first axis, a sequence of arrays, or
+            the path of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet``
+            file, a row for each input. Values are taken as they are.
+        epsilon: one radius or several, in the units of the inputs.
+        journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
+        task: ``"explain"``, ``"minimum"``, ``"contrastive"``, or several of them.
+        grid: other arguments with several values each, such as ``{"order": ["influence",
+            "adaptive"]}``; every combination is a task for each input.
+        indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
+        columns: the columns of a table that make an input, by name and in its order.
+        inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table,
+            a pandas DataFrame too, then has a column for each feature, with numbers or words, and
+            ``epsilon`` may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.
+        workers: processes that share the tasks; more than one need joblib.
+        scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
+            share the tasks instead.
+        client: a ``dask.distributed.Client`` in the place of an address.
+        retry: tasks with these statuses, ``"undecided"`` or ``"failed"``, are done again.
+        results: True stores whole results with their counterfactuals in ``STUDY.results`` beside
+            ``STUDY.jsonl``, for pictures and reports; a folder stores them there, False nowhere.
+            Each is a file that ``Explanation.from_json`` reads; the record's ``result`` names it.
+        fsync: whether each record is forced to the disk, to survive a failure of the machine.
+        progress: called with a :class:`Tally` at the start and after each record.
+        warn: called with a text for each line of the journal that is no record, and where records
+            stand twice or are by several versions.
+        time_limit: the most seconds for each task; None for no limit.
+
+    Raises:
+        InputError: an argument does not fit, or the journal cannot be written.
+        ModelError: the network cannot be read.
+        SolverUnavailableError: the solver is not installed.
+    """
+    tasks = cast("Tasks", _part(asked, Tasks))
+    part = part_of(
+        network,
+        xs,
+        epsilon=epsilon,
+        inputs=asked.get("inputs"),
+        options={name: value for name, value in asked.items() if name in _ANSWERS},
+        **tasks,
+    )
+    course = cast("Course", _part(asked, Course))
+    return run_parts([part], path_of(journal, "journal"), **course)
+
+
+def _part(asked: ManyAsked, kind: type) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if name in kind.__annotations__}
+
+
+_ANSWERS = {*Answers.__annotations__} - {"inputs"}
 
 
 class _Count:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of, seconds_of
 from milp_verix.errors import InputError, MilpVerixError
+from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.inputs import inputs_of as described_as
 from milp_verix.inputs.names import listed
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
@@ -44,14 +45,14 @@ class Part:
 
 def part_of(
     network: NetworkLike,
-    inputs: Any,
+    xs: Any,
     *,
     epsilon: Any,
     task: str | Sequence[str] = "explain",
     grid: Mapping[str, Sequence[Any]] | None = None,
     indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
-    described: Description | str | Path | None = None,
+    inputs: Description | Sequence[Feature] | str | Path | None = None,
     options: Mapping[str, Any],
 ) -> Part:
     """Return the part of a study that arguments of :func:`milp_verix.explain_many` name.
@@ -60,7 +61,7 @@ def part_of(
     """
     if not isinstance(network, OnnxNetwork):
         network = load_network(network)
-    given, options = _given(network, inputs, columns, described, options)
+    given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
     _first_readable(given, chosen)
     if "epsilon" in (grid or {}):
@@ -73,30 +74,30 @@ def part_of(
 
 def _given(
     network: OnnxNetwork,
-    inputs: Any,
+    xs: Any,
     columns: Sequence[str] | None,
-    described: Description | str | Path | None,
+    described: Description | Sequence[Feature] | str | Path | None,
     options: Mapping[str, Any],
 ) -> tuple[Inputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     if described is None:
-        if columns is None and is_frame(inputs) and network.columns is not None:
+        if columns is None and is_frame(xs) and network.columns is not None:
             columns = network.columns
-            seen = [str(name) for name in inputs.columns]
+            seen = [str(name) for name in xs.columns]
             if missing := [name for name in columns if name not in seen]:
                 raise InputError(
                     f"the network's input needs {listed(missing)}, and the frame has "
                     f"{listed(seen)}: describe it, such as "
-                    "described=Inputs.from_pipeline(pipeline, frame)"
+                    "inputs=Inputs.from_pipeline(pipeline, frame)"
                 )
-        return inputs_of(inputs, network.input_size, columns), options
+        return inputs_of(xs, network.input_size, columns), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
     if isinstance(described, str | Path):
         described = Description.from_file(described)
     described = described_as(described)
     assert described is not None
-    return described_inputs(inputs, described), {**options, "inputs": described}
+    return described_inputs(xs, described), {**options, "inputs": described}
 
 
 def _listed(value: Any) -> list[Any]:

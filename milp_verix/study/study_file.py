@@ -23,15 +23,15 @@ from milp_verix.study.tasks import LIMITS
 from milp_verix.tolerances import tolerances_of
 
 _NETWORKS = ("model", "models")
-_QUESTION = (*_NETWORKS, "inputs", "columns", "described", "indices", "epsilon", "task", "grid")
+_QUESTION = (*_NETWORKS, "xs", "columns", "inputs", "indices", "epsilon", "task", "grid")
 _READING = ("input_shape", "output_name", "options")
 _COURSE = ("journal", "results", "workers", "scheduler", "retry", "fsync")
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "model": ((str,), "a text"),
     "models": ((list,), "a list of ONNX files"),
-    "inputs": ((str,), "a text"),
+    "xs": ((str,), "a text"),
     "columns": ((list,), "a list of names"),
-    "described": ((str,), "a .json or .toml file"),
+    "inputs": ((str,), "a .json or .toml file"),
     "indices": ((str, list), "a text such as '0:100', or a list"),
     "task": ((str, list), "a name, or a list of names"),
     "output_name": ((str,), "a text"),
@@ -61,13 +61,13 @@ def run_study(
 ) -> Tally:
     """Do the study that the TOML file ``path`` describes, as :func:`milp_verix.explain_many` does.
 
-    Networks are ONNX files, inputs what INPUTS of ``milp-verix batch`` may be: bytes are scaled to
+    Networks are ONNX files, ``xs`` what INPUTS of ``milp-verix batch`` may be: bytes are scaled to
     the domain, and a folder holds pictures. The journal is ``STUDY.jsonl`` beside ``STUDY.toml``
     where the file names none.
 
     Args:
-        path: the file. Its keys are ``model`` or ``models``, ``inputs``, ``columns``,
-            ``described``, ``indices``, ``epsilon``, ``task``, the tables ``grid`` and ``options``
+        path: the file. Its keys are ``model`` or ``models``, ``xs``, ``columns``,
+            ``inputs``, ``indices``, ``epsilon``, ``task``, the tables ``grid`` and ``options``
             with arguments of the single functions, ``input_shape`` and ``output_name`` of the
             networks; and ``journal``, ``results``, ``workers``, ``scheduler``, ``retry`` and
             ``fsync``. Several parts are tables ``[[study]]``.
@@ -147,7 +147,7 @@ def _tables(path: Path, content: dict[str, Any]) -> Iterator[dict[str, Any]]:
             raise InputError(f"{where}: name one network by model, or several by models")
         if keys.get("models") == []:
             raise InputError(f"{where}: models names no network")
-        missing = [name for name in ("inputs", "epsilon") if name not in keys]
+        missing = [name for name in ("xs", "epsilon") if name not in keys]
         if missing:
             raise InputError(f"{where}: {' and '.join(missing)} must be given")
         yield keys
@@ -179,22 +179,22 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
             grid["tolerances"] = list(map(tolerances_of, grid["tolerances"]))
         if {"domain", "image_shape"} & set(grid):
             raise InputError(f"{path}: domain and image_shape stand in options, not in the grid")
-        inputs: Any = str(path.parent / keys["inputs"])
-        described = path.parent / keys["described"] if "described" in keys else None
+        xs: Any = str(path.parent / keys["xs"])
+        described = path.parent / keys["inputs"] if "inputs" in keys else None
         columns = keys.get("columns")
         if described is None:
             domain = options.get("domain", (0.0, 1.0))
-            inputs, _ = stored_inputs(inputs, network, domain, shape, columns)
+            xs, _ = stored_inputs(xs, network, domain, shape, columns)
             columns = None
         yield part_of(
             network,
-            inputs,
+            xs,
             epsilon=_radii(path, keys["epsilon"]),
             task=keys.get("task", "explain"),
             grid=grid,
             indices=given.get("indices", keys.get("indices")),
             columns=columns,
-            described=described,
+            inputs=described,
             options=options,
         )
 

@@ -4,17 +4,18 @@ The least important features come first: features freed early stay free, and the
 be in the explanation.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.errors import InputError
 from milp_verix.oracle.whole_ball import WholeBall
+from milp_verix.problem.features import Features
+from milp_verix.problem.options import OrderLike
 from milp_verix.problem.problem import Problem
 from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import adaptive, influence
@@ -51,7 +52,7 @@ OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
 
 def make_order(
     problem: Problem,
-    order: str | Sequence[int] | NDArray[Any] = "influence",
+    order: OrderLike = "influence",
     *,
     transformation: str = "reversal",
     seed: int = 0,
@@ -66,7 +67,7 @@ def make_order(
 
 def resolve_order(
     problem: Problem,
-    order: str | Sequence[int] | NDArray[Any] = "influence",
+    order: OrderLike = "influence",
     *,
     transformation: str = "reversal",
     seed: int = 0,
@@ -81,7 +82,7 @@ def resolve_order(
         raise _unknown_transformation(transformation)
     seed = integer_of(seed, "seed", least=0)
     if not isinstance(order, str):
-        custom = Order("custom", _permutation(order, count))
+        custom = Order("custom", _permutation(order, problem.features))
         return lambda _deadline, _whole: custom
     if order not in ORDERS:
         known = ", ".join(ORDERS)
@@ -180,11 +181,14 @@ def _ascending(name: str, scores: FloatArray) -> Order:
     return Order(name, tuple(int(i) for i in ascending), scores)
 
 
-def _permutation(order: Sequence[int] | NDArray[Any], count: int) -> tuple[int, ...]:
+def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
     try:
         given = np.asarray(order)
     except ValueError:  # rows of different lengths
         given = np.array(None)
+    if given.dtype.kind in "UO" and given.ndim == 1:  # names
+        given = np.asarray(features.unnamed(order))
+    count = features.count
     if not np.issubdtype(given.dtype, np.integer) or not np.array_equal(
         np.sort(given, axis=None), np.arange(count)
     ):

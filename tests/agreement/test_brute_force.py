@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import OnnxNetwork, Verdict, check, explain
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import CHECKERS, SOLVERS, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case, permutation
@@ -125,7 +125,7 @@ def test_explanations(name: str, part: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_optima_of_the_margins(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
-    posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+    posed = Problem(problem.network(tmp_path), problem.x, **problem.options)
     margins = posed.question.margins(posed.network.ir)
     session = open_session("highs")
     for free in problem.subsets(1):

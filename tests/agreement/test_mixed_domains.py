@@ -12,7 +12,8 @@ from milp_verix import Inputs, category, continuous, integer
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import CHECKERS, SOLVERS
 from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.mixed_domains import MixedCase, mixed_case
@@ -268,8 +269,8 @@ def test_bounds_of_a_smaller_set_do_not_grow_across_a_rule(solver: str, tmp_path
         as_layers(hidden, ([[0.0] * 3, [0.5, 0.4, 0.01]], [0.0, -1.0])), tmp_path
     )
     inputs = Inputs([integer("a", -3, 3), integer("b", 0, 30)], ["a == -b"])
-    problem = make_problem(network, np.zeros(2), epsilon=np.inf, inputs=inputs)
-    with Oracle(problem, solver) as oracle:
+    problem = Problem(network, np.zeros(2), epsilon=np.inf, inputs=inputs)
+    with Oracle(problem, Search(solver=solver)) as oracle:
         assert oracle.check(np.array([0])).holds
         verdict = oracle.check(np.array([0, 1]))
     assert verdict.violated

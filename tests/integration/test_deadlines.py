@@ -16,7 +16,7 @@ import milp_verix
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation
 from milp_verix.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.whole_ball import whole_ball
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.traversal.explain import explain
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
@@ -79,7 +79,7 @@ def test_what_is_proven_when_time_is_up_counts_for_checks_and_searches(
 
 def test_one_forward_pass_is_enough_where_it_proves_everything() -> None:
     x = images()[0]
-    problem = make_problem(network(), x, epsilon=1e-5)
+    problem = Problem(network(), x, epsilon=1e-5)
     region = problem.ball.region(np.arange(64))
     margins = problem.question.margins(problem.network.ir)
     assert interval_bounds(margins, region)[-1].upper.max() < -1e-3
@@ -104,7 +104,7 @@ def test_an_order_that_is_not_known_in_time_is_replaced_and_this_is_said(order: 
 
 
 def test_bounds_that_were_cut_short_say_so_and_hold() -> None:
-    problem = make_problem(network(), images()[15], **OPEN)
+    problem = Problem(network(), images()[15], **OPEN)
     cut, whole = whole_ball(problem, deadline_in(-1.0)), whole_ball(problem)
     assert (cut.finished, whole.finished) == (False, True)
     for wide, tight in zip(cut.bounds, whole.bounds, strict=True):

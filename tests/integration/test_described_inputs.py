@@ -131,7 +131,7 @@ def files(tmp_path: Path) -> list[Path]:
 def test_a_sweep_takes_shares_of_ranges(model: Path, files: list[Path], tmp_path: Path) -> None:
     person, described = files
     out, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
-    given = ["sweep", model, person, "--inputs", described, "--epsilon", "10%,inf,50%"]
+    given = ["sweep", model, person, "--inputs", described, "--epsilons", "10%,inf,50%"]
     done = run(*given, "--json", out, "--plot", plot)
     assert done.returncode == 0, done.stderr
     found = EpsilonSweep.from_json(out)

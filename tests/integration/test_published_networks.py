@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from milp_verix import Explanation, OnnxNetwork, explain, load_network
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS
 from tests.support.counterfactual_checks import assert_sound, run
 from tests.support.installed_solvers import SLOW, needs
@@ -81,11 +82,11 @@ def test_the_same_explanation_by_another_solver_from_nothing() -> None:
 def test_other_solvers_confirm_steps_of_that_explanation(solver: str) -> None:
     network, x = mnist()
     found = explained()
-    problem = make_problem(network, x, epsilon=EPSILON)
+    problem = Problem(network, x, epsilon=EPSILON)
     irrelevant = set(found.irrelevant)
     solves = 0
     # nothing is known beforehand, and interval arithmetic leaves more to the solver
-    with Oracle(problem, solver, bounds="interval", reuse=False) as oracle:
+    with Oracle(problem, Search(solver=solver, bounds="interval", reuse=False)) as oracle:
         for step in range(0, 784, 80 if solver in SLOW else 40):
             feature = found.permutation[step]
             free = [i for i in found.permutation[:step] if i in irrelevant]

@@ -12,7 +12,8 @@ import numpy as np
 from milp_verix import OnnxNetwork, Tolerances, Verdict
 from milp_verix.clock import deadline_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from tests.support.onnx_models import DOUBLE
 from tests.support.random_networks import as_layers, dense_network
 from verix_encodings import BoundMethod, interval_bounds
@@ -41,6 +42,9 @@ def checked(
     delta: float | None = None,
 ) -> Verdict:
     """Check the one feature in a way that leaves the answer to the solver."""
-    problem = make_problem(network, X, epsilon=epsilon, delta=delta)
-    with Oracle(problem, solver, bounds=bounds, tolerances=tolerances, reuse=False) as oracle:
+    problem = Problem(network, X, epsilon=epsilon, delta=delta)
+    with Oracle(
+        problem,
+        Search(solver=solver, bounds=bounds, tolerances=tolerances or Tolerances(), reuse=False),
+    ) as oracle:
         return oracle.check(np.array([0]), deadline_in(seconds))

@@ -1,7 +1,7 @@
 """Solvers under names of their own whose every word is made up, and a ball that makes points up."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,4 +94,4 @@ def with_lying_ball(problem: Problem, lie: NDArray[Any]) -> Problem:
     """Return ``problem`` over a :class:`LyingBall`."""
     ball = problem.ball
     ends = ball.domain_lower, ball.domain_upper
-    return replace(problem, ball=LyingBall(ball.centre, ball.epsilon, ball.norm, *ends, lie))
+    return problem.within(LyingBall(ball.centre, ball.epsilon, ball.norm, *ends, lie))

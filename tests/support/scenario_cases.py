@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import crown_bounds
@@ -26,7 +26,7 @@ def drawn_perturbations(rng: np.random.Generator, tmp_path: Path) -> Perturbatio
     hidden = ((5,), (4, 3))[int(rng.integers(2))]
     net = dense_network(random_layers(rng, (COUNT, *hidden, 3), FLOAT), tmp_path)
     x = rng.random(COUNT).astype(np.float32)
-    return perturbation_set(make_problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
+    return perturbation_set(Problem(net, x, epsilon=float(rng.uniform(0.2, 0.8))))
 
 
 def drawn_constraints(rng: np.random.Generator, p: PerturbationSet) -> list[Constraint]:

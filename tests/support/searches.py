@@ -17,8 +17,9 @@ from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
+from milp_verix.problem.search import Search
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.digits_example import images, network
@@ -33,7 +34,7 @@ def without(*techniques: str, **numbers: Any) -> SearchLimits:
 
 def digit(index: int, epsilon: float = 0.2) -> Problem:
     """Return the problem of a digit."""
-    return make_problem(network(), images()[index], epsilon=epsilon)
+    return Problem(network(), images()[index], epsilon=epsilon)
 
 
 def equal_costs(count: int = 64) -> Objective:
@@ -59,15 +60,13 @@ def opened(
     """Open a search that has not begun."""
     request = Request(
         problem,
-        solver,
-        1,
-        Tolerances(),
+        Search(solver=solver),
         time.monotonic(),
         Deadline(deadline),
         check_limit=Limit(60.0),
     )
     objective = objective or equal_costs(problem.features.count)
-    with Oracle(problem, solver) as oracle:
+    with Oracle(problem, Search(solver=solver)) as oracle:
         yield MinimumSearch(oracle, request, objective, limits, gap=gap, master=tree)
 
 
@@ -78,7 +77,7 @@ def opened_incumbent(
     """Open an incumbent without a search around it."""
     perturbations = perturbation_set(problem)
     objective = objective or equal_costs(problem.features.count)
-    with Oracle(problem, "phase") as oracle:
+    with Oracle(problem, Search(solver="phase")) as oracle:
         adversary = Adversary(perturbations, limits)
         yield Incumbent(oracle, perturbations, objective, adversary, check_limit=Limit(60.0))
 

@@ -47,7 +47,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"label": 3}, "label 3 is out of range: the network's outputs are 0..2"),
     ({"label": -1}, "label -1 is out of range"),
     ({"label": 0}, "the network predicts class 2, not 0"),
-    ({"label": "cat"}, "label must be an integer, got 'cat'"),
+    ({"label": "cat"}, "label: no class is called 'cat': the classes have no names"),
     ({"domain": (1.0, 0.0)}, "the domain needs lower <= upper"),
     ({"domain": (np.nan, 1.0)}, "the domain needs lower <= upper everywhere and no NaN"),
     ({"domain": (0.0,)}, "the domain is a pair (lower, upper)"),
@@ -91,7 +91,7 @@ CHECK: list[tuple[dict[str, Any], str]] = [
     ({"free": [True, False, True]}, "free lists features by their integer indices"),
     ({"free": [True, 2]}, "free lists features by their integer indices"),
     ({"free": [[0], [1, 2]]}, "free lists features by their integer indices"),
-    ({"free": 1}, "free lists features by their integer indices"),
+    ({"free": "age"}, "there is no feature 'age': give an index from 0 to 2, or a name"),
     ({"free": [1], "features": [[0, 1, 2]]}, "feature 1 is out of range: the features are 0..0"),
 ]
 

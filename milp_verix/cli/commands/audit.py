@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from milp_verix.auditing.audit import audit as find_audit
+from milp_verix.auditing.audit import audit_of
+from milp_verix.auditing.feature_sets import groups_for
 from milp_verix.auditing.search import AuditProgress
 from milp_verix.cli.certificates import certified
 from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
@@ -14,7 +15,13 @@ from milp_verix.cli.exit_codes import NOT_SOUND
 from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import FeatureNames
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.question import (
+    QuestionOptions,
+    files_of,
+    network_of,
+    numbers_in,
+    question_of,
+)
 from milp_verix.cli.search_options import TraversalOptions
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
@@ -37,7 +44,7 @@ def audit(
         str,
         question_option(
             metavar="FILE",
-            help="The explanation: a .json list of feature indices, a mask of the input or its "
+            help="The explanation: a .json list of features, a mask of the input or its "
             "pixels (.json or .npy), or a result that explain --json wrote.",
         ),
     ],
@@ -57,20 +64,21 @@ def audit(
     """Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."""
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed, explanation, order))
-        asked = question_of(posed, feature_names)
-        network = asked.network
+        network = network_of(posed.model, posed)
         audited = _explanation(explanation, network)
+        groups = groups_for(audited, None)
+        asked = question_of(posed, feature_names, network=network, features=groups)
         status = status_line(errors, "checking the set …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            result = find_audit(
-                network,
-                asked.x,
+            result = audit_of(
+                asked.problem,
                 audited,
-                **asked.arguments,
                 sound_only=sound_only,
                 minimum=minimum,
                 order=order,
-                **search.arguments(),
+                transformation=search.transformation,
+                traversal=search.traversal,
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )

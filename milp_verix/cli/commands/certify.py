@@ -12,8 +12,8 @@ from milp_verix.cli.exit_codes import UNDECIDED
 from milp_verix.cli.help_sections import output_option
 from milp_verix.cli.options import ModelPath, Quiet, TimeLimit
 from milp_verix.cli.question import Reading, network_of
-from milp_verix.records.json_format import from_data, read_data
 from milp_verix.results.public import Audit, Explanation
+from milp_verix.results.records.json_format import from_data, read_data
 
 EXIT_CODES = """\
 Exit codes: 0 the certificate is written; 3 no proof was found, and no file is written; 130 it was
@@ -43,7 +43,7 @@ def certify(
         of_audit = data.get("kind") == "audit"
         stored = from_data(data, where, Audit) if of_audit else from_data(data, where, Explanation)
         network = network_of(model, reading)
-        certificate = find_certificate(stored, network, time_limit=time_limit)
+        certificate = find_certificate(network, stored, time_limit=time_limit)
         note = written(certificate, network, output)
         if not quiet:
             typer.echo(note)

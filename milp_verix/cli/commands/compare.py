@@ -1,7 +1,8 @@
 """The command ``milp-verix compare``: solvers and formulations side by side."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -9,23 +10,20 @@ from rich.console import Console
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
-from milp_verix.cli.options import BoundsName, CheckTimeLimit, JsonPath, PlotPath, Quiet, Segments
+from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import Question, QuestionOptions, files_of, order_of, question_of
-from milp_verix.comparison.compare import compare as compare_pairs
+from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
+from milp_verix.cli.search_options import BoundOptions
+from milp_verix.comparison.compare import compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
-from milp_verix.image_shape import shape_seen
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.problem.features import make_features
-from milp_verix.records.comparison import Pair
 from milp_verix.reporting.figures.writing import plot_format
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.public import Comparison
+from milp_verix.results.records.comparison import Pair
 from milp_verix.solvers import CHECKERS, SOLVERS
 from milp_verix.traversal.order import ORDERS
 from verix_encodings import FORMULATIONS
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
 EXIT_CODES = """\
 Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, the input,
@@ -34,6 +32,46 @@ undecided; 4 two answers contradict each other, and the check is written as disa
 it was interrupted, and what was finished by then is reported."""
 
 _UNLIMITED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """The files of a comparison."""
+
+    json_path: JsonPath = None
+    csv_path: Annotated[
+        Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
+    ] = None
+    plot_path: PlotPath = None
+    save_checks: Annotated[
+        Path | None,
+        output_option(metavar="FILE", help="Write the checks of the first explanation here."),
+    ] = None
+    disagreements: Annotated[
+        Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
+    ] = Path()
+    quiet: Quiet = False
+
+    def check_paths(self, *read: Path) -> None:
+        """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""
+        for path in (self.json_path, self.csv_path, self.plot_path, self.save_checks):
+            check_folder(path, *read)
+        if self.plot_path is not None:
+            plot_format(self.plot_path)
+        if not self.disagreements.is_dir():
+            raise InputError(f"--disagreements {self.disagreements} is no folder")
+
+    def write(self, found: Comparison) -> None:
+        """Write all files but the programs of disagreements."""
+        if self.json_path is not None:
+            found.to_json(self.json_path)
+        if self.csv_path is not None:
+            found.to_csv(self.csv_path)
+        if self.plot_path is not None and found.runs:
+            found.plot(self.plot_path)
+        explanations = [run.explanation for run in found.runs if run.explanation is not None]
+        if self.save_checks is not None and explanations:
+            write_checks(self.save_checks, checks_of(explanations[0]), found.features)
 
 
 def compare(
@@ -67,103 +105,39 @@ def compare(
             help="Traversal order; FILE is a .npy or .json list of all features. [explain's]",
         ),
     ] = None,
-    bounds: BoundsName = "crown",
-    segments: Segments = DEFAULT_SEGMENTS,
-    threads: Annotated[
-        int, search_option(metavar="N", min=1, help="Threads that a solver may use.")
-    ] = 1,
-    time_limit: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Seconds for each run. [none]")
-    ] = None,
-    check_time_limit: CheckTimeLimit = None,
-    json_path: JsonPath = None,
-    csv_path: Annotated[
-        Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
-    ] = None,
-    plot_path: PlotPath = None,
-    save_checks: Annotated[
-        Path | None,
-        output_option(metavar="FILE", help="Write the checks of the first explanation here."),
-    ] = None,
-    disagreements: Annotated[
-        Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
-    ] = Path(),
-    quiet: Quiet = False,
+    search: BoundOptions,
+    written: Written,
 ) -> None:
     """Run the same explanation, or the same checks, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
-        for path in (json_path, csv_path, plot_path, save_checks):
-            check_folder(path, *files_of(posed, order, checks))
-        if plot_path is not None:
-            plot_format(plot_path)
-        if not disagreements.is_dir():
-            raise InputError(f"--disagreements {disagreements} is no folder")
-        if checks is not None and (order is not None or save_checks is not None):
+        written.check_paths(*files_of(posed, order, checks))
+        if checks is not None and (order is not None or written.save_checks is not None):
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
         asked = question_of(posed)
-        network = asked.network
-        count = _feature_count(asked)
+        count = asked.problem.features.count
         status = status_line(errors, "…", _told)
-        with status as show, autosaving(json_path, errors) as save:
-            found = compare_pairs(
-                network,
-                asked.x,
-                **asked.arguments,
+        with status as show, autosaving(written.json_path, errors) as save:
+            found = compare_solvers(
+                asked.problem,
                 solvers=None if solvers is None else solvers.split(","),
                 formulations=formulations.split(","),
                 checks=None if checks is None else read_checks(checks, count),
                 rounds=rounds,
-                bounds=bounds,
-                segments=segments,
-                threads=threads,
-                time_limit=time_limit,
-                check_time_limit=check_time_limit,
+                search=search.search(),
                 progress=show,
                 snapshots=save,
-                **_order(order, network),
+                order="influence" if order is None else order_of(order, asked.network),
             )
-        _deliver(found, json_path, csv_path, plot_path, save_checks)
-        if not quiet:
+        written.write(found)
+        if not written.quiet:
             _print(found, asked.notes)
         for path, what in zip(
-            found.write_disagreements(disagreements), found.disagreements, strict=True
+            found.write_disagreements(written.disagreements), found.disagreements, strict=True
         ):
             errors.print(f"error: {what}; the program is in {path}", markup=False)
     raise typer.Exit(_exit_code(found))
-
-
-def _feature_count(asked: Question) -> int:
-    inputs = asked.arguments.get("inputs")
-    if inputs is not None:
-        return len(inputs.features)
-    layout = shape_seen(asked.x.shape, asked.network.input_shape, asked.image_shape)
-    return make_features(asked.arguments["features"], asked.network.input_shape, layout).count
-
-
-def _order(given: str | None, network: OnnxNetwork) -> dict[str, Any]:
-    if given is None:
-        return {}
-    return {"order": order_of(given, network)}
-
-
-def _deliver(
-    found: Comparison,
-    json_path: Path | None,
-    csv_path: Path | None,
-    plot_path: Path | None,
-    save_checks: Path | None,
-) -> None:
-    if json_path is not None:
-        found.to_json(json_path)
-    if csv_path is not None:
-        found.to_csv(csv_path)
-    if plot_path is not None and found.runs:
-        found.plot(plot_path)
-    explanations = [run.explanation for run in found.runs if run.explanation is not None]
-    if save_checks is not None and explanations:
-        write_checks(save_checks, checks_of(explanations[0]), found.features)
 
 
 def _print(found: Comparison, notes: tuple[str, ...]) -> None:

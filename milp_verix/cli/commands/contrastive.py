@@ -11,8 +11,7 @@ from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
 from milp_verix.cli.search_options import SearchOptions
 from milp_verix.duality.contrast_search import ContrastiveProgress
-from milp_verix.duality.contrastive import MEASURES
-from milp_verix.duality.contrastive import contrastive as find_contrast
+from milp_verix.duality.contrastive import MEASURES, contrastive_of
 from milp_verix.reporting.words.contrast import contrast_facts
 from milp_verix.reporting.words.wording import number
 
@@ -53,14 +52,12 @@ def contrastive(
         network = asked.network
         status = status_line(errors, "a first contrast …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = find_contrast(
-                network,
-                asked.x,
-                **asked.arguments,
+            found = contrastive_of(
+                asked.problem,
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
                 must_not=features_in(must_not),
                 minimise=minimise,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
                 resume=resume,

@@ -10,7 +10,7 @@ from milp_verix.cli.options import FeatureNames
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, question_of
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_explanations
+from milp_verix.duality.marco import LIMIT, EnumerationProgress, enumerate_problem
 from milp_verix.reporting.words.contrast import enumeration_facts
 
 
@@ -33,15 +33,12 @@ def enumerate_(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed))
         asked = question_of(posed, feature_names)
-        network = asked.network
         status = status_line(errors, "a first explanation …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = enumerate_explanations(
-                network,
-                asked.x,
-                **asked.arguments,
+            found = enumerate_problem(
+                asked.problem,
                 limit=limit,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )

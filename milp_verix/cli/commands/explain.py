@@ -9,7 +9,7 @@ from milp_verix.cli.progress import autosaving, progress_bar
 from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import OrderName, TraversalOptions
 from milp_verix.reporting.words.explanation import facts
-from milp_verix.traversal.explain import explain as find_explanation
+from milp_verix.traversal.explain import explain_problem
 
 EXIT_CODES = """\
 Exit codes: 0 the explanation is locally minimal; 3 it is sound, but features were left undecided
@@ -35,12 +35,12 @@ def explain(
             progress_bar(errors) as show,
             autosaving(delivery.json_path, errors, asked.noted) as save,
         ):
-            result = find_explanation(
-                network,
-                asked.x,
-                **asked.arguments,
+            result = explain_problem(
+                asked.problem,
                 order=order_of(order, network),
-                **search.arguments(),
+                transformation=search.transformation,
+                traversal=search.traversal,
+                search=search.search(),
                 progress=show,
                 snapshots=save,
                 resume=resume,

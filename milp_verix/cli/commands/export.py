@@ -12,11 +12,11 @@ from milp_verix.atomic_write import replacing
 from milp_verix.cli.delivery import check_folder, refusals
 from milp_verix.cli.help_sections import output_option, question_option
 from milp_verix.cli.options import BoundsName, FormulationName, Segments
-from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
+from milp_verix.cli.question import QuestionOptions, files_of, freed_features, question_of
 from milp_verix.errors import InputError
-from milp_verix.image_shape import shape_seen
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.oracle.check_program import encode_check
+from milp_verix.oracle.check_program import encode_problem
+from milp_verix.problem.search import Search
 from verix_encodings import Encoding
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 
@@ -30,7 +30,8 @@ def export(
     free: Annotated[
         str,
         question_option(
-            metavar="all|FILE", help="What may change: a .npy or .json list of features."
+            metavar="all|NAME[,NAME…]|FILE",
+            help="Features that may change; FILE is a .npy or .json list.",
         ),
     ] = "all",
     rival: Annotated[
@@ -47,17 +48,12 @@ def export(
     with refusals(), _overflow_refused():
         check_folder(out, *files_of(posed, free))
         asked = question_of(posed)
-        network, x = asked.network, asked.x
-        shape_seen(x.shape, network.input_shape, asked.image_shape)
-        index, what = _margin(network, x.reshape(-1), rival, regression=posed.delta is not None)
-        encoding = encode_check(
-            network,
-            x,
-            None if free == "all" else numbers_in(free, "--free", network),
-            **asked.arguments,
-            bounds=bounds,
-            segments=segments,
-            formulation=formulation,
+        network = asked.network
+        index, what = _margin(network, asked.problem.x, rival, regression=posed.delta is not None)
+        encoding = encode_problem(
+            asked.problem,
+            freed_features(free, network),
+            search=Search(bounds=bounds, segments=segments, formulation=formulation),
         )
         constant = _write(encoding, index, out)
     program = encoding.program

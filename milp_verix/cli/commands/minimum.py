@@ -11,8 +11,7 @@ from milp_verix.cli.options import Costs, FeatureNames, Resume, features_in, num
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, numbers_in, question_of
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.global_search.minimum import MASTERS, METHODS
-from milp_verix.global_search.minimum import minimum as find_minimum
+from milp_verix.global_search.minimum import MASTERS, METHODS, minimum_of
 from milp_verix.global_search.search import MinimumProgress
 from milp_verix.reporting.words.explanation import facts
 
@@ -61,17 +60,15 @@ def minimum(
         network = asked.network
         status = status_line(errors, "a first explanation …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            result = find_minimum(
-                network,
-                asked.x,
-                **asked.arguments,
+            result = minimum_of(
+                asked.problem,
                 costs=None if costs is None else numbers_in(costs, "--costs", network),
                 must=features_in(must),
                 must_not=features_in(must_not),
                 gap=gap,
                 method=method,
                 master=master,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
                 resume=resume,

@@ -1,6 +1,6 @@
 """The command ``milp-verix radius``: the largest radius at which features do not matter."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -8,11 +8,9 @@ from milp_verix.cli.delivery import DrawnDelivery, exit_code, refusals, terminat
 from milp_verix.cli.help_sections import question_option, search_option
 from milp_verix.cli.options import FeatureNames, number_of, radius_of
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import CaseOptions, files_of, numbers_in, question_of
+from milp_verix.cli.question import CaseOptions, files_of, freed_features, question_of
 from milp_verix.cli.search_options import CheckOptions
-from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.radius.robustness import robustness_radius
+from milp_verix.radius.robustness import radius_of as bracketed_radius
 from milp_verix.radius.search import RadiusProgress
 from milp_verix.reporting.words.radius import radii_facts
 from milp_verix.reporting.words.wording import number
@@ -29,7 +27,7 @@ def radius(
     free: Annotated[
         str,
         question_option(
-            metavar="all|I,J,…|FILE",
+            metavar="all|NAME[,NAME…]|FILE",
             help="Features that change together; FILE is a .npy or .json list.",
         ),
     ] = "all",
@@ -68,40 +66,22 @@ def radius(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed, free))
         asked = question_of(posed, feature_names)
-        network = asked.network
         status = status_line(errors, "a first bracket …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = robustness_radius(
-                network,
-                asked.x,
-                free=_freed(free, network),
+            found = bracketed_radius(
+                asked.problem,
+                free=freed_features(free, asked.network),
                 each=each,
                 largest=largest,
                 tolerance=tolerance,
                 scale=scale,
-                **asked.arguments,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )
         found = asked.noted(found)
         delivery.deliver(found, radii_facts)
     raise typer.Exit(exit_code(found.settled, found.statistics.stopped))
-
-
-def _freed(given: str, network: OnnxNetwork) -> Any:
-    """Return the features that --free names, None for all."""
-    if given == "all":
-        return None
-    if given.endswith((".npy", ".json")):
-        return numbers_in(given, "--free", network)
-    try:
-        return [int(part) for part in given.split(",")]
-    except ValueError as error:
-        raise InputError(
-            f"--free is all, features with commas between, like 3,17, or a .npy or .json file; "
-            f"got {given!r}"
-        ) from error
 
 
 def _told(state: RadiusProgress) -> str:

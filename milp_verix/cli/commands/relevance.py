@@ -10,8 +10,7 @@ from milp_verix.cli.options import FeatureNames, features_in
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, question_of
 from milp_verix.cli.search_options import SearchOptions
-from milp_verix.duality.relevance import RelevanceProgress
-from milp_verix.duality.relevance import relevance as find_relevance
+from milp_verix.duality.relevance import RelevanceProgress, relevance_of
 from milp_verix.reporting.words.relevance import relevance_facts
 from milp_verix.reporting.words.wording import counted
 
@@ -39,15 +38,12 @@ def relevance(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed))
         asked = question_of(posed, feature_names)
-        network = asked.network
         status = status_line(errors, "a first check …", _told)
         with status as show, autosaving(delivery.json_path, errors, asked.noted) as save:
-            found = find_relevance(
-                network,
-                asked.x,
+            found = relevance_of(
+                asked.problem,
                 features_in(protected),
-                **asked.arguments,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )

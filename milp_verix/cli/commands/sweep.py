@@ -11,7 +11,7 @@ from milp_verix.cli.options import FeatureNames, radius_of
 from milp_verix.cli.progress import autosaving, progress_bar
 from milp_verix.cli.question import CaseOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import CheckOptions, OrderName
-from milp_verix.radius.sweep import epsilon_sweep
+from milp_verix.radius.sweep import sweep_of
 from milp_verix.reporting.words.radius import sweep_facts
 from milp_verix.results.radii import EpsilonSweep
 from milp_verix.traversal.strategies import STRATEGIES
@@ -25,7 +25,7 @@ sound and written; 2 an argument, the input, the model or the solver cannot be u
 def sweep(
     *,
     posed: CaseOptions,
-    epsilon: Annotated[
+    epsilons: Annotated[
         str,
         question_option(
             metavar="E,E,…",
@@ -50,21 +50,18 @@ def sweep(
     with refusals() as errors, termination_as_interrupt():
         delivery.check_paths(*files_of(posed, order))
         asked = question_of(posed, feature_names)
-        network = asked.network
 
         def noted(found: EpsilonSweep) -> EpsilonSweep:
             return replace(found, levels=tuple(asked.noted(level) for level in found.levels))
 
         with progress_bar(errors) as show, autosaving(delivery.json_path, errors, noted) as save:
-            found = epsilon_sweep(
-                network,
-                asked.x,
-                epsilons=[radius_of(part) for part in epsilon.split(",")],
+            found = sweep_of(
+                asked.problem,
+                [radius_of(part) for part in epsilons.split(",")],
                 nested=not alone,
-                **asked.arguments,
-                order=order_of(order, network),
+                order=order_of(order, asked.network),
                 traversal=traversal,
-                **search.arguments(),
+                search=search.search(),
                 progress=show,
                 snapshots=save,
             )

@@ -12,7 +12,7 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverUnavailableError
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 

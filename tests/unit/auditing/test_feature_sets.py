@@ -9,7 +9,7 @@ import pytest
 import milp_verix
 from milp_verix import InputError, OnnxNetwork
 from milp_verix.auditing.feature_sets import feature_set, groups_for
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
 
@@ -17,7 +17,7 @@ GROUPS = [list(range(8 * row, 8 * row + 8)) for row in range(8)]
 
 
 def digits(**options: Any) -> Problem:
-    return make_problem(network(), images()[15], epsilon=EPSILON, **options)
+    return Problem(network(), images()[15], epsilon=EPSILON, **options)
 
 
 def coloured(folder: Path, shape: tuple[int, ...]) -> OnnxNetwork:
@@ -67,7 +67,7 @@ def test_masks_of_features_that_are_groups() -> None:
 def test_masks_of_pixels(shape: tuple[int, ...], features: str | None, tmp_path: Path) -> None:
     model = coloured(tmp_path, shape)
     x = np.full(shape, 0.5, np.float32)
-    problem = make_problem(model, x, epsilon=0.1, features=features)
+    problem = Problem(model, x, epsilon=0.1, features=features)
     chosen = mask(6, 13, size=20).reshape(4, 5)
     channels = np.repeat(chosen[..., None], 3, 2)
     whole = channels if shape[-1] == 3 else channels.transpose(2, 0, 1)
@@ -84,10 +84,10 @@ def test_a_mask_of_a_flat_input_follows_its_image_shape() -> None:
     model = build(nodes, inputs={"x": (1, 48)}, constants={"A": weights(48, 3)}, elem=FLOAT)
     x = np.full(48, 0.5, np.float32)
     flat = milp_verix.load_network(model.SerializeToString())
-    problem = make_problem(flat, x, epsilon=0.1, image_shape=(4, 4, 3))
+    problem = Problem(flat, x, epsilon=0.1, image_shape=(4, 4, 3))
     assert feature_set(mask(2, size=16).reshape(4, 4), problem) == (6, 7, 8)
     with pytest.raises(InputError, match=r"mask has shape \(4, 4\)"):
-        feature_set(mask(2, size=16).reshape(4, 4), make_problem(flat, x, epsilon=0.1))
+        feature_set(mask(2, size=16).reshape(4, 4), Problem(flat, x, epsilon=0.1))
 
 
 def test_an_explanation_brings_its_groups() -> None:
@@ -110,7 +110,7 @@ def test_an_explanation_brings_its_groups() -> None:
         ([0.5], "integer indices"),
         ([True, 2], "integer indices"),
         ({True, 2}, "integer indices"),
-        ("pixels", "integer indices"),
+        ("pixels", "there is no feature 'pixels'"),
         (None, "integer indices"),
         ([[1], [2, 3]], "list indices of features, or mask them"),
         (np.full((8, 8), 0.5), "above a threshold"),

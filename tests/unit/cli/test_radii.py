@@ -11,7 +11,7 @@ from tests.support.digits_example import MODEL
 
 def test_sweep_writes_prints_and_draws(tmp_path: Path) -> None:
     json, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
-    done = run_here("sweep", MODEL, SEVEN, "--epsilon", "0.1,1/20", "--json", json, "--plot", plot)
+    done = run_here("sweep", MODEL, SEVEN, "--epsilons", "0.1,1/20", "--json", json, "--plot", plot)
     assert done.returncode == 0, done.stderr
     found = EpsilonSweep.from_json(json)
     assert found.epsilons == (0.1, 0.05)
@@ -40,11 +40,11 @@ def test_radius_of_each_feature(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("radius", MODEL, SEVEN, "--free", "a,b"), "features with commas between"),
+        (("radius", MODEL, SEVEN, "--free", "a,b"), "there is no feature 'a'"),
         (("radius", MODEL, SEVEN, "--free", "3", "--each"), "leave it or free out"),
         (("radius", MODEL, SEVEN, "--tolerance", "2"), "above 0 and below 1"),
-        (("sweep", MODEL, SEVEN, "--epsilon", "0.1,x"), "is no number"),
-        (("sweep", MODEL, SEVEN, "--epsilon", "0.1,0.1"), "twice"),
+        (("sweep", MODEL, SEVEN, "--epsilons", "0.1,x"), "is no number"),
+        (("sweep", MODEL, SEVEN, "--epsilons", "0.1,0.1"), "twice"),
     ],
 )
 def test_mistakes_are_told_in_a_line(arguments: tuple[object, ...], message: str) -> None:

@@ -11,9 +11,10 @@ import pytest
 import milp_verix
 from milp_verix import Answer, Comparison, Verdict, compare
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.problem.problem import make_problem
-from milp_verix.records.comparison import Pair, Run, SolverTime
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import USUAL
 from milp_verix.reporting.words.comparison import remarks
+from milp_verix.results.records.comparison import Pair, Run, SolverTime
 from tests.support.digits_example import images, network
 from tests.support.lying_solvers import all_holds, register
 from tests.support.random_networks import as_layers, dense_network, random_layers
@@ -91,9 +92,8 @@ def ramp(tmp_path: Path) -> tuple[Any, Any]:
 
 def test_what_refutes_what(tmp_path: Path) -> None:
     model, x = ramp(tmp_path)
-    problem = make_problem(model, x, epsilon=0.2)
+    problem = Problem(model, x, epsilon=0.2)
     assert problem.question.prediction == 0
-    options = {"epsilon": 0.2}
 
     def at(*point: float) -> Verdict:
         witness = np.array([point], dtype=model.dtype)
@@ -104,7 +104,7 @@ def test_what_refutes_what(tmp_path: Path) -> None:
 
     def between(checks: list[list[int]], one: list[Verdict], other: list[Verdict]) -> list[Any]:
         runs = [run("one", one), run("other", other)]
-        found = contradictions(problem, runs, checks, options)
+        found = contradictions(problem, runs, checks, USUAL)
         return [(what.holding.solver, what.violated.solver, what.free) for what in found]
 
     # the same check, and one that is larger than what the point moves

@@ -9,7 +9,8 @@ import pytest
 from milp_verix.duality.change_measure import feature_count
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import subsets, truth
 from verix_encodings import NormBall
@@ -18,7 +19,7 @@ from verix_encodings import NormBall
 @pytest.mark.parametrize("seed", range(30))
 def test_a_budget_holds_every_set_that_it_pays_for(seed: int, tmp_path: Path) -> None:
     problem, (_, contrasts) = case(seed), truth(seed)
-    posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+    posed = Problem(problem.network(tmp_path), problem.x, **problem.options)
     count = len(problem.groups)
     costs = np.random.default_rng(seed).uniform(0.5, 2.0, count)
     everything = np.arange(posed.x.size)
@@ -36,7 +37,7 @@ def test_a_budget_holds_every_set_that_it_pays_for(seed: int, tmp_path: Path) ->
                 point = centre.copy()
                 point[moving] = corner
                 assert np.abs(point - centre).sum() <= region.radius
-        with Oracle(within, reuse=False) as oracle:
+        with Oracle(within, Search(reuse=False)) as oracle:
             verdict = oracle.check(everything)
         if verdict.holds:
             assert all(costs[list(contrast)].sum() > limit for contrast in contrasts)
@@ -44,7 +45,7 @@ def test_a_budget_holds_every_set_that_it_pays_for(seed: int, tmp_path: Path) ->
 
 def test_a_budget_is_no_larger_than_the_room(tmp_path: Path) -> None:
     problem = case(0)
-    posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+    posed = Problem(problem.network(tmp_path), problem.x, **problem.options)
     outer, centre = posed.ball.outer, posed.x.astype(np.float64)
     room = np.maximum(outer.upper - centre, centre - outer.lower)
     costs = np.ones(len(problem.groups))

@@ -8,7 +8,7 @@ import pytest
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (
@@ -54,7 +54,7 @@ def _bound(
 def test_no_explanation_costs_less(seed: int, tmp_path: Path) -> None:
     small = wide_case(seed // 2) if seed % 2 else case(seed)
     explanations, _ = wide_truth(seed // 2) if seed % 2 else truth(seed)
-    problem = make_problem(small.network(tmp_path), small.x, **small.options)
+    problem = Problem(small.network(tmp_path), small.x, **small.options)
     count = problem.features.count
     for costs, must, must_not in objectives(count, seed):
         least = least_cost(explanations, costs, must, must_not)
@@ -75,9 +75,7 @@ def test_it_is_exact_for_a_linear_network_with_one_rival(tmp_path: Path) -> None
         # at the worst perturbation, the margin is `over`
         bias = np.array([0.0, over - reach.sum() - gains.sum() / 2])
         layer = np.array([np.zeros(12), gains]), bias
-        problem = make_problem(
-            dense_network([layer], tmp_path, DOUBLE), np.full(12, 0.5), epsilon=0.125
-        )
+        problem = Problem(dense_network([layer], tmp_path, DOUBLE), np.full(12, 0.5), epsilon=0.125)
         fewest = int(np.searchsorted(np.cumsum(np.sort(reach)[::-1]), over)) + 1
         assert _bound(problem, equal_costs(12)) == fewest
         sizes.append(fewest)

@@ -10,7 +10,7 @@ import pytest
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (
@@ -48,7 +48,7 @@ def test_the_bound_is_below_the_least_cost(tmp_path: Path) -> None:
     for seed in range(16):
         small = wide_case(seed // 2) if seed % 2 else case(seed)
         explanations, _ = wide_truth(seed // 2) if seed % 2 else truth(seed)
-        problem = make_problem(small.network(tmp_path), small.x, **small.options)
+        problem = Problem(small.network(tmp_path), small.x, **small.options)
         count = problem.features.count
         for costs, must, must_not in objectives(count, seed):
             least = least_cost(explanations, costs, must, must_not)
@@ -71,7 +71,7 @@ def test_the_bound_is_below_the_least_cost(tmp_path: Path) -> None:
 def test_each_set_holds_a_contrastive_explanation(seed: int, norm: str, tmp_path: Path) -> None:
     small = case(seed)
     _, contrasts = truth(seed, norm)
-    problem = make_problem(small.network(tmp_path), small.x, **posed(small, norm))
+    problem = Problem(small.network(tmp_path), small.x, **posed(small, norm))
     with _opened(problem) as cover:
         _run(cover)
         for one in cover.sets:

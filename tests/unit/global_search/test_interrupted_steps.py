@@ -16,7 +16,7 @@ from milp_verix.global_search import branch_and_cut as module
 from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.search import MinimumSearch
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.exhaustive_explanations import wide_case, wide_truth
@@ -46,7 +46,7 @@ def _least(seed: int) -> int:
 def _tree(seed: int, limits: str, folder: Path) -> Iterator[tuple[MinimumSearch, BranchAndCut]]:
     """Open a tree that knows no explanation but all features."""
     problem = wide_case(seed)
-    posed = make_problem(problem.network(folder), problem.x, **problem.options)
+    posed = Problem(problem.network(folder), problem.x, **problem.options)
     with opened(posed, limits=_LIMITS[limits]) as search:
         tree = branch_and_cut(search, WarmLp(1, Tolerances()))
         assert tree is not None
@@ -189,7 +189,7 @@ def test_a_search_that_is_interrupted_ends_with_a_sound_result(
     monkeypatch.setattr(Relaxation, "solve", interrupted)
     problem = wide_case(0)
     net = problem.network(tmp_path)
-    posed = make_problem(net, problem.x, **problem.options)
+    posed = Problem(net, problem.x, **problem.options)
     with opened(posed, limits=_LIMITS["eager"]) as search:
         with pytest.raises(KeyboardInterrupt):
             search.raise_bound()

@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import MinimumProgress, check, minimum
 from milp_verix.oracle.perturbation_set import perturbation_set
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import case
@@ -141,7 +141,7 @@ def test_ten_features(seed: int, tmp_path: Path) -> None:
     # one that is smaller is part of one with a feature less than the minimum; a corner refutes most
     ends = np.stack([np.maximum(x - epsilon, 0), np.minimum(x + epsilon, 1)]).astype(float)
     signs = (np.arange(1 << 10)[:, None] >> np.arange(10)) & 1
-    margins = perturbation_set(make_problem(network, x, epsilon=epsilon)).margins
+    margins = perturbation_set(Problem(network, x, epsilon=epsilon)).margins
     for explained in combinations(range(10), found.size - 1):
         corners = np.where(signs, ends[1], ends[0])
         corners[:, list(explained)] = x[list(explained)]

@@ -20,7 +20,7 @@ from milp_verix import (
 )
 from milp_verix.inputs.radii import radii_of, radii_of_coordinates
 from milp_verix.inputs.stored import inputs_in
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.random_networks import dense_network, random_layers
 
 FEATURES = [
@@ -242,7 +242,7 @@ def test_balls_are_those_of_the_description(tmp_path: Path) -> None:
     network = dense_network(random_layers(np.random.default_rng(0), (9, 4, 2)), tmp_path)
     inputs = Inputs(FEATURES)
     epsilon = {"age": 3, "colour": 1, "wage": 0.5, "*": 0}
-    ball = make_problem(network, ROW, epsilon=epsilon, inputs=inputs).ball
+    ball = Problem(network, ROW, epsilon=epsilon, inputs=inputs).ball
     assert ball.outer.lower.tolist() == [36, 0, 0, 0, 1, 3, 2.0, 7, 0.25]
     assert ball.outer.upper.tolist() == [42, 1, 1, 1, 1, 3, 3.0, 7, 0.25]
     everything = np.arange(9)
@@ -287,7 +287,7 @@ def test_a_described_radius_without_inputs_is_refused(tmp_path: Path) -> None:
     for epsilon in ("10%", {"a": 1}, float("inf"), "inf", "abc"):
         with pytest.raises(InputError, match=r"epsilon must be .* description, inputs="):
             check(network, np.zeros(2), [0], epsilon=epsilon)
-    found = make_problem(network, np.zeros(2), epsilon="8/255")
+    found = Problem(network, np.zeros(2), epsilon="8/255")
     assert found.ball.epsilon == 8 / 255
 
 
@@ -298,5 +298,5 @@ def test_the_end_of_a_domain_is_not_rounded_to_the_type_of_the_input(tmp_path: P
     above = np.array([0.1], dtype=np.float32)
     assert float(above[0]) > 0.1
     with pytest.raises(InputError, match=r"share is 0\.1.*, outside of \[0, 0\.1\]"):
-        make_problem(net, above, epsilon=0.05, inputs=share)
-    assert float(make_problem(net, [0.1], epsilon=0.05, inputs=share).x[0]) < 0.1
+        Problem(net, above, epsilon=0.05, inputs=share)
+    assert float(Problem(net, [0.1], epsilon=0.05, inputs=share).x[0]) < 0.1

@@ -16,7 +16,7 @@ import pytest
 
 import milp_verix as mv
 from milp_verix import InputError
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 
 pytest.importorskip("sklearn")
 pytest.importorskip("skl2onnx")
@@ -91,7 +91,7 @@ def classifier(shares: pd.DataFrame) -> Any:
 def test_a_described_row_is_what_the_pipeline_predicts_for(form: str, pipeline: Any) -> None:
     network, inputs = mv.load_network(pipeline), mv.Inputs.from_pipeline(pipeline, PEOPLE)
     row = FORMS[form](ONE)
-    (score,) = network.evaluate(make_problem(network, row, epsilon=0, inputs=inputs).x)
+    (score,) = network.evaluate(Problem(network, row, epsilon=0, inputs=inputs).x)
     assert score == pytest.approx(pipeline.decision_function(ONE)[0])
     (score,) = network.evaluate(inputs.row(row))
     assert score == pytest.approx(pipeline.decision_function(ONE)[0])
@@ -103,7 +103,7 @@ def test_a_row_of_numbers_is_taken_by_the_names_of_the_estimator(
 ) -> None:
     network, one = mv.load_network(classifier), shares.iloc[[3]]
     row, expected = FORMS[form](one), classifier.predict_proba(one)[0]
-    problem = make_problem(network, row, epsilon=0)
+    problem = Problem(network, row, epsilon=0)
     np.testing.assert_allclose(network.evaluate(problem.x), expected, atol=1e-6)
     np.testing.assert_allclose(network.evaluate(row), expected, atol=1e-6)
     assert problem.features.names == ("age", "wage", "member")
@@ -225,5 +225,5 @@ def test_what_is_no_description_is_refused(inputs: Any, pipeline: Any) -> None:
 def test_a_series_holds_radii_by_name(pipeline: Any) -> None:
     network, inputs = mv.load_network(pipeline), mv.Inputs.from_pipeline(pipeline, PEOPLE)
     radii = {"age": 2.0, "wage": 0.5, "member": 1.0, "contract": 0.0}
-    found = make_problem(network, ONE, epsilon=pd.Series(radii), inputs=inputs)
+    found = Problem(network, ONE, epsilon=pd.Series(radii), inputs=inputs)
     assert found.radii == tuple(radii.values())

@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.gradient_ascent import frank_wolfe
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network
@@ -19,7 +19,7 @@ from tests.support.digits_example import images, network
 def test_witnesses_are_in_the_ball_of_their_feature(index: int, norm: str) -> None:
     epsilon = {"linf": 0.15, "l1": 1.5, "l2": 0.6}[norm]
     x = images()[index]
-    problem = make_problem(network(), x, epsilon=epsilon, norm=norm)
+    problem = Problem(network(), x, epsilon=epsilon, norm=norm)
     irrelevant = [*range(40)]
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     found = dict(attacked(problem, problem.margins, starts, irrelevant, [*range(40, 64)]))
@@ -36,7 +36,7 @@ def test_witnesses_are_in_the_ball_of_their_feature(index: int, norm: str) -> No
 
 
 def test_attacks_find_counterfactuals_at_all() -> None:
-    problem = make_problem(network(), images()[16], epsilon=0.15)
+    problem = Problem(network(), images()[16], epsilon=0.15)
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     found = dict(attacked(problem, problem.margins, starts, [*range(40)], [*range(40, 64)]))
     assert found
@@ -45,7 +45,7 @@ def test_attacks_find_counterfactuals_at_all() -> None:
 @pytest.mark.parametrize("seed", range(0, 120, 4))
 def test_no_feature_is_needed_that_brute_force_frees(seed: int, tmp_path: Path) -> None:
     given = case(seed)
-    problem = make_problem(given.network(tmp_path), given.x, **given.options)
+    problem = Problem(given.network(tmp_path), given.x, **given.options)
     count = problem.features.count
     irrelevant: list[int] = []
     for feature in range(count):
@@ -62,7 +62,7 @@ def test_no_feature_is_needed_that_brute_force_frees(seed: int, tmp_path: Path) 
 
 @pytest.mark.parametrize("index", [0, 3, 16])
 def test_batches_find_what_one_batch_finds(index: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = make_problem(network(), images()[index], epsilon=0.15)
+    problem = Problem(network(), images()[index], epsilon=0.15)
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     arguments = problem, problem.margins, starts, [*range(40)], [*range(40, 64)]
     at_once = dict(attacked(*arguments))
@@ -73,7 +73,7 @@ def test_batches_find_what_one_batch_finds(index: int, monkeypatch: pytest.Monke
 def test_features_are_not_attacked_where_all_of_them_together_are_safe(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    problem = make_problem(network(), images()[16], epsilon=0.001)
+    problem = Problem(network(), images()[16], epsilon=0.001)
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     climbs = 0
 
@@ -90,7 +90,7 @@ def test_features_are_not_attacked_where_all_of_them_together_are_safe(
 
 
 def test_an_attack_ends_with_its_time() -> None:
-    problem = make_problem(network(), images()[16], epsilon=0.15)
+    problem = Problem(network(), images()[16], epsilon=0.15)
     starts = np.tile(problem.x.astype(np.float64), (problem.margins.output_size, 1))
     nothing = attacked(
         problem, problem.margins, starts, [*range(40)], [*range(40, 64)], late=lambda: True

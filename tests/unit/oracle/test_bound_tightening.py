@@ -13,7 +13,8 @@ from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends.highs import HighsSession
 from milp_verix.tolerances import Tolerances
@@ -264,9 +265,9 @@ def test_bounds_keep_to_the_time_limit_of_a_check(
 
     rng = np.random.default_rng(1)
     network = dense_network(random_layers(rng, (5, 12, 12, 3)), tmp_path)
-    problem = make_problem(network, rng.random(5), epsilon=0.5)
+    problem = Problem(network, rng.random(5), epsilon=0.5)
     monkeypatch.setattr(HighsSession, "minimise", slow)
-    with Oracle(problem, "highs", bounds="milp", reuse=False) as oracle:
+    with Oracle(problem, Search(solver="highs", bounds="milp", reuse=False)) as oracle:
         verdict = oracle.check(np.arange(5), deadline_in(0.5))
     # each solve sleeps for a fifth of a second: none begins after the limit
     assert len(begun) <= 4

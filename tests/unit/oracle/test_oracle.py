@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from milp_verix import Answer, InputError, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from tests.support import scipy_reference as mip
 from tests.support.fake_session import install
@@ -183,8 +184,8 @@ def test_a_crash_costs_one_check_and_its_session(
         return SolveResult(SolveStatus.OPTIMAL, best, point)
 
     solver = install(monkeypatch, crash_once)
-    problem = make_problem(valley(tmp_path), X, epsilon=HOLDS)
-    with Oracle(problem, "highs", bounds=interval_bounds, reuse=False) as oracle:
+    problem = Problem(valley(tmp_path), X, epsilon=HOLDS)
+    with Oracle(problem, Search(solver="highs", bounds=interval_bounds, reuse=False)) as oracle:
         first = oracle.check(np.array([0]))
         assert first.answer is Answer.UNKNOWN
         assert first.reason == "fake failed: it broke"

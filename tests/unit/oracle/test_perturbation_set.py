@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, NormBall
@@ -20,7 +20,7 @@ def test_perturbations_stay_in_the_ball_whatever_is_fixed(
 ) -> None:
     problem = case(seed)
     options = {**problem.options, "epsilon": problem.epsilon * 1.5, "norm": norm}
-    posed = make_problem(problem.network(tmp_path), problem.x, **options)
+    posed = Problem(problem.network(tmp_path), problem.x, **options)
     found = perturbation_set(posed)
     rng = np.random.default_rng(seed)
     starts = np.zeros((problem.x.size, 1))

@@ -11,7 +11,8 @@ from milp_verix import explain
 from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import first_memory
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case, permutation
 from tests.support.digits_example import images, network
 from tests.support.random_networks import as_layers, convolutional, network_of, random_layers
@@ -21,12 +22,12 @@ from verix_encodings import Interval, crown_bounds, interval_bounds
 @pytest.mark.parametrize("seed", range(0, 120, 2))
 def test_bounds_that_grow_with_the_ball_stay_above_brute_force(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
-    posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+    posed = Problem(problem.network(tmp_path), problem.x, **problem.options)
     freed: list[int] = []
     everything = posed.ball.region(np.arange(problem.x.size))
     upper = crown_bounds(posed.question.margins(posed.network.ir), everything)[-1].upper
     contested = (upper >= -1e-6) | (upper == upper.max() if upper.max() < -1e-6 else False)
-    with Oracle(posed, bounds=problem.bounds) as oracle:
+    with Oracle(posed, Search(bounds=problem.bounds)) as oracle:
         for feature in permutation(seed, len(problem.groups)):
             free = [*freed, feature]
             verdict = oracle.check(posed.features.coordinates(free))
@@ -79,7 +80,7 @@ def test_groups_of_coordinates_are_moved_together(tmp_path: Path) -> None:
 
 
 def test_a_check_on_fewer_coordinates_forgets_nothing_and_uses_nothing() -> None:
-    posed = make_problem(network(), images()[15], epsilon=0.1)
+    posed = Problem(network(), images()[15], epsilon=0.1)
     explanation = explain(network(), images()[15], epsilon=0.1)
     irrelevant = np.array(explanation.irrelevant)
     with Oracle(posed) as oracle:
@@ -135,7 +136,7 @@ def test_bounds_of_linear_margins_grow_by_all_that_they_gain(seed: int) -> None:
 
 
 def test_points_that_were_found_elsewhere_bring_no_bounds() -> None:
-    problem = make_problem(network(), images()[11], epsilon=0.1)
+    problem = Problem(network(), images()[11], epsilon=0.1)
     with Oracle(problem) as oracle:
         oracle.suppose(np.arange(5), problem.x.astype(float)[:, None])
         assert oracle.memory is not None
@@ -153,7 +154,7 @@ def test_rises_are_what_a_linear_margin_gains() -> None:
 
 
 def test_the_features_that_flip_are_told_apart_at_once() -> None:
-    posed = make_problem(network(), images()[16], epsilon=0.1)
+    posed = Problem(network(), images()[16], epsilon=0.1)
     found = explain(network(), images()[16], epsilon=0.1)
     with Oracle(posed) as oracle:
         assert oracle.check(posed.features.coordinates(found.irrelevant)).holds

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from milp_verix.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.problem.problem import Problem
+from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.random_networks import as_layers, dense_network
 
 
 def sum_of_three(folder: Path) -> Problem:
     """Return a problem with the margin x0 + x1 + 2 x2 − 1 at the origin, ε = 0.4."""
     layers = as_layers(([[1, 1, 2]], [0]), ([[0], [1]], [1, 0]))
-    return make_problem(dense_network(layers, folder), np.zeros(3), epsilon=0.4)
+    return Problem(dense_network(layers, folder), np.zeros(3), epsilon=0.4)
 
 
 def frozen(*features: int) -> frozenset[int]:

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.lying_solvers import with_lying_ball
 from tests.support.random_networks import as_layers, dense_network
 
@@ -18,7 +18,7 @@ ABOVE, FREE = np.float32(np.inf), np.array([0])
 def asked(folder: Path, norm: str = "linf", high: float = 1.0) -> Problem:
     """Return what asks for ``x₀ + x₁ > 1.05`` near (½, ½), by ¼ at most."""
     network = dense_network(as_layers(([[1, 1], [0, 0]], [-1.05, 0])), folder)
-    return make_problem(network, [0.5, 0.5], epsilon=0.25, norm=norm, domain=(0.0, high))
+    return Problem(network, [0.5, 0.5], epsilon=0.25, norm=norm, domain=(0.0, high))
 
 
 def single(*values: Any) -> NDArray[np.float32]:

@@ -91,7 +91,7 @@ def test_the_command_takes_classes(tmp_path: Path) -> None:
     command = ["explain", str(network.path), str(tmp_path / "x.npy"), "--epsilon", "0.3"]
     said = run_here(*command, "--against", ",".join(map(str, rivals)))
     assert f"against class {rivals[0]} and class {rivals[1]} alone" in said.stdout
-    assert "--against is class numbers" in run_here(*command, "--against", "nine").stderr
+    assert "against: no class is called 'nine'" in run_here(*command, "--against", "nine").stderr
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_command_takes_classes(tmp_path: Path) -> None:
     [
         ([], "names no class"),
         ([4], "against 4 is out of range"),
-        (["a"], "against must be an integer"),
+        (["a"], "against: no class is called 'a': the classes have no names"),
         ("label", "which the network predicts; name others of the classes 0..3"),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix.errors import InputError
+from milp_verix.problem.options import Given
 from milp_verix.problem.question import Classification, Regression, make_question
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
 from tests.support.random_networks import as_layers, dense_network, network_of, random_layers
@@ -45,7 +46,7 @@ def test_regression_margins_are_about_the_network_in_real_arithmetic(tmp_path: P
     # in float32 the first layer loses what is behind the seventh digit
     layers = as_layers(([[2e4, 3e4]], [-1e4]), ([[1]], [0]))
     network, x = dense_network(layers, tmp_path), np.array([0.7, 0.9], np.float32)
-    question = make_question(network, x, delta=0.125)
+    question = make_question(network, x, Given(epsilon=0, delta=0.125))
     assert isinstance(question, Regression)
     assert np.max(np.abs(question.reference - question.exact)) > 1e-5
     margins = question.margins(network.ir).evaluate(x.astype(np.float64))
@@ -86,7 +87,7 @@ def test_outputs_change_strictly(outputs: list[float], changed: bool) -> None:
 def test_only_the_chosen_output_counts(tmp_path: Path) -> None:
     network = dense_network(AFFINE, tmp_path)
     x = np.array([0.25, 0.5], np.float32)
-    question = make_question(network, x, delta=0.125, output=1)
+    question = make_question(network, x, Given(epsilon=0, delta=0.125, output=1))
     assert question.prediction == (0.5,)
     assert question.margins(network.ir).output_size == 2
     assert not question.changed(np.array([9, 0.5, 9], np.float32))
@@ -96,16 +97,18 @@ def test_only_the_chosen_output_counts(tmp_path: Path) -> None:
 
 def test_all_outputs_count_by_default(tmp_path: Path) -> None:
     network = dense_network(AFFINE, tmp_path)
-    question = make_question(network, np.array([0.25, 0.5], np.float32), delta=0.125)
+    question = make_question(
+        network, np.array([0.25, 0.5], np.float32), Given(epsilon=0, delta=0.125)
+    )
     assert question.prediction == (0.25, 0.5, -0.25)
     assert question.margins(network.ir).output_size == 6
 
 
 def test_the_class_explained_is_the_one_onnxruntime_predicts(tmp_path: Path) -> None:
     network = dense_network(AFFINE, tmp_path)
-    question = make_question(network, np.array([0.25, 0.5], np.float32))
+    question = make_question(network, np.array([0.25, 0.5], np.float32), Given(epsilon=0))
     assert question.prediction == 1
-    tie = make_question(network, np.array([0.5, 0.5], np.float32))
+    tie = make_question(network, np.array([0.5, 0.5], np.float32), Given(epsilon=0))
     assert tie.prediction == 0
 
 
@@ -140,7 +143,7 @@ def test_what_does_not_fit_the_network_is_refused(
 ) -> None:
     network = dense_network(AFFINE, tmp_path)
     with pytest.raises(InputError, match=re.escape(message)):
-        make_question(network, np.array([0.25, 0.5], np.float32), **options)
+        make_question(network, np.array([0.25, 0.5], np.float32), Given(epsilon=0, **options))
 
 
 @pytest.mark.parametrize("operator", ["Softmax", "Sigmoid"])
@@ -149,12 +152,12 @@ def test_a_softmax_or_sigmoid_is_no_regression(operator: str, tmp_path: Path) ->
     model = build(nodes, inputs={"x": (1, 3)}, constants={"W": weights(3, 2)}, elem=FLOAT)
     network = loaded(model, tmp_path)
     with pytest.raises(InputError, match=f"ends in a {operator}"):
-        make_question(network, np.zeros(3, np.float32), delta=0.1)
-    assert make_question(network, np.zeros(3, np.float32)).prediction == 0
+        make_question(network, np.zeros(3, np.float32), Given(epsilon=0, delta=0.1))
+    assert make_question(network, np.zeros(3, np.float32), Given(epsilon=0)).prediction == 0
 
 
 def test_scores_that_are_not_finite_have_no_prediction(tmp_path: Path) -> None:
     huge = as_layers(([[3e38, 3e38], [1, 1]], [0, 0]))
     network = dense_network(huge, tmp_path)
     with pytest.raises(InputError, match=r"not finite: \[inf"):
-        make_question(network, np.ones(2, np.float32))
+        make_question(network, np.ones(2, np.float32), Given(epsilon=0))

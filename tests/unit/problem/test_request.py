@@ -6,13 +6,14 @@ import pytest
 
 from milp_verix import InputError, Tolerances
 from milp_verix.clock import NO_CHECK_LIMIT, Limit
-from milp_verix.problem.request import Request, make_request
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.request import Request
+from milp_verix.problem.search import Search
 from tests.support.digits_example import images, network
 
 
 def request(**given: Any) -> Request:
-    options = {"solver": "auto", "threads": 1, "tolerances": None, "time_limit": None}
-    return make_request(network(), images()[0], epsilon=0.1, **options | given)
+    return Request.now(Problem(network(), images()[0], epsilon=0.1), Search(**given))
 
 
 def test_limits_count_from_the_call() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, InputError, OnnxNetwork, check, explain
+from milp_verix.problem.options import Given
 from milp_verix.problem.question import Threshold, make_question
 from tests.support.brute_force import BruteForce
 from tests.support.onnx_models import FLOAT, build, loaded, node
@@ -81,7 +82,7 @@ def test_both_classes_are_predicted_and_both_answers_given(tmp_path: Path) -> No
         network = classifier(random_layers(rng, (4, 5, 1)), tmp_path, sigmoid=True)
         x = rng.random(4).astype(np.float32)
         verdict = check(network, x, [0, 1], epsilon=0.4)
-        found.add((make_question(network, x).prediction, verdict.answer.value))
+        found.add((make_question(network, x, Given(epsilon=0)).prediction, verdict.answer.value))
     assert found >= {(0, "holds"), (1, "holds"), (0, "violated"), (1, "violated")}
 
 
@@ -89,20 +90,20 @@ def test_labels_and_outputs_that_do_not_fit(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     network = classifier(random_layers(rng, (3, 4, 1)), tmp_path, sigmoid=True)
     x = np.zeros(3, np.float32)
-    label = make_question(network, x).prediction
+    label = make_question(network, x, Given(epsilon=0)).prediction
     assert isinstance(label, int)
-    assert make_question(network, x, label=label).prediction == label
+    assert make_question(network, x, Given(epsilon=0, label=label)).prediction == label
     with pytest.raises(InputError, match=f"predicts class {label}, not {1 - label}"):
-        make_question(network, x, label=1 - label)
+        make_question(network, x, Given(epsilon=0, label=1 - label))
     with pytest.raises(InputError, match="label 2 is out of range"):
-        make_question(network, x, label=2)
+        make_question(network, x, Given(epsilon=0, label=2))
     with pytest.raises(InputError, match="output belongs to regression"):
-        make_question(network, x, output=0)
+        make_question(network, x, Given(epsilon=0, output=0))
 
 
 def test_a_logit_may_be_a_regression(tmp_path: Path) -> None:
     network = classifier(
         random_layers(np.random.default_rng(0), (3, 4, 1)), tmp_path, sigmoid=False
     )
-    question = make_question(network, np.zeros(3, np.float32), delta=0.5)
+    question = make_question(network, np.zeros(3, np.float32), Given(epsilon=0, delta=0.5))
     assert isinstance(question.prediction, tuple)

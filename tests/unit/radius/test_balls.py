@@ -30,7 +30,9 @@ PERSON = np.array([2.5, 40, 0, 1, 0, 7], dtype=np.float32)
 def around(ball: Ball, **described: Any) -> Balls:
     features = make_features(described.pop("groups", None), (ball.centre.size,), None)
     scale = described.pop("scale", None)
-    problem = Problem(None, None, ball, features, **described)  # type: ignore[arg-type]
+    problem = object.__new__(Problem)  # of no network
+    vars(problem).update({"inputs": None, "radii": None, "ball": ball, "features": features})
+    vars(problem).update(described)
     return Balls(problem, scale)
 
 

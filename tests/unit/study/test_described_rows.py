@@ -59,7 +59,7 @@ def test_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_study_of_a_described_table_explains_its_rows(tmp_path: Path) -> None:
     onnx, (table, described) = network(tmp_path), files(tmp_path)
     journal = tmp_path / "study.jsonl"
-    tally = explain_many(onnx, table, described=described, epsilon=[np.inf, "50%"], journal=journal)
+    tally = explain_many(onnx, table, inputs=described, epsilon=[np.inf, "50%"], journal=journal)
     assert (tally.done, tally.failed) == (4, 4)
     rows = read_study(journal)
     for index, x in enumerate(NUMBERS):
@@ -68,14 +68,10 @@ def test_a_study_of_a_described_table_explains_its_rows(tmp_path: Path) -> None:
             told = "inf" if epsilon == np.inf else epsilon
             (row,) = rows[(rows["index"] == index) & (rows["epsilon"] == told)].to_dict("records")
             assert tuple(row["explanation"]) == alone.explanation
-    again = explain_many(
-        onnx, table, described=DESCRIPTION, epsilon=[np.inf, "50%"], journal=journal
-    )
+    again = explain_many(onnx, table, inputs=DESCRIPTION, epsilon=[np.inf, "50%"], journal=journal)
     assert again.known == 8
     with pytest.raises(InputError, match="leave columns out"):
-        explain_many(
-            onnx, table, described=DESCRIPTION, columns=["age"], epsilon=1, journal=journal
-        )
+        explain_many(onnx, table, inputs=DESCRIPTION, columns=["age"], epsilon=1, journal=journal)
 
 
 def test_the_command_and_the_study_file_take_a_description(tmp_path: Path) -> None:
@@ -88,7 +84,7 @@ def test_the_command_and_the_study_file_take_a_description(tmp_path: Path) -> No
     assert said.returncode == 3  # two rows are bad
     assert "4 done" in said.stdout
     (tmp_path / "study.toml").write_text(
-        f'model = "{onnx.path.name}"\ninputs = "people.csv"\ndescribed = "described.json"\n'
+        f'model = "{onnx.path.name}"\nxs = "people.csv"\ninputs = "described.json"\n'
         'epsilon = [inf, "50%"]\n'
     )
     assert milp_verix.run_study(tmp_path / "study.toml").known == 8
@@ -143,7 +139,7 @@ def test_where_no_row_fits_the_first_is_named(
         explain_many(
             network(tmp_path),
             source,
-            described=DESCRIPTION,
+            inputs=DESCRIPTION,
             epsilon=1,
             journal=tmp_path / "j.jsonl",
         )
@@ -158,10 +154,8 @@ def test_rows_of_an_array_are_refused_by_their_place_and_other_descriptions_as_s
     assert found.read(0).tolist() == [18, 0, 1]
     with pytest.raises(InputError, match=r"input 1: the input's member is 7\.0, which is none"):
         found.read(1)
-    with pytest.raises(InputError, match="described must be an object of the class Inputs"):
-        explain_many(
-            onnx, NUMBERS, described=pd.DataFrame({"age": [18]}), epsilon=1, journal=journal
-        )
+    with pytest.raises(InputError, match="inputs must be an object of the class Inputs"):
+        explain_many(onnx, NUMBERS, inputs=pd.DataFrame({"age": [18]}), epsilon=1, journal=journal)
 
 
 def test_a_row_that_fails_alone_is_named_by_its_line(tmp_path: Path) -> None:
@@ -199,7 +193,7 @@ def test_a_file_that_is_no_table_of_these_columns_is_refused(
         explain_many(
             network(tmp_path),
             tmp_path / "people.csv",
-            described=DESCRIPTION,
+            inputs=DESCRIPTION,
             epsilon=1,
             journal=tmp_path / "j.jsonl",
         )
@@ -239,7 +233,7 @@ def test_a_single_command_takes_a_row_of_a_table(tmp_path: Path) -> None:
 def test_a_study_file_takes_a_radius_as_text(text: str, tmp_path: Path) -> None:
     onnx, _ = network(tmp_path), files(tmp_path)
     (tmp_path / "study.toml").write_text(
-        f'model = "{onnx.path.name}"\ninputs = "people.csv"\ndescribed = "described.json"\n'
+        f'model = "{onnx.path.name}"\nxs = "people.csv"\ninputs = "described.json"\n'
         f'indices = [0]\nepsilon = "{text}"\n'
     )
     assert milp_verix.run_study(tmp_path / "study.toml").complete

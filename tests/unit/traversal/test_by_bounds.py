@@ -8,7 +8,8 @@ import pytest
 
 from milp_verix import check, explain
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
+from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
@@ -44,8 +45,8 @@ def test_a_solver_proves_the_set_again(seed: int, tmp_path: Path) -> None:
 def test_room_is_what_the_linear_form_has_over_the_ball(seed: int, tmp_path: Path) -> None:
     problem_case = case(seed)
     net = problem_case.network(tmp_path)
-    problem = make_problem(net, problem_case.x, **problem_case.options)
-    with Oracle(problem, exactness="bounds") as oracle:
+    problem = Problem(net, problem_case.x, **problem_case.options)
+    with Oracle(problem, Search(exactness="bounds")) as oracle:
         empty = oracle.check_by_bounds(np.zeros(0, dtype=np.intp))
         room = oracle.room(())
         if problem.ball.norm != "linf" or not empty.holds:
@@ -84,10 +85,10 @@ def test_optimised_slopes_prove_what_crown_leaves_open_and_nothing_else(tmp_path
         network = dense_network(random_layers(rng, (8, 16, 16, 16, 3)), tmp_path)
         x = rng.random(8)
         for epsilon in np.linspace(0.03, 0.09, 25):
-            problem = make_problem(network, x, epsilon=float(epsilon))
+            problem = Problem(network, x, epsilon=float(epsilon))
             with (
-                Oracle(problem, bounds="crown", exactness="bounds") as plain,
-                Oracle(problem, bounds="alpha", exactness="bounds") as optimised,
+                Oracle(problem, Search(bounds="crown", exactness="bounds")) as plain,
+                Oracle(problem, Search(bounds="alpha", exactness="bounds")) as optimised,
             ):
                 by_crown, by_slopes = (o.check(free) for o in (plain, optimised))
             assert by_slopes.holds or not by_crown.holds

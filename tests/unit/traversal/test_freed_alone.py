@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import explain, load_network
 from milp_verix.clock import OutOfTimeError, deadline_in
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.traversal import freed_alone
 from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import influence
@@ -39,7 +39,7 @@ LAYERS = as_layers(
 def test_scores_by_hand(
     order: str, scores: list[float], permutation: tuple[int, ...], tmp_path: Path
 ) -> None:
-    problem = make_problem(dense_network(LAYERS, tmp_path), [0.5, 0.5, 0.5], epsilon=0.1)
+    problem = Problem(dense_network(LAYERS, tmp_path), [0.5, 0.5, 0.5], epsilon=0.1)
     assert problem.question.prediction == 0
     np.testing.assert_allclose(rises(problem, order, range(3)), scores, atol=1e-6)
     assert make_order(problem, order).permutation == permutation
@@ -47,7 +47,7 @@ def test_scores_by_hand(
 
 def test_features_of_one_score_keep_their_order(tmp_path: Path) -> None:
     weight = np.tile([1.0, 2.0], 20)
-    problem = make_problem(
+    problem = Problem(
         dense_network(as_layers(([weight, -weight], [0, 0])), tmp_path), np.ones(40), epsilon=0.1
     )
     for order in BOUND_ORDERS:
@@ -67,7 +67,7 @@ def test_no_sample_loses_more(
     net = dense_network(random_layers(rng, (6, 8, 8, outputs)), tmp_path)
     groups = [[0, 4], [1], [5, 2, 3]]
     x = rng.uniform(size=6).astype(np.float32)
-    problem = make_problem(net, x, epsilon=0.1, features=groups, **options)
+    problem = Problem(net, x, epsilon=0.1, features=groups, **options)
     margins = order == "margin"
     losses = problem.margins if margins else problem.question.losses(problem.network.ir)
     scores = rises(problem, order, range(3))
@@ -86,7 +86,7 @@ def test_the_loss_is_that_of_the_prediction(tmp_path: Path) -> None:
         net = dense_network(random_layers(rng, (6, 5, outputs)), tmp_path)
         for _ in range(8):
             x, other = rng.uniform(size=(2, 6)).astype(np.float32)
-            problem = make_problem(net, x, epsilon=0.1)
+            problem = Problem(net, x, epsilon=0.1)
             losses = problem.question.losses(net.ir)
             assert losses.output_size == 1
             rise = float((losses.evaluate(other) - losses.evaluate(x))[0])
@@ -132,7 +132,7 @@ def slow_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_order_cut_short_keeps_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = make_problem(network(), images()[15], epsilon=0.1)
+    problem = Problem(network(), images()[15], epsilon=0.1)
     whole, turn = rises(problem, "bound", range(64)), np.argsort(influence(problem), kind="stable")
     slow_bounds(monkeypatch)
     order = resolve_order(problem, "bound")(deadline_in(1.0), None)
@@ -146,7 +146,7 @@ def test_an_order_cut_short_keeps_its_scores(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_time_enough_changes_nothing() -> None:
-    problem = make_problem(network(), images()[15], epsilon=0.1)
+    problem = Problem(network(), images()[15], epsilon=0.1)
     for order in BOUND_ORDERS:
         found, expected = (
             resolve_order(problem, order)(deadline_in(60), None),
@@ -160,7 +160,7 @@ def test_time_enough_changes_nothing() -> None:
 def test_without_time_for_a_single_score_the_order_is_sequential(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    problem = make_problem(network(), images()[15], epsilon=0.1)
+    problem = Problem(network(), images()[15], epsilon=0.1)
     slow_bounds(monkeypatch)
     for seconds in (0.1, -1.0):
         with pytest.raises(OutOfTimeError):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import explain
-from milp_verix.problem.problem import Problem, make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.traversal.freed_alone import BOUND_ORDERS
 from milp_verix.traversal.influence import adaptive, influence
 from milp_verix.traversal.order import make_order
@@ -27,7 +27,7 @@ def test_influence_on_a_linear_network_is_the_share_in_the_distance(
     order: Callable[[Problem], FloatArray], tmp_path: Path
 ) -> None:
     net = dense_network(LINEAR, tmp_path)
-    problem = make_problem(net, [0.5, 0.95, 0.5], epsilon=0.1)
+    problem = Problem(net, [0.5, 0.95, 0.5], epsilon=0.1)
     # up and down by 0.1, but x1 only up to 1; the distance is 3 − 2 + 1 − 0.95
     np.testing.assert_allclose(order(problem), np.array([0.2, 0.05, 0.4]) / 1.05, atol=1e-6)
 
@@ -35,14 +35,14 @@ def test_influence_on_a_linear_network_is_the_share_in_the_distance(
 def test_influence_counts_the_rival_in_whose_distance_the_share_is_largest(tmp_path: Path) -> None:
     # rival 1 is 1 away, of which x0 makes up 0.6 and x2 0.5; rival 2 only 0.2, and x1 makes up that
     layers = as_layers(([[0, 0, 0], [1.2, 0, 1], [0, 0.4, 0.08]], [2, -0.1, 1.56]))
-    problem = make_problem(dense_network(layers, tmp_path), [0.5] * 3, epsilon=0.5)
+    problem = Problem(dense_network(layers, tmp_path), [0.5] * 3, epsilon=0.5)
     np.testing.assert_allclose(influence(problem), [0.6, 1.0, 0.5], atol=1e-6)
     assert make_order(problem).permutation == (2, 0, 1)
 
 
 def test_influence_of_a_group_is_that_of_its_coordinates(tmp_path: Path) -> None:
     net = dense_network(LINEAR, tmp_path)
-    problem = make_problem(net, [0.5, 0.5, 0.5], epsilon=0.1, features=[[1, 2], [0]])
+    problem = Problem(net, [0.5, 0.5, 0.5], epsilon=0.1, features=[[1, 2], [0]])
     np.testing.assert_allclose(influence(problem), [0.5 / 1.5, 0.2 / 1.5], atol=1e-6)
 
 

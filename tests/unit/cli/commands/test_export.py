@@ -84,7 +84,7 @@ def test_a_regression_is_exported(tmp_path: Path) -> None:
         (["--out", "OUT/check.txt"], r"\.lp or \.mps"),
         (["--out", "OUT/none/check.lp"], "cannot write"),
         (["--out", "OUT/check.lp", "--rival", "7"], "--rival is a class"),
-        (["--out", "OUT/check.lp", "--free", "some"], "--free is all or"),
+        (["--out", "OUT/check.lp", "--free", "some"], "there is no feature 'some'"),
         (["--out", "OUT/check.lp", "--formulation", "big"], "unknown formulation"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix.oracle.perturbation_set import perturbation_set
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import random_graph
 from verix_encodings import Affine, crown_bounds
@@ -37,7 +37,7 @@ def _restriction_of(rng: np.random.Generator, count: int) -> Restriction:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_restricted_scenario_holds_for_every_completion(seed: int, tmp_path: Path) -> None:
     problem = case(seed)
-    p = perturbation_set(make_problem(problem.network(tmp_path), problem.x, **problem.options))
+    p = perturbation_set(Problem(problem.network(tmp_path), problem.x, **problem.options))
     rng = np.random.default_rng([seed, 7])
     count = len(problem.groups)
     delta = rng.uniform(p.lower, p.upper)

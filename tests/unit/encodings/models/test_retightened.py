@@ -15,8 +15,8 @@ from milp_verix.clock import deadline_in
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.programs import retightened_encoding_of
-from milp_verix.problem.problem import Problem, make_problem
-from milp_verix.records.verdict import Answer
+from milp_verix.problem.problem import Problem
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
@@ -248,7 +248,7 @@ def test_claims_share_one_program_and_decide_as_programs_of_their_own(
         network = make(tmp_path, seed)
         rng = np.random.default_rng(seed)
         x = rng.uniform(size=network.input_size)
-        problem = make_problem(network, x, epsilon=(0.1, 0.3)[seed % 2], delta=delta)
+        problem = Problem(network, x, epsilon=(0.1, 0.3)[seed % 2], delta=delta)
         order = rng.permutation(network.input_size)
         # as a traversal frees features: more and more of them, some taken back
         sizes = np.linspace(1, network.input_size, 6).astype(int)
@@ -271,7 +271,7 @@ def test_where_programs_are_not_shared(tmp_path: Path) -> None:
         ("l1", "big_m", False),
         ("linf", "partition:2", False),
     ):
-        problem = make_problem(network, x, epsilon=0.1, norm=norm)
+        problem = Problem(network, x, epsilon=0.1, norm=norm)
         margins = problem.question.margins(network.ir)
         bounds = crown_bounds(margins, problem.ball.region(np.arange(6)))
         found = retightened_encoding_of(problem, margins, formulation_named(name), session, bounds)

@@ -7,6 +7,7 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.heuristics.proposals import Proposals
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.problem.search import Search
 from tests.support.searches import LIMITS, digit, opened, opened_incumbent, without
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked
@@ -59,7 +60,10 @@ def test_proposals_can_be_switched_off() -> None:
 
 
 def test_proposals_are_explanations() -> None:
-    with opened_incumbent(digit(15)) as incumbent, Oracle(digit(15), "highs", reuse=False) as other:
+    with (
+        opened_incumbent(digit(15)) as incumbent,
+        Oracle(digit(15), Search(solver="highs", reuse=False)) as other,
+    ):
         proposals = Proposals(incumbent, without(proposal_share=np.inf), NO_LIMIT)
         incumbent.adversary.learn(np.zeros(64), NO_LIMIT)
         for _ in range(3):
@@ -74,7 +78,7 @@ def test_descents_find_cheaper_explanations() -> None:
     for index in range(20):
         with (
             opened(digit(index)) as search,
-            Oracle(digit(index), "highs", reuse=False) as other,
+            Oracle(digit(index), Search(solver="highs", reuse=False)) as other,
         ):
             incumbent = search.incumbent
             Explainer(incumbent).first(NO_LIMIT)

@@ -12,7 +12,7 @@ from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_norms import worst_margin
@@ -43,7 +43,7 @@ def _posed(seed: int, norm: str, folder: Path) -> Posed:
     layers = random_layers(rng, (_COUNT, 5, 4, 3), DOUBLE)
     x = rng.random(_COUNT)
     epsilon = float(rng.uniform(0.2, 0.8)) * (1.0 if norm == "linf" else 2.0)
-    problem = make_problem(dense_network(layers, folder, DOUBLE), x, epsilon=epsilon, norm=norm)
+    problem = Problem(dense_network(layers, folder, DOUBLE), x, epsilon=epsilon, norm=norm)
     p = perturbation_set(problem)
     # some are felt wholly, some not at all, the others in part
     selection = np.clip(rng.uniform(-0.5, 1.5, _COUNT), 0.0, 1.0)
@@ -138,7 +138,7 @@ def test_what_is_learnt_is_what_shares_do_not_survive(tmp_path: Path) -> None:
 
 
 def test_balls_in_the_l2_norm_are_left_to_the_search(tmp_path: Path) -> None:
-    problem = make_problem(
+    problem = Problem(
         dense_network(random_layers(np.random.default_rng(3), (_COUNT, 4, 3), DOUBLE), tmp_path),
         np.full(_COUNT, 0.5, dtype=np.float32),
         epsilon=0.5,

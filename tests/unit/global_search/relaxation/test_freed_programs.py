@@ -12,7 +12,7 @@ from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.branch_and_cut import branch_and_cut
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.problem.problem import make_problem
+from milp_verix.problem.problem import Problem
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.exhaustive_explanations import wide_case
@@ -108,7 +108,7 @@ def test_a_program_of_a_subtree_is_freed_with_its_last_node(
     most, again = 0, 0
     for seed in range(6):
         problem = wide_case(seed)
-        posed = make_problem(problem.network(tmp_path), problem.x, **problem.options)
+        posed = Problem(problem.network(tmp_path), problem.x, **problem.options)
         with opened(posed, limits=_LIMITS) as search:
             tree = branch_and_cut(search, WarmLp(1, Tolerances()))
             assert tree is not None

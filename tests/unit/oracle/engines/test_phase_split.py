@@ -11,8 +11,8 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.problem.problem import make_problem
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.problem.problem import Problem
+from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
 from tests.support.random_networks import (
@@ -96,7 +96,7 @@ def test_a_margin_of_zero_is_not_split_for_ever(tmp_path: Path) -> None:
 def posed(tmp_path: Path, deadline: Deadline = NO_LIMIT) -> tuple[PhaseSplit, Claim]:
     """Return the engine, and a claim about a network of six inputs that bounds leave open."""
     layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
-    problem = make_problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
+    problem = Problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
     free = np.arange(6)
     region = problem.ball.region(free)
     bounds = interval_bounds(problem.margins, region)

@@ -1,0 +1,102 @@
+"""How an answer is looked for: solver, bounds, formulation, limits; checked once."""
+
+from dataclasses import dataclass, fields
+
+from milp_verix.argument_kinds import refuse_wrong
+from milp_verix.arguments import integer_of, resolve_formulation, seconds_of, segments_of
+from milp_verix.clock import Deadline
+from milp_verix.errors import InputError
+from milp_verix.solvers import Solver
+from milp_verix.tolerances import Tolerances, tolerances_of
+from verix_encodings import BoundMethod, Formulation
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
+
+_TOLERANCES = Tolerances()
+
+EXACTNESS = ("exact", "relaxation", "bounds")
+"""The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """How answers are looked for: the solver, its limits, and what a check does before it.
+
+    Frozen, and equal to a search with equal options. No option changes what a proof is; some leave
+    features undecided.
+
+    Args:
+        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
+            ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        exactness: ``"exact"``; or, faster and still sound, with features left undecided:
+            ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
+        time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
+            that cannot be cut short, such as reading the network, may end a little later.
+        check_time_limit: the most seconds for each check. By default ``time_limit`` is the only
+            limit, or the work of 300 seconds where there is none; ``math.inf`` for no limit. Each
+            check gets a small slice of the work first, and more once the other features are
+            decided. Seconds choose nothing: results without a limit, and with one that is not
+            reached, are the same on any machine, however busy (``docs/solvers.md``).
+        seed: seed of the order ``"random"``.
+        threads: threads that the solver may use. With more than one, runs may differ.
+        bounds: how bounds on the neurons are found: ``"interval"``, ``"crown"``,
+            ``"alpha"`` (CROWN with optimised slopes), ``"lp"`` or ``"milp"``, each tighter and
+            slower than the one before, or a function.
+        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
+            1,000: more pieces decide more checks, and take longer.
+        formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
+            ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
+        reuse: whether a check uses points and bounds of earlier checks; the explanation is the same
+            without, and slower.
+        tolerances: the distances that separate a proof from noise.
+
+    Raises:
+        InputError: an option does not fit. Names of solvers and bounds are looked up by the search.
+    """
+
+    solver: str | Solver = "auto"
+    exactness: str = "exact"
+    time_limit: float | Deadline | None = None
+    check_time_limit: float | None = None
+    seed: int = 0
+    threads: int = 1
+    bounds: BoundMethod | str = "crown"
+    segments: int = DEFAULT_SEGMENTS
+    formulation: str | Formulation = "big_m"
+    reuse: bool = True
+    tolerances: Tolerances = _TOLERANCES
+
+    def __post_init__(self) -> None:
+        refuse_wrong({one.name: getattr(self, one.name) for one in fields(self)})
+        if self.exactness not in EXACTNESS:
+            known = ", ".join(EXACTNESS)
+            raise InputError(f"unknown exactness {self.exactness!r}; choose one of {known}")
+        if not isinstance(self.time_limit, Deadline):
+            seconds_of(self.time_limit, "time_limit")
+        seconds_of(self.check_time_limit, "check_time_limit")
+        integer_of(self.threads, "threads")
+        integer_of(self.seed, "seed", least=0)
+        segments_of(self.segments)
+        resolve_formulation(self.formulation)
+        object.__setattr__(self, "tolerances", tolerances_of(self.tolerances))
+
+    def __repr__(self) -> str:
+        given = ((one.name, getattr(self, one.name)) for one in fields(self))
+        told = [f"{name}={value!r}" for name, value in given if value != getattr(USUAL, name)]
+        return f"Search({', '.join(told)})"
+
+    def require_only(self, taken: type, what: str) -> None:
+        """Raise ``InputError`` for an option of a search that ``what`` does not take.
+
+        ``taken`` is the typed dictionary of the options that it takes.
+        """
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in taken.__annotations__ and value != getattr(USUAL, one.name):
+                raise InputError(
+                    f"{what} takes no {one.name}, got {value!r}: leave it out of the search"
+                )
+
+
+USUAL = Search()
+"""The search with the usual options."""
