@@ -18,7 +18,6 @@ import pytest
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.results.records.verdict import Effort
 from milp_verix.solvers import SolveStatus, Targets
 from milp_verix.solvers.remote import process
 from milp_verix.solvers.remote import remote_session as remote
@@ -107,7 +106,8 @@ def test_a_solver_that_hangs_is_killed_with_all_it_started(
     assert result.status is SolveStatus.TIME_LIMIT
     assert result.detail == "killed at the time limit"
     assert result.bound == -np.inf
-    assert sleeper(os.getpid()) not in running()
+    while sleeper(os.getpid()) in running():  # a busy machine takes its time to kill it
+        time.sleep(0.05)
     assert_works(session)
 
 
@@ -125,7 +125,8 @@ def test_ctrl_c_ends_it_with_all_it_started(
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         session.minimise(np.ones(task.columns), Targets())
-    assert sleeper(os.getpid()) not in running()
+    while sleeper(os.getpid()) in running():  # a busy machine takes its time to kill it
+        time.sleep(0.05)
     assert_works(session)
 
 
@@ -259,7 +260,7 @@ def test_an_explanation_goes_on(
 
     monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.reopening"], "open_session", opening)
     # attacks need no solver, and would decide the features that the solver leaves open
-    monkeypatch.setattr(Oracle, "attacked", lambda *_: ({}, Effort()))
+    monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
     found = explain(network, x, **options)
     for session in sessions:
         session._end()
