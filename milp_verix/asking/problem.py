@@ -10,7 +10,7 @@ from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.oracle.check import check_problem
 from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem import problem as checked
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.reporting.words.wording import counted, joined, number
@@ -21,8 +21,8 @@ from milp_verix.traversal.explain import explain_problem
 _NORMS = {"linf": "each by at most", "l1": "by at most, in all,", "l2": "in length by at most"}
 
 
-class Problem(checked.Problem):  # noqa: D101 - that of the class above
-    __doc__ = checked.Problem.__doc__
+class Problem(PosedProblem):  # noqa: D101 - that of the class above
+    __doc__ = PosedProblem.__doc__
 
     explain = explain_problem
     minimum = minimum_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
 from milp_verix.problem.features import Features, FeaturesLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
@@ -25,7 +25,7 @@ def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
     return None if single else given.groups
 
 
-def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
+def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending.
 
     It lists features by their indices; or it is a mask: an array of bool, or one of 0 and 1 with
@@ -64,7 +64,7 @@ def _require_same_groups(given: Explanation, features: Features) -> None:
         )
 
 
-def _features_in(mask: BoolArray, problem: Problem) -> tuple[int, ...]:
+def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
     """Return the features that ``mask`` covers; ``InputError`` where it covers part of one."""
     covered = _coordinates_in(mask, problem)
     if covered is None:
@@ -83,7 +83,7 @@ def _features_in(mask: BoolArray, problem: Problem) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _coordinates_in(mask: BoolArray, problem: Problem) -> BoolArray | None:
+def _coordinates_in(mask: BoolArray, problem: PosedProblem) -> BoolArray | None:
     """Return ``mask`` over flat coordinates; None if its entries are features.
 
     Raises ``InputError`` for a mask that fits neither.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.results.records.comparison import Disagreement, Pair, Run
 from verix_encodings import Interval, interval_bounds
@@ -36,7 +36,7 @@ class _Refutation:
 
 
 def contradictions(
-    problem: Problem,
+    problem: PosedProblem,
     runs: Sequence[Run],
     checks: Sequence[Sequence[int]],
     search: Search,
@@ -79,7 +79,7 @@ def _claims(run: Run, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     return [tuple(freed[: i + 1]) for i in range(len(freed))]
 
 
-def _refutations(problem: Problem, run: Run) -> list[_Refutation]:
+def _refutations(problem: PosedProblem, run: Run) -> list[_Refutation]:
     if run.explanation is None:
         witnesses = [v.witness for v in run.verdicts if v.witness is not None]
     else:

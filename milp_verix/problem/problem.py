@@ -33,7 +33,7 @@ from verix_encodings import Network
 
 # no slots: what is derived from the problem is computed once
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem:
+class PosedProblem:
     """A question about one prediction: network, input, ball and features; checked once.
 
     It stands for all searches that answer it. Two problems are equal if network, input, ball,
@@ -109,7 +109,7 @@ class Problem:
         return described or self.network.facts.class_names
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Problem):
+        if not isinstance(other, PosedProblem):
             return NotImplemented
         return self._identity == other._identity
 
@@ -166,9 +166,9 @@ class Problem:
         return self.within(replace(ball, radii=radii))
 
 
-_plain = signature(Problem.__init__)
+_plain = signature(PosedProblem.__init__)
 _options = signature(Given).parameters.values()
-Problem.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
+PosedProblem.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
     parameters=[*[*_plain.parameters.values()][:-1], *_options]
 )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.oracle.witness import violated_by
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
@@ -107,7 +107,7 @@ class EarlierContrastSearch:
         return _told(result.lower_bound) if same and {*result.must_not} <= {*must_not} else 0.0
 
 
-def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContrastSearch:
+def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierContrastSearch:
     """Return what stands of the earlier contrastive result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
@@ -131,7 +131,7 @@ def note_on_bound(told: float, proven: float | None, cost: float | None, author:
     return None
 
 
-def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
+def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
     """Return what stands of the earlier result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
@@ -149,7 +149,7 @@ def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
     return Earlier(result, counterfactuals, scenarios)
 
 
-def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResult:
+def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> AnyResult:
     """Return the earlier result ``given``, of the class ``kind``, of the question of ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
@@ -179,7 +179,7 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
     return result
 
 
-def _violated(problem: Problem, found: Counterfactual) -> Verdict:
+def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
     outputs = problem.network.evaluate(found.input)
     return violated_by(problem.question, found.input, outputs)
 

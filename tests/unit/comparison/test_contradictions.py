@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import Answer, Comparison, Verdict, compare
+from milp_verix import Answer, Comparison, Problem, Verdict, compare
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import USUAL
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.results.records.comparison import Pair, Run, SolverTime

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem
 from milp_verix.tolerances import Tolerances
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (

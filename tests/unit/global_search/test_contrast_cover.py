@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search import branch_and_cut as module
 from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.search import MinimumSearch
-from milp_verix.problem.problem import Problem
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.exhaustive_explanations import wide_case, wide_truth

@@ -10,6 +10,7 @@ import pytest
 from milp_verix import (
     InputError,
     Inputs,
+    Problem,
     binary,
     category,
     check,
@@ -20,7 +21,6 @@ from milp_verix import (
 )
 from milp_verix.inputs.radii import radii_of, radii_of_coordinates
 from milp_verix.inputs.stored import inputs_in
-from milp_verix.problem.problem import Problem
 from tests.support.random_networks import dense_network, random_layers
 
 FEATURES = [

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import Answer, check, explain
+from milp_verix import Answer, Problem, check, explain
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.problem.problem import Problem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
