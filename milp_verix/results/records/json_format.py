@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.stored import data_of, inputs_in
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.base import ModelInfo, Result
 from milp_verix.results.records.contrast import ContrastiveExplanation
@@ -158,7 +157,7 @@ def _encoded(value: Any, written: Callable[[NDArray[Any]], Any]) -> Any:
         if isinstance(other, MappingProxyType):
             return dict(other)
         if isinstance(other, Inputs):
-            return data_of(other)
+            return other.to_data()
         assert isinstance(other, np.ndarray | np.generic)
         return written(other) if isinstance(other, np.ndarray) else other.item()
 
@@ -203,6 +202,8 @@ def _hook(data: Any) -> Callable[[type, Any], Any]:
     dtype = np.dtype(model.dtype)
 
     def made(kind: type, given: Any) -> Any:
-        return inputs_in(given) if kind is Inputs else array_in(given, dtype, model.input_shape)
+        return (
+            Inputs.from_data(given) if kind is Inputs else array_in(given, dtype, model.input_shape)
+        )
 
     return made
