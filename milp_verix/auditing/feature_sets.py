@@ -10,16 +10,18 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray
 
-FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"
+FeatureSetLike: TypeAlias = (
+    "Sequence[int | str] | Set[int | str] | NDArray[Any] | ExplanationRecord"
+)
 """Features by index or name, a mask, or the features of an explanation."""
 
 
 def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
     """Return ``features``, or the groups of the explanation ``given`` where these are None."""
-    if not isinstance(given, Explanation) or features is not None:
+    if not isinstance(given, ExplanationRecord) or features is not None:
         return features
     single = all(group == (index,) for index, group in enumerate(given.groups))
     return None if single else given.groups
@@ -33,7 +35,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     each pixel, or for each feature. Raises ``InputError`` for any other value, and for a mask that
     covers part of a feature.
     """
-    if isinstance(given, Explanation):
+    if isinstance(given, ExplanationRecord):
         _require_same_groups(given, problem.features)
         return given.explanation
     listed = sorted(given, key=str) if isinstance(given, Set) else given
@@ -55,7 +57,7 @@ def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]
     )
 
 
-def _require_same_groups(given: Explanation, features: Features) -> None:
+def _require_same_groups(given: ExplanationRecord, features: Features) -> None:
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:
         raise InputError(

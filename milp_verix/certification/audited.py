@@ -7,16 +7,16 @@ leaves free are one feature, nothing is irrelevant, and a point shows that featu
 from dataclasses import fields
 from typing import Any
 
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _UNTRIED = "not tried"
 
 
-def sound_explanation(audit: Audit) -> Explanation:
+def sound_explanation(audit: AuditRecord) -> ExplanationRecord:
     """Return the sound set of ``audit`` as an explanation."""
-    return Explanation(
+    return ExplanationRecord(
         **_shared(audit),
         permutation=tuple(range(len(audit.groups))),
         explanation=audit.sound_set,
@@ -26,7 +26,7 @@ def sound_explanation(audit: Audit) -> Explanation:
     )
 
 
-def refuting_explanation(audit: Audit) -> Explanation:
+def refuting_explanation(audit: AuditRecord) -> ExplanationRecord:
     """Return an explanation whose feature 0 is all that a set leaves free, with its counterexample.
 
     ``audit`` must have a counterexample.
@@ -36,7 +36,7 @@ def refuting_explanation(audit: Audit) -> Explanation:
     free = {i for group in audit.groups for i in group} - kept
     groups = tuple(tuple(sorted(group)) for group in (free, kept) if group)
     shared = _shared(audit) | {"groups": groups, "feature_names": None, "feature_shape": None}
-    return Explanation(
+    return ExplanationRecord(
         **shared,
         permutation=tuple(range(len(groups))),
         explanation=tuple(range(len(groups))),
@@ -46,6 +46,6 @@ def refuting_explanation(audit: Audit) -> Explanation:
     )
 
 
-def _shared(audit: Audit) -> dict[str, Any]:
+def _shared(audit: AuditRecord) -> dict[str, Any]:
     names = (field.name for field in fields(Result))
     return {name: getattr(audit, name) for name in names} | {"order": "index", "sensitivity": None}

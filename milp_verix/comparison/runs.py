@@ -12,7 +12,7 @@ from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.results.public import Run
 from milp_verix.results.records.comparison import Pair
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import stopping
 from milp_verix.traversal.explain import explain_problem
@@ -89,7 +89,7 @@ def _timed(pair: Pair, search: Search) -> tuple[Search, SolverClock]:
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 
-def _answers(found: Explanation) -> tuple[Answer, ...]:
+def _answers(found: ExplanationRecord) -> tuple[Answer, ...]:
     answers = [Answer.VIOLATED] * len(found.groups)
     for feature in found.irrelevant:
         answers[feature] = Answer.HOLDS

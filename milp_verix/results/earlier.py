@@ -20,8 +20,8 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
@@ -35,10 +35,10 @@ class EarlierResultError(InputError):
     """An earlier result cannot be read, or is about another question."""
 
 
-EarlierContrast: TypeAlias = ContrastiveExplanation | str | Path
+EarlierContrast: TypeAlias = ContrastiveExplanationRecord | str | Path
 """A contrastive explanation, its JSON, or the path of a file of that."""
 
-EarlierResult: TypeAlias = Explanation | str | Path
+EarlierResult: TypeAlias = ExplanationRecord | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
 
 _NO_QUESTION = {
@@ -65,7 +65,7 @@ class Earlier:
     (N, d), in float64.
     """
 
-    result: Explanation
+    result: ExplanationRecord
     counterfactuals: Mapping[int, Verdict]
     scenarios: NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Earlier:
 class EarlierContrastSearch:
     """An earlier contrastive ``result`` of a question; ``verdict`` is its replayed contrast."""
 
-    result: ContrastiveExplanation
+    result: ContrastiveExplanationRecord
     verdict: Verdict | None
 
     @property
@@ -112,7 +112,7 @@ def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierCo
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ContrastiveExplanation, problem)
+    result = asked_before(given, ContrastiveExplanationRecord, problem)
     found, verdict = result.counterfactual, None
     if found is not None and result.contrast and stands(problem, result.contrast, found):
         verdict = _violated(problem, found)
@@ -136,7 +136,7 @@ def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, Explanation, problem)
+    result = asked_before(given, ExplanationRecord, problem)
     counterfactuals = {
         feature: _violated(problem, found)
         for feature, found in result.counterfactuals.items()
@@ -160,8 +160,8 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
         raise EarlierResultError(f"resume: {error}") from error
     if not isinstance(result, kind):
         raise EarlierResultError(
-            f"resume takes an earlier result of the kind {kind.__name__}, or the path of its JSON; "
-            f"got {type(given).__name__}"
+            f"resume takes {kind.told} found earlier, or the path of its JSON; got "
+            f"{type(given).__name__}"
         )
     network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
     pairs = {

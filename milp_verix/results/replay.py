@@ -7,12 +7,12 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import FeatureSet
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.relevance import RelevanceRecord
 
 
-def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
+def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tuple[int, ...]:
     """Return the features whose counterfactual is not one, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
@@ -52,7 +52,7 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
-def relevance_stands(found: Relevance, network: OnnxNetwork) -> bool:
+def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
     Raises as :func:`_posed_again` does.

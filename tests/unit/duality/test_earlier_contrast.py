@@ -107,7 +107,7 @@ def test_another_question_and_another_kind_are_refused() -> None:
     with pytest.raises(InputError, match="another question: its epsilon"):
         contrastive(network(), images()[15], epsilon=0.2, resume=whole)
     explained: Any = explain(network(), images()[15], epsilon=0.1)
-    with pytest.raises(InputError, match="of the kind ContrastiveExplanation"):
+    with pytest.raises(InputError, match="resume takes a contrastive explanation found earlier"):
         contrastive(network(), images()[15], epsilon=0.1, resume=explained)
 
 
