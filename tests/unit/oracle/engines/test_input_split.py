@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import Answer, Problem, check, explain
+from milp_verix import Answer, check, explain
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines import input_split
 from milp_verix.oracle.engines.box_search import BoxSearch
@@ -18,8 +18,9 @@ from milp_verix.oracle.engines.open_boxes import Scored
 from milp_verix.oracle.engines.open_nodes import OpenNodes
 from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
+from tests.support.open_claims import open_claim
 from tests.support.random_networks import dense_network, network_of, random_layers, residual
-from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings import Interval, crown_bounds
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.network.batch import batch_values
@@ -97,14 +98,7 @@ def test_a_network_with_a_skipped_layer_that_an_activation_reads(tmp_path: Path)
 
 def posed(tmp_path: Path, deadline: Deadline) -> tuple[InputSplit, Claim]:
     """Return the engine, and a claim about a network of six inputs that bounds leave open."""
-    layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
-    problem = Problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
-    free = np.arange(6)
-    region = problem.ball.region(free)
-    bounds = interval_bounds(problem.margins, region)
-    open_ = np.argsort(-bounds[-1].upper)
-    needed = np.full(2, 1e-6)
-    claim = Claim(problem.margins, free, region, bounds, open_, needed, bounds[-1].upper, deadline)
+    problem, claim = open_claim(tmp_path, deadline)
     return InputSplit(problem), claim
 
 
