@@ -57,7 +57,19 @@ class Storable:
         return type(self).from_json, (self.to_json(),)
 
 
-class Explanation(explanation.ExplanationRecord, Storable):
+class Drawn(Storable):
+    """A result with a picture, which notebooks show with its facts."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.pages.notebook import result_html
+
+        drawn = cast(Any, self)
+        return result_html(drawn, drawn.plot())
+
+
+class Explanation(explanation.ExplanationRecord, Drawn):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
@@ -134,13 +146,8 @@ class Explanation(explanation.ExplanationRecord, Storable):
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
 
-        return result_html(self, self.plot())
-
-
-class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Storable):
+class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
@@ -191,11 +198,6 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Storable):
     def __repr__(self) -> str:
         return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
 
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
-
-        return result_html(self, self.plot())
-
 
 class Enumeration(enumeration.EnumerationRecord, Storable):
     """Minimal abductive and contrastive explanations of one prediction.
@@ -220,7 +222,7 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
 
-class Audit(audit.AuditRecord, Storable):
+class Audit(audit.AuditRecord, Drawn):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a
@@ -276,11 +278,6 @@ class Audit(audit.AuditRecord, Storable):
 
     def __repr__(self) -> str:
         return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
-
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
-
-        return result_html(self, self.plot())
 
 
 class Run(comparison.RunRecord):
