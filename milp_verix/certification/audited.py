@@ -14,6 +14,15 @@ from milp_verix.results.records.explanation import ExplanationRecord
 _UNTRIED = "not tried"
 
 
+class _Coarser(ExplanationRecord):
+    """An explanation whose features are groups of the features that its inputs describe."""
+
+    __slots__ = ()
+
+    def _refuse_contradictions(self) -> None:
+        """Accept names, radii and inputs of other features."""
+
+
 def sound_explanation(audit: AuditRecord) -> ExplanationRecord:
     """Return the sound set of ``audit`` as an explanation."""
     return ExplanationRecord(
@@ -36,7 +45,7 @@ def refuting_explanation(audit: AuditRecord) -> ExplanationRecord:
     free = {i for group in audit.groups for i in group} - kept
     groups = tuple(tuple(sorted(group)) for group in (free, kept) if group)
     shared = _shared(audit) | {"groups": groups, "feature_names": None, "feature_shape": None}
-    return ExplanationRecord(
+    return _Coarser(
         **shared,
         permutation=tuple(range(len(groups))),
         explanation=tuple(range(len(groups))),
