@@ -47,8 +47,8 @@ _FEW_INPUTS = 64
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
-class Minimising(TypedDict, total=False):
-    """The options of :func:`minimum_of`."""
+class MinimumOptions(TypedDict, total=False):
+    """The options that say which minimum is meant, and what proves it."""
 
     costs: CostsLike
     must: str | Sequence[str | int]
@@ -57,6 +57,11 @@ class Minimising(TypedDict, total=False):
     method: str
     master: str
     limits: SearchLimits | None
+
+
+class Minimising(MinimumOptions, total=False):
+    """The options of :func:`minimum_of`."""
+
     progress: Callable[[MinimumProgress], None] | None
     snapshots: Callable[[Callable[[], Explanation]], None] | None
     resume: EarlierResult | None
