@@ -11,7 +11,7 @@ import numpy as np
 from defaults import highs
 from verix_marabou import Found
 
-from milp_verix.problem.problem import Problem
+from milp_verix import Problem
 from verix_encodings import crown_bounds, encode
 
 

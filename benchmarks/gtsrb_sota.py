@@ -15,9 +15,9 @@ import warnings
 
 import numpy as np
 import onnx
-from mnist_cnn import run
+from mnist_cnn import ended_by_dense_layers, run
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
@@ -70,28 +70,7 @@ def network(
             sides = {"kernel_shape": [2, 2], "strides": [2, 2]}
             nodes.append(helper.make_node("MaxPool", [value], [f"pool_{k}"], **sides))
             value = f"pool_{k}"
-    nodes.append(helper.make_node("Flatten", [value], ["flat"]))
-    value = "flat"
-    for k, (weight, bias) in enumerate(layers):
-        weights += [
-            numpy_helper.from_array(weight, f"weight_{k}"),
-            numpy_helper.from_array(bias, f"bias_{k}"),
-        ]
-        nodes.append(helper.make_node("Gemm", [value, f"weight_{k}", f"bias_{k}"], [f"dense_{k}"]))
-        value = f"dense_{k}"
-        if k < len(layers) - 1:
-            nodes.append(helper.make_node("Relu", [value], [f"relu_{k}"]))
-            value = f"relu_{k}"
-    graph = helper.make_graph(
-        nodes,
-        "gtsrb-sota",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", 32, 32, 3])],
-        [helper.make_tensor_value_info(value, TensorProto.FLOAT, ["N", None])],
-        weights,
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9, producer_name="milp-verix"
-    )
+    return ended_by_dense_layers(nodes, weights, layers, "gtsrb-sota", (32, 32, 3))
 
 
 def _scaled(images: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -66,7 +66,21 @@ def network(
             helper.make_node("Conv", [value, f"kernel_{k}"], [f"conv_{k}"], strides=[2, 2])
         )
         value = f"conv_{k}"
-    nodes.append(helper.make_node("Flatten", [value], ["flat"]))
+    return ended_by_dense_layers(nodes, weights, layers, "cnn", (1, 28, 28))
+
+
+def ended_by_dense_layers(
+    nodes: list[onnx.NodeProto],
+    weights: list[onnx.TensorProto],
+    layers: list[tuple[NDArray[np.float32], ...]],
+    name: str,
+    shape: tuple[int, ...],
+) -> onnx.ModelProto:
+    """Return the model of ``nodes`` and then dense layers with ReLUs between them.
+
+    ``shape`` is that of an image.
+    """
+    nodes.append(helper.make_node("Flatten", nodes[-1].output, ["flat"]))
     value = "flat"
     for k, (weight, bias) in enumerate(layers):
         weights += [
@@ -80,8 +94,8 @@ def network(
             value = f"relu_{k}"
     graph = helper.make_graph(
         nodes,
-        "cnn",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", 1, 28, 28])],
+        name,
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", *shape])],
         [helper.make_tensor_value_info(value, TensorProto.FLOAT, ["N", None])],
         weights,
     )

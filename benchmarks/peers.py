@@ -23,7 +23,7 @@ from tables import Table, write
 from verix_marabou import Found, verix
 
 import milp_verix
-from milp_verix.problem.problem import Problem
+from milp_verix import Problem
 from milp_verix.traversal.order import make_order
 
 METHODS = {

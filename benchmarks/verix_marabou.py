@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.problem.problem import Problem
+from milp_verix import Problem
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.result_page import result_page, sweep_page
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.records.comparison import ComparisonRecord
 from milp_verix.results.records.comparison_file import ComparisonFile
 from milp_verix.results.records.conversion import converted
 from milp_verix.results.records.json_format import KINDS, load
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.stored_numbers import json_in, parsed
 from milp_verix.study.page.study_page import study_page
 
@@ -63,9 +63,9 @@ def write_report(
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result):
         text = result_page(source, counterfactuals=many)
-    elif isinstance(source, EpsilonSweep):
+    elif isinstance(source, EpsilonSweepRecord):
         text = sweep_page(source)
-    elif isinstance(source, Comparison):
+    elif isinstance(source, ComparisonRecord):
         data = parsed(write_json(source))
         text = comparison_page(StoredComparison(source.model, data["runs"], data))
     elif _is_study(path_of(source, "source")):
@@ -111,6 +111,6 @@ def _of_json(path: Path, counterfactuals: int) -> str:
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
     found = load(path, KINDS[kind])
-    if isinstance(found, EpsilonSweep):
+    if isinstance(found, EpsilonSweepRecord):
         return sweep_page(found)
     return result_page(found, counterfactuals=counterfactuals)

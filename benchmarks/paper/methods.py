@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
 from benchmarks.verix_marabou import Found, verix
-from milp_verix.problem.problem import Problem
+from milp_verix import Problem
 from milp_verix.study.tasks import network_hash
 from milp_verix.traversal.order import make_order
 

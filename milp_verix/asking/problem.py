@@ -17,15 +17,14 @@ from milp_verix.global_search.minimum import minimum_of
 from milp_verix.inputs.radii import common_share
 from milp_verix.oracle.check import check_problem
 from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem import problem as checked
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Classification, Regression
 from milp_verix.problem.search import Search
 from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.public import Audit, Explanation
 from milp_verix.traversal.explain import explain_problem
 
 _NORMS = {
@@ -35,8 +34,8 @@ _NORMS = {
 }
 
 
-class Problem(checked.Problem):  # noqa: D101 - that of the class above
-    __doc__ = checked.Problem.__doc__
+class Problem(PosedProblem):  # noqa: D101 - that of the class above
+    __doc__ = PosedProblem.__doc__
 
     explain = explain_problem
     minimum = minimum_of

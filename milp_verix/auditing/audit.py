@@ -12,7 +12,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, TraversalOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Audit
@@ -35,7 +35,7 @@ class AuditAsked(Asked, TraversalOptions, Auditing, total=False):
 
 @checked(minimum=FLAG)
 def audit_of(
-    problem: Problem,
+    problem: PosedProblem,
     explanation: FeatureSetLike,
     *,
     sound_only: bool = False,

@@ -9,23 +9,25 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
 from milp_verix.problem.features import Features, FeaturesLike
-from milp_verix.problem.problem import Problem
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray
 
-FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"
+FeatureSetLike: TypeAlias = (
+    "Sequence[int | str] | Set[int | str] | NDArray[Any] | ExplanationRecord"
+)
 """Features by index or name, a mask, or the features of an explanation."""
 
 
 def groups_for(given: FeatureSetLike, features: FeaturesLike) -> FeaturesLike:
     """Return ``features``, or the groups of the explanation ``given`` where these are None."""
-    if not isinstance(given, Explanation) or features is not None:
+    if not isinstance(given, ExplanationRecord) or features is not None:
         return features
     single = all(group == (index,) for index, group in enumerate(given.groups))
     return None if single else given.groups
 
 
-def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
+def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending.
 
     It lists features by their indices; or it is a mask: an array of bool, or one of 0 and 1 with
@@ -33,7 +35,7 @@ def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
     each pixel, or for each feature. Raises ``InputError`` for any other value, and for a mask that
     covers part of a feature.
     """
-    if isinstance(given, Explanation):
+    if isinstance(given, ExplanationRecord):
         _require_same_groups(given, problem.features)
         return given.explanation
     listed = sorted(given, key=str) if isinstance(given, Set) else given
@@ -55,7 +57,7 @@ def feature_set(given: FeatureSetLike, problem: Problem) -> tuple[int, ...]:
     )
 
 
-def _require_same_groups(given: Explanation, features: Features) -> None:
+def _require_same_groups(given: ExplanationRecord, features: Features) -> None:
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:
         raise InputError(
@@ -64,7 +66,7 @@ def _require_same_groups(given: Explanation, features: Features) -> None:
         )
 
 
-def _features_in(mask: BoolArray, problem: Problem) -> tuple[int, ...]:
+def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
     """Return the features that ``mask`` covers; ``InputError`` where it covers part of one."""
     covered = _coordinates_in(mask, problem)
     if covered is None:
@@ -83,7 +85,7 @@ def _features_in(mask: BoolArray, problem: Problem) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _coordinates_in(mask: BoolArray, problem: Problem) -> BoolArray | None:
+def _coordinates_in(mask: BoolArray, problem: PosedProblem) -> BoolArray | None:
     """Return ``mask`` over flat coordinates; None if its entries are features.
 
     Raises ``InputError`` for a mask that fits neither.

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.records.audit import AuditRecord, Minimum
 from milp_verix.results.records.statistics import TIME_LIMIT
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
@@ -18,7 +18,7 @@ None stands for a set that there was no time for, or that is not sought, and for
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
 
 
-def smallest_sets(request: Request, known: Audit) -> SmallestSets:
+def smallest_sets(request: Request, known: AuditRecord) -> SmallestSets:
     """Search the smallest sound sets beside the one in ``known``.
 
     The second set is sought where the audited one is not known to be sound; a sound set has itself.

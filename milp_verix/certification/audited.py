@@ -7,14 +7,14 @@ leaves free are one feature, nothing is irrelevant, and a point shows that featu
 from dataclasses import fields
 from typing import Any
 
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _UNTRIED = "not tried"
 
 
-class _Coarser(Explanation):
+class _Coarser(ExplanationRecord):
     """An explanation whose features are groups of the features that its inputs describe."""
 
     __slots__ = ()
@@ -23,9 +23,9 @@ class _Coarser(Explanation):
         """Accept names, radii and inputs of other features."""
 
 
-def sound_explanation(audit: Audit) -> Explanation:
+def sound_explanation(audit: AuditRecord) -> ExplanationRecord:
     """Return the sound set of ``audit`` as an explanation."""
-    return Explanation(
+    return ExplanationRecord(
         **_shared(audit),
         permutation=tuple(range(len(audit.groups))),
         explanation=audit.sound_set,
@@ -35,7 +35,7 @@ def sound_explanation(audit: Audit) -> Explanation:
     )
 
 
-def refuting_explanation(audit: Audit) -> Explanation:
+def refuting_explanation(audit: AuditRecord) -> ExplanationRecord:
     """Return an explanation whose feature 0 is all that a set leaves free, with its counterexample.
 
     ``audit`` must have a counterexample.
@@ -55,6 +55,6 @@ def refuting_explanation(audit: Audit) -> Explanation:
     )
 
 
-def _shared(audit: Audit) -> dict[str, Any]:
+def _shared(audit: AuditRecord) -> dict[str, Any]:
     names = (field.name for field in fields(Result))
     return {name: getattr(audit, name) for name in names} | {"order": "index", "sensitivity": None}

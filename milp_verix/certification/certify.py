@@ -26,8 +26,8 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.results.records.audit import Audit
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.audit import AuditRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
@@ -36,9 +36,12 @@ from verix_encodings.arrays import count_of_entries
 _MOST_WEIGHTS = 5_000_000
 
 
-@checked(explanation=instance_of(Explanation, Audit))
+@checked(explanation=instance_of(ExplanationRecord, AuditRecord))
 def certify(
-    network: NetworkLike, explanation: Explanation | Audit, *, time_limit: float | None = None
+    network: NetworkLike,
+    explanation: ExplanationRecord | AuditRecord,
+    *,
+    time_limit: float | None = None,
 ) -> Certificate:
     """Return a certificate of ``explanation``: a proof that needs neither a solver nor trust.
 
@@ -53,7 +56,7 @@ def certify(
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
     if not isinstance(network, OnnxNetwork):
         network = load_network(network, input_shape=explanation.model.input_shape)
-    if isinstance(explanation, Explanation):
+    if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
     if explanation.unknown_reason is not None:
         return Certificate(None, f"the audit is open: {explanation.unknown_reason}")
@@ -65,7 +68,9 @@ def certify(
     return replace(found, refutes=True)
 
 
-def _certified(explanation: Explanation, network: OnnxNetwork, deadline: Deadline) -> Certificate:
+def _certified(
+    explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline
+) -> Certificate:
     started = time.monotonic()
     model = _bytes_of(network, explanation)
     refused = _refusal(network)
@@ -105,7 +110,7 @@ def _certified(explanation: Explanation, network: OnnxNetwork, deadline: Deadlin
 
 
 def _trees(
-    explanation: Explanation,
+    explanation: ExplanationRecord,
     reading: Reading,
     asked: Mapping[str, Any],
     exact: Callable[[], Claim],
@@ -141,7 +146,7 @@ def _refusal(network: OnnxNetwork) -> str | None:
     return None
 
 
-def _bytes_of(network: OnnxNetwork, explanation: Explanation) -> bytes:
+def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
     if network.sha256 != explanation.model.sha256:
         raise InputError(
@@ -177,13 +182,13 @@ def _hashes(beside: Mapping[str, bytes]) -> dict[str, Any]:
     return {"beside": hashes} if hashes else {}
 
 
-def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:
+def _unit(reading: Reading, explanation: ExplanationRecord) -> dict[str, int]:
     """Return the unit of the checker's numbers, as the claim has it."""
     bits = {"bits": max(reading.bits, _bits(explanation))}
     return bits if reading.odd == 1 else {**bits, "odd": reading.odd}
 
 
-def _bits(explanation: Explanation) -> int:
+def _bits(explanation: ExplanationRecord) -> int:
     """Return the bits behind the point of all numbers in the claim of ``explanation``."""
     numbers = [explanation.epsilon, explanation.delta or 0.0, *(explanation.radii or ())]
     mixed = None if explanation.inputs is None else explanation.inputs.mixed

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.described import make_described_ball
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 
 
-def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
+def claim_data(explanation: ExplanationRecord, output: str) -> dict[str, Any]:
     """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
 
     ``output`` names the tensor of the network's scores.
@@ -45,7 +45,7 @@ def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
     }
 
 
-def ball_of(explanation: Explanation) -> Ball:
+def ball_of(explanation: ExplanationRecord) -> Ball:
     """Return the ball that ``explanation`` is about."""
     x, norm = explanation.input, explanation.norm
     if explanation.inputs is None:
@@ -79,7 +79,7 @@ def bits_of(numbers: ArrayLike) -> int:
     return max(1, precision - int(exponents.min(initial=precision - 1)))
 
 
-def _ball_data(explanation: Explanation) -> dict[str, Any]:
+def _ball_data(explanation: ExplanationRecord) -> dict[str, Any]:
     """Return radii and domain, and whole numbers, one-hot blocks and rules if there are any."""
     if explanation.inputs is None:
         domain = [_end(end) for end in explanation.domain]

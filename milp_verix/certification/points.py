@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.certification.claims import ball_of, exact
 from milp_verix.problem.ball import Ball
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.network.batch import batch_values
@@ -37,7 +37,9 @@ class Points:
     points: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def points_of(explanation: Explanation, margins: Network, claim: Callable[[], Claim]) -> Points:
+def points_of(
+    explanation: ExplanationRecord, margins: Network, claim: Callable[[], Claim]
+) -> Points:
     """Return a point for each feature whose counterfactual shows it to be needed exactly.
 
     ``margins`` is the network of these; ``claim`` returns the claim as the checker reads it, which

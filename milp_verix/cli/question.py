@@ -40,7 +40,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Result
 from milp_verix.stored_numbers import json_in
 from milp_verix.study.described_rows import described_inputs
@@ -109,7 +109,7 @@ class QuestionOptions(CaseOptions):
 class Question:
     """The problem that a command poses; ``notes`` say how the input was converted."""
 
-    problem: Problem
+    problem: PosedProblem
     notes: tuple[str, ...]
 
     @property
@@ -154,7 +154,7 @@ def question_of(
         scaled = None if x is given else scaled_note(case.domain)
         told = (decoded_note(case.specification), scaled)
         notes = tuple(note for note in told if note is not None)
-    return Question(Problem(network, x, epsilon=epsilon, **asked), notes)
+    return Question(PosedProblem(network, x, epsilon=epsilon, **asked), notes)
 
 
 def _described(

@@ -15,7 +15,7 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Ordering, OrderLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Comparison, Run
 from milp_verix.results.records.comparison import Pair, Skipped
@@ -40,7 +40,7 @@ class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
 
 @checked()
 def compare_solvers(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
@@ -107,7 +107,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     ``checks`` are the checks to answer; None to find an explanation by the ``ordering``.
     """
 
-    problem: Problem
+    problem: PosedProblem
     pairs: Sequence[Pair]
     skipped: list[Skipped]
     search: Search
@@ -179,7 +179,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
 
 def _asked(
-    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: Problem
+    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: PosedProblem
 ) -> tuple[tuple[int, ...], ...] | None:
     if checks is None:
         return None

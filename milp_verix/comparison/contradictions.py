@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.results.records.comparison import Disagreement, Pair, Run
+from milp_verix.results.records.comparison import Disagreement, Pair, RunRecord
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 
@@ -36,8 +36,8 @@ class _Refutation:
 
 
 def contradictions(
-    problem: Problem,
-    runs: Sequence[Run],
+    problem: PosedProblem,
+    runs: Sequence[RunRecord],
     checks: Sequence[Sequence[int]],
     search: Search,
 ) -> tuple[Disagreement, ...]:
@@ -69,7 +69,7 @@ def contradictions(
     return tuple(found.values())
 
 
-def _claims(run: Run, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+def _claims(run: RunRecord, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return the sets of features that the run claims to be free to move, the smallest first."""
     if run.explanation is None:
         holding = [tuple(free) for free, v in zip(checks, run.verdicts, strict=False) if v.holds]
@@ -79,7 +79,7 @@ def _claims(run: Run, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     return [tuple(freed[: i + 1]) for i in range(len(freed))]
 
 
-def _refutations(problem: Problem, run: Run) -> list[_Refutation]:
+def _refutations(problem: PosedProblem, run: RunRecord) -> list[_Refutation]:
     if run.explanation is None:
         witnesses = [v.witness for v in run.verdicts if v.witness is not None]
     else:

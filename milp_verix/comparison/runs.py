@@ -7,18 +7,18 @@ from milp_verix.arguments import resolve_formulation
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import Ordering
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.results.public import Run
 from milp_verix.results.records.comparison import Pair
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import stopping
 from milp_verix.traversal.explain import explain_problem
 
 
-def explained(problem: Problem, pair: Pair, search: Search, ordering: Ordering) -> Run:
+def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Ordering) -> Run:
     """Find an explanation."""
     chosen, clock = _timed(pair, search)
     found = explain_problem(problem, search=chosen, **ordering)
@@ -40,7 +40,7 @@ def explained(problem: Problem, pair: Pair, search: Search, ordering: Ordering) 
 
 
 def answered(
-    problem: Problem, pair: Pair, checks: Sequence[tuple[int, ...]], search: Search
+    problem: PosedProblem, pair: Pair, checks: Sequence[tuple[int, ...]], search: Search
 ) -> Run:
     """Answer ``checks`` one by one, each by itself."""
     chosen, clock = _timed(pair, replace(search, reuse=False))
@@ -89,7 +89,7 @@ def _timed(pair: Pair, search: Search) -> tuple[Search, SolverClock]:
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 
-def _answers(found: Explanation) -> tuple[Answer, ...]:
+def _answers(found: ExplanationRecord) -> tuple[Answer, ...]:
     answers = [Answer.VIOLATED] * len(found.groups)
     for feature in found.irrelevant:
         answers[feature] = Answer.HOLDS

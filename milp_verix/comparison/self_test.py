@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from milp_verix.clock import deadline_in
 from milp_verix.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
@@ -98,7 +98,7 @@ def _checks(name: str) -> str | None:
         path = Path(folder) / "distance.onnx"
         _write_network(path)
         for epsilon, expected in _RADII.items():
-            problem = Problem(path, np.full(2, 0.5), epsilon=epsilon)
+            problem = PosedProblem(path, np.full(2, 0.5), epsilon=epsilon)
             # interval bounds decide neither, nor does a point known before
             search = Search(solver=name, bounds="interval", reuse=False)
             with Oracle(problem, search) as oracle:

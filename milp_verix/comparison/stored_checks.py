@@ -13,7 +13,7 @@ from typing import Literal, TypedDict
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Count, Indices
 from milp_verix.stored_numbers import json_in
 
@@ -34,7 +34,7 @@ class ChecksFile(TypedDict):
     checks: list[Indices]
 
 
-def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
+def checks_of(explanation: ExplanationRecord) -> tuple[tuple[int, ...], ...]:
     """Return the checks that decide ``explanation``, one for each feature in the order.
 
     They are the checks of the sequential traversal: a feature with the irrelevant ones before it.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milp_verix.problem.objective import whole_numbers
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 EQUAL = 1e-6
@@ -60,13 +60,13 @@ class ChangeMeasure:
         return float(self.costs @ np.where(self.choice, amounts > 0, amounts))
 
 
-def feature_count(problem: Problem, costs: FloatArray) -> ChangeMeasure:
+def feature_count(problem: PosedProblem, costs: FloatArray) -> ChangeMeasure:
     """Return the measure that sums the ``costs`` of the features that move, shape (features,)."""
     units = problem.features.of_coordinate, costs, np.ones(costs.size, dtype=bool)
     return _measure(problem, units, np.ones(problem.x.size), EQUAL)
 
 
-def distance(problem: Problem, costs: FloatArray, gap: float) -> ChangeMeasure:
+def distance(problem: PosedProblem, costs: FloatArray, gap: float) -> ChangeMeasure:
     """Return the distance, weighted by the ``costs`` of features, shape (features,)."""
     unordered = np.zeros(problem.features.count, dtype=bool)
     if problem.inputs is not None:
@@ -81,7 +81,7 @@ def distance(problem: Problem, costs: FloatArray, gap: float) -> ChangeMeasure:
     return _measure(problem, chosen, scales_of(problem), gap)
 
 
-def scales_of(problem: Problem) -> FloatArray:
+def scales_of(problem: PosedProblem) -> FloatArray:
     """Return the scale of each coordinate: its radius, or the length of its domain; shape (d,).
 
     The smaller one counts; 1 where it is zero, and for a category, whose codes have no distance.
@@ -97,7 +97,7 @@ def scales_of(problem: Problem) -> FloatArray:
 
 
 def _measure(
-    problem: Problem,
+    problem: PosedProblem,
     units: tuple[IntArray, FloatArray, BoolArray],
     scales: FloatArray,
     gap: float,

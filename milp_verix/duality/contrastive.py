@@ -21,7 +21,7 @@ from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
@@ -54,7 +54,7 @@ class ContrastiveAsked(Asked, SolverOptions, Contrasting, total=False):
 
 @checked()
 def contrastive_of(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     costs: CostsLike = None,
     must_not: str | Sequence[str | int] = (),
@@ -166,13 +166,13 @@ def contrastive(
     return contrastive_of(problem, search=search, **own)
 
 
-def _shown(problem: Problem, best: Verdict, minimise: str) -> Counterfactual:
+def _shown(problem: PosedProblem, best: Verdict, minimise: str) -> Counterfactual:
     """Return the counterfactual of ``best``, with values near the input where these are free."""
     found = counterfactual_of(best)
     return plain_counterfactual(problem, found) if minimise == "features" else found
 
 
-def _changed(problem: Problem, found: Counterfactual) -> tuple[int, ...]:
+def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
     """Return the features that a counterfactual changes, ascending."""
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())

@@ -13,7 +13,7 @@ import numpy as np
 
 from milp_verix.duality.change_measure import ChangeMeasure
 from milp_verix.problem.ball import Ball
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import IntArray, relative_error
 from verix_encodings.bounds.norm_ball import filled_up
@@ -30,7 +30,7 @@ class KnapsackBall(Ball):
         return NormBall(self.box(free), self.centre.astype(np.float64), self.budget, 1)
 
 
-def budgeted(problem: Problem, measure: ChangeMeasure, cost: float) -> Problem:
+def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> PosedProblem:
     """Return ``problem`` over a ball that holds every change of total ``cost`` by ``measure``.
 
     The ball of ``problem`` must be one of L∞.

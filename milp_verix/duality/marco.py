@@ -28,7 +28,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
@@ -65,7 +65,7 @@ class EnumerateAsked(Asked, SolverOptions, Enumerating, total=False):
 
 @checked()
 def enumerate_problem(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     limit: int | None = None,
     search: Search = USUAL,

@@ -41,7 +41,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem.features import Features
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.build import counterfactual_of
@@ -77,7 +77,7 @@ class RelevanceAsked(Asked, SolverOptions, Relating, total=False):
 
 @checked()
 def relevance_of(
-    problem: Problem,
+    problem: PosedProblem,
     feature: str | int | Sequence[str | int],
     *,
     search: Search = USUAL,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from milp_verix.clock import Deadline
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.traversal.resume import resumption
 from milp_verix.traversal.traversal import Traversal
@@ -68,7 +68,9 @@ def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> Ear
     return EarlierSearch(traversal, told, earlier.author, scenarios, notes)
 
 
-def points_of(problem: Problem, deltas: Iterable[FloatArray]) -> tuple[NDArray[np.floating], ...]:
+def points_of(
+    problem: PosedProblem, deltas: Iterable[FloatArray]
+) -> tuple[NDArray[np.floating], ...]:
     """Return the inputs of the network that perturbations lead to, rounded into the ball."""
     everything, centre = np.arange(problem.x.size), problem.x.astype(np.float64)
     shape = problem.network.input_shape

@@ -30,7 +30,7 @@ from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, SolverOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
@@ -47,8 +47,8 @@ _FEW_INPUTS = 64
 _ON_HIGHS = ("auto", "highs", "phase")
 
 
-class Minimising(TypedDict, total=False):
-    """The options of :func:`minimum_of`."""
+class MinimumOptions(TypedDict, total=False):
+    """The options that say which minimum is meant, and what proves it."""
 
     costs: CostsLike
     must: str | Sequence[str | int]
@@ -57,6 +57,11 @@ class Minimising(TypedDict, total=False):
     method: str
     master: str
     limits: SearchLimits | None
+
+
+class Minimising(MinimumOptions, total=False):
+    """The options of :func:`minimum_of`."""
+
     progress: Callable[[MinimumProgress], None] | None
     snapshots: Callable[[Callable[[], Explanation]], None] | None
     resume: EarlierResult | None
@@ -68,7 +73,7 @@ class MinimumAsked(Asked, SolverOptions, Minimising, total=False):
 
 @checked(limits=instance_of(SearchLimits).or_none())
 def minimum_of(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     costs: CostsLike = None,
     must: str | Sequence[str | int] = (),

@@ -18,6 +18,7 @@ from milp_verix.inputs.nearest_point import nearest_point
 from milp_verix.inputs.one_row import named_row, row_of
 from milp_verix.inputs.rule_text import rule_in
 from milp_verix.inputs.rules import Quantity, Rule, quantity_of
+from milp_verix.inputs.stored import arguments_in, feature_data, made_from_file
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
@@ -209,15 +210,23 @@ class Inputs:
     @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":
         """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
-        from milp_verix.inputs.stored import inputs_in_file
+        return made_from_file(path, cls.from_data)
 
-        return inputs_in_file(path)
+    @classmethod
+    def from_data(cls, data: object) -> "Inputs":
+        """Return the inputs that lists, mappings, numbers and texts describe, as in such a file.
+
+        Raises ``InputError`` where ``data`` are no description.
+        """
+        return cls(**arguments_in(data))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the description as a file in JSON or TOML holds it."""
-        from milp_verix.inputs.stored import data_of
-
-        return data_of(self)
+        """Return the description as a file in JSON or TOML holds it; :meth:`from_data` reads it."""
+        return {
+            "features": [feature_data(feature) for feature in self.features],
+            "rules": [rule.text for rule in self.rules],
+            **({"class_names": list(self.class_names)} if self.class_names else {}),
+        }
 
     def row(self, values: Any) -> FloatArray:
         """Return the input, shape (size,), with these values by name: numbers, or words.

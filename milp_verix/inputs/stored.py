@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from milp_verix.inputs.features import (
     integer,
     ordinal,
 )
-from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.names import listed, meant, shown
 from milp_verix.stored_numbers import json_in
 
@@ -46,18 +45,14 @@ MAKERS: dict[str, Callable[..., Feature]] = {
 }
 """The functions that make features, by the kind of these in files."""
 
-
-def data_of(inputs: Inputs) -> dict[str, Any]:
-    """Return ``inputs`` as lists, mappings, numbers and texts; :func:`inputs_in` reads them."""
-    return {
-        "features": [_feature_data(feature) for feature in inputs.features],
-        "rules": [rule.text for rule in inputs.rules],
-        **({"class_names": list(inputs.class_names)} if inputs.class_names else {}),
-    }
+Made = TypeVar("Made")
 
 
-def inputs_in(data: object) -> Inputs:
-    """Return the inputs that ``data`` describe; ``InputError`` where these are no description."""
+def arguments_in(data: object) -> dict[str, Any]:
+    """Return the arguments that make the :class:`milp_verix.Inputs` that ``data`` describe.
+
+    Raises ``InputError`` where ``data`` are no description.
+    """
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
     if unknown := {*data} - {"features", "rules", "class_names"}:
@@ -68,13 +63,15 @@ def inputs_in(data: object) -> Inputs:
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"rules are a list of texts, got {rules!r}")
     names = data.get("class_names", [])
-    return Inputs([_feature(entry) for entry in data["features"]], rules, class_names=names)
+    features = [_feature(entry) for entry in data["features"]]
+    return {"features": features, "rules": rules, "class_names": names}
 
 
-def inputs_in_file(path: str | Path) -> Inputs:
-    """Return the inputs that a .json or .toml file describes.
+def made_from_file(path: str | Path, make: Callable[[object], Made]) -> Made:
+    """Return what ``make`` makes of the data in a .json or .toml file.
 
-    Raises ``InputError`` for another suffix, a file that cannot be read, or no description.
+    Raises ``InputError``, with the path, for another suffix, a file that cannot be read, and
+    where ``make`` does.
     """
     path = path_of(path, "path")
     try:
@@ -87,7 +84,7 @@ def inputs_in_file(path: str | Path) -> Inputs:
                 f"{path}: inputs are described in a .json or a .toml file, which holds what "
                 "Inputs.from_frame(frame).to_data() returns for a table"
             )
-        return inputs_in(data)
+        return make(data)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except InputError as error:
@@ -98,7 +95,7 @@ def inputs_in_file(path: str | Path) -> Inputs:
         raise InputError(f"{path} is not {path.suffix[1:].upper()}: {error}") from error
 
 
-def _feature_data(feature: Feature) -> dict[str, Any]:
+def feature_data(feature: Feature) -> dict[str, Any]:
     """Return the arguments that make ``feature`` again, without those that are the default."""
     data: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
     if feature.kind in ("continuous", "integer"):

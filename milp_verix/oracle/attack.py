@@ -18,7 +18,7 @@ import numpy as np
 
 from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
@@ -34,7 +34,7 @@ _ENOUGH = 1e-3
 
 
 def attacked(
-    problem: Problem,
+    problem: PosedProblem,
     margins: Network,
     starts: FloatArray,
     irrelevant: Sequence[int],
@@ -84,7 +84,7 @@ class _Batch:
     feature: those of the first rival first.
     """
 
-    problem: Problem
+    problem: PosedProblem
     margins: Network
     features: Sequence[int]
     weights: FloatArray
@@ -143,7 +143,7 @@ class _Batch:
         return np.asarray(self.weights[:, numbers % len(self.features)] * slopes)
 
 
-def _around_zero(problem: Problem) -> Interval | NormBall:
+def _around_zero(problem: PosedProblem) -> Interval | NormBall:
     """Return the perturbations of the ball: the region, moved to zero."""
     region = problem.ball.region(np.arange(problem.x.size))
     centre = problem.x.astype(np.float64)

@@ -8,7 +8,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, CheckOptions, InputLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.records.verdict import Verdict
@@ -16,7 +16,7 @@ from milp_verix.results.records.verdict import Verdict
 
 @checked()
 def check_problem(
-    problem: Problem, free: Sequence[int | str], *, search: Search = USUAL
+    problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
 ) -> Verdict:
     """Decide whether the prediction at ``x`` survives every perturbation of the features ``free``.
 

@@ -10,7 +10,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, EncodingOptions, InputLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from verix_encodings import Encoding, encode
 
@@ -27,7 +27,7 @@ class EncodeAsked(Asked, EncodingOptions, Exporting, total=False):
 
 @checked()
 def encode_problem(
-    problem: Problem,
+    problem: PosedProblem,
     free: Sequence[int | str] | None = None,
     *,
     quadratic: bool = False,

@@ -18,7 +18,7 @@ import numpy as np
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.reuse import Memory
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Stage, Verdict
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray
@@ -26,7 +26,7 @@ from verix_encodings.bounds.interval import Late, never
 
 
 def flipped(
-    problem: Problem,
+    problem: PosedProblem,
     memory: Memory,
     irrelevant: Sequence[int],
     features: Sequence[int],
@@ -59,14 +59,14 @@ def flipped(
                 break
 
 
-def _rises(problem: Problem, memory: Memory) -> FloatArray:
+def _rises(problem: PosedProblem, memory: Memory) -> FloatArray:
     """Return the first-order gain of each margin with each feature freed; shape (m, features)."""
     rises = memory.rises(problem.ball.outer, problem.ball.region(memory.free))
     return problem.features.totals(rises)
 
 
 def forecast(
-    problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
+    problem: PosedProblem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
 ) -> int:
     """Guess how many of ``features``, from the first on, can be freed together; at least one."""
     if problem.ball.norm == "linf":
@@ -84,7 +84,7 @@ def forecast(
 
 
 def shortest_violated(
-    problem: Problem,
+    problem: PosedProblem,
     margins: Network,
     irrelevant: Sequence[int],
     block: Sequence[int],
@@ -113,7 +113,7 @@ def shortest_violated(
     return lengths[1], verdict
 
 
-def _greatest(problem: Problem, memory: Memory, features: Sequence[int]) -> FloatArray:
+def _greatest(problem: PosedProblem, memory: Memory, features: Sequence[int]) -> FloatArray:
     """Return the largest value of each margin's gradient over the ball with ``features`` free."""
     region = problem.ball.region(problem.features.coordinates(features))
     assert isinstance(region, NormBall)

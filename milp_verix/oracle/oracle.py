@@ -25,7 +25,7 @@ from milp_verix.oracle.smaller_balls import SmallerBalls
 from milp_verix.oracle.stage_clock import StageClock
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
@@ -45,7 +45,7 @@ class Oracle:
     :meth:`close`.
     """
 
-    def __init__(self, problem: Problem, search: Search = USUAL) -> None:
+    def __init__(self, problem: PosedProblem, search: Search = USUAL) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)

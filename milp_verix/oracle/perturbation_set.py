@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.oracle.gradient_ascent import frank_wolfe
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
@@ -124,7 +124,7 @@ class PerturbationSet:
         return moves.farthest(slope) * INSIDE
 
 
-def perturbation_set(problem: Problem) -> PerturbationSet:
+def perturbation_set(problem: PosedProblem) -> PerturbationSet:
     """Return the perturbations in the ball of ``problem``."""
     everything = np.arange(problem.x.size)
     return PerturbationSet(

@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Network, crown_bounds
 
@@ -28,7 +28,7 @@ class Preparation:
 
 
 def prepared(
-    problem: Problem,
+    problem: PosedProblem,
     tolerances: Tolerances,
     deadline: Deadline,
     method: BoundMethod = crown_bounds,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.propagation.linear_form import upper_form
@@ -50,7 +50,7 @@ class Room:
         return float(np.clip(np.max(grown, initial=1.0), 1.0, _MOST))
 
 
-def room_of(problem: Problem, margins: Network, bounds: Bounds, upper: FloatArray) -> Room:
+def room_of(problem: PosedProblem, margins: Network, bounds: Bounds, upper: FloatArray) -> Room:
     """Return the room of a set: ``bounds`` hold over its L∞ ball, ``upper`` bound its margins."""
     every = np.eye(margins.output_size)
     slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)

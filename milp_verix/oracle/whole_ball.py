@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import BoundMethod, Bounds, Interval, Network, alpha_bounds, crown_bounds
 from verix_encodings.arrays import BoolArray
 
@@ -32,7 +32,7 @@ class WholeBall:
 
 
 def whole_ball(
-    problem: Problem, deadline: Deadline = NO_LIMIT, method: BoundMethod = crown_bounds
+    problem: PosedProblem, deadline: Deadline = NO_LIMIT, method: BoundMethod = crown_bounds
 ) -> WholeBall:
     """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
 

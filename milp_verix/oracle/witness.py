@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.question import Question
 from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
 
 
-def replayed(problem: Problem, point: FloatArray, free: IntArray) -> Verdict | None:
+def replayed(problem: PosedProblem, point: FloatArray, free: IntArray) -> Verdict | None:
     """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes, else None.
 
     ``point`` is any vector of shape (d,). onnxruntime runs on the nearest input of the network's

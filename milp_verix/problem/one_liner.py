@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from milp_verix.argument_kinds import Kind, checked
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.problem.signatures import readable
 
@@ -34,7 +34,7 @@ _COURSE = ("progress", "snapshots", "resume")
 
 def parted(
     network: NetworkLike, x: InputLike, asked: Mapping[str, object], own: type[Own]
-) -> tuple[Problem, Search, Own]:
+) -> tuple[PosedProblem, Search, Own]:
     """Return the problem and the search that ``asked`` describes, and the options of ``own``.
 
     ``own`` is the typed dictionary of a function's own options. The time that reading the network
@@ -42,7 +42,7 @@ def parted(
     """
     started = time.monotonic()
     search = Search(**_part(asked, Search))
-    problem = Problem(network, x, **cast("Asked", _part(asked, Given)))
+    problem = PosedProblem(network, x, **cast("Asked", _part(asked, Given)))
     if isinstance(search.time_limit, int | float):
         left = search.time_limit - (time.monotonic() - started)
         search = replace(search, time_limit=max(left, _LEAST))
@@ -77,7 +77,7 @@ def one_liner(
 
         run.__signature__ = whole  # type: ignore[attr-defined]
         own = function.__doc__ if "Args:" in (function.__doc__ or "") else answer.__doc__
-        texts = [own, *(one.__doc__ for one in others), Problem.__doc__, Search.__doc__]
+        texts = [own, *(one.__doc__ for one in others), PosedProblem.__doc__, Search.__doc__]
         run.__doc__ = _documentation(texts, [*whole.parameters])
         return checked(**kinds)(run)
 

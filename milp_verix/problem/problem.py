@@ -34,7 +34,7 @@ from verix_encodings import Network
 
 # no slots: what is derived from the problem is computed once
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem:
+class PosedProblem:
     """A question about one prediction: network, input, ball and features; checked once.
 
     Its methods are the searches that answer it. Two problems are equal if network, input, ball,
@@ -110,7 +110,7 @@ class Problem:
         return described or self.network.facts.class_names
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Problem):
+        if not isinstance(other, PosedProblem):
             return NotImplemented
         return self._identity == other._identity
 
@@ -167,9 +167,9 @@ class Problem:
         return self.within(replace(ball, radii=radii))
 
 
-_plain = signature(Problem.__init__)
+_plain = signature(PosedProblem.__init__)
 _options = signature(Given).parameters.values()
-Problem.__init__.__signature__ = readable(  # type: ignore[attr-defined]
+PosedProblem.__init__.__signature__ = readable(  # type: ignore[attr-defined]
     _plain.replace(parameters=[*[*_plain.parameters.values()][:-1], *_options]), globals()
 )
 

@@ -130,10 +130,8 @@ class Threshold:
     label: int
     threshold: float
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """There are none."""
-        return ()
+    notes = ()
+    """There are none."""
 
     @property
     def prediction(self) -> int:
@@ -180,10 +178,8 @@ class Regression:
     exact: FloatArray
     error: FloatArray
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """There are none."""
-        return ()
+    notes = ()
+    """There are none."""
 
     @property
     def prediction(self) -> tuple[float, ...]:

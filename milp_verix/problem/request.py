@@ -6,7 +6,7 @@ from typing import Self
 
 from milp_verix.arguments import LONGEST_CHECK, seconds_of
 from milp_verix.clock import Deadline, Limit, deadline_in
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, open_session
 from milp_verix.tolerances import Tolerances
@@ -20,14 +20,14 @@ class Request:
     search must end; ``check_limit`` is the limit of one check.
     """
 
-    problem: Problem
+    problem: PosedProblem
     search: Search
     started: float
     deadline: Deadline
     check_limit: Limit
 
     @classmethod
-    def now(cls, problem: Problem, search: Search) -> Self:
+    def now(cls, problem: PosedProblem, search: Search) -> Self:
         """Return the request; its time starts to run.
 
         A search inside of another one has that one's deadline for its ``time_limit``.

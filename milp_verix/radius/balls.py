@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import BoolArray, IntArray
 
 
@@ -34,10 +34,10 @@ class Balls:
     ``scale`` is None where the input is not described.
     """
 
-    problem: Problem
+    problem: PosedProblem
     scale: tuple[float, ...] | None = None
 
-    def at(self, radius: float) -> Problem:
+    def at(self, radius: float) -> PosedProblem:
         """Return the problem with the ball of ``radius``."""
         if self.scale is None:
             return self.problem.at(radius)

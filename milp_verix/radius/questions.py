@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket, Step
 from milp_verix.results.records.statistics import SolverStatistics
@@ -19,7 +19,7 @@ class Questions:
     """
 
     def __init__(
-        self, balls: Balls, epsilon: float, open_oracle: Callable[[Problem], Oracle]
+        self, balls: Balls, epsilon: float, open_oracle: Callable[[PosedProblem], Oracle]
     ) -> None:
         self._balls, self._epsilon, self._open = balls, epsilon, open_oracle
         self._oracle = open_oracle(balls.at(epsilon))

@@ -16,7 +16,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import AskedAnywhere, CheckOptions, InputLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.radius.balls import Balls, scale_of
@@ -44,7 +44,7 @@ class RadiusAsked(AskedAnywhere, CheckOptions, Bracketing, total=False):
 
 @checked()
 def radius_of(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     free: Sequence[int | str] | None = None,
     each: bool = False,
@@ -92,7 +92,7 @@ def radius_of(
     problem = balls.at(max(reaches))
     require_agreement(problem.network, problem.ball)
 
-    def open_oracle(at: Problem) -> Oracle:
+    def open_oracle(at: PosedProblem) -> Oracle:
         # what an oracle prepares and reuses is for sets that grow
         return Oracle(at, replace(search, reuse=False))
 
@@ -125,7 +125,7 @@ def _share(tolerance: float) -> float:
 
 
 def _sets(
-    problem: Problem, free: Sequence[int | str] | None, *, each: bool
+    problem: PosedProblem, free: Sequence[int | str] | None, *, each: bool
 ) -> list[tuple[int, ...]]:
     count = problem.features.count
     if each:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from milp_verix.clock import Deadline
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions
@@ -43,7 +43,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     brackets: Sequence[Bracket]
     questions: Questions
     request: Request
-    problem: Problem
+    problem: PosedProblem
     scale: tuple[float, ...] | None
     each: bool
     open: int = 0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from milp_verix.oracle.witness import violated_by
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.verdict import Verdict
@@ -12,7 +12,7 @@ from verix_encodings.arrays import IntArray
 _HALVINGS = 24  # to the precision of float32
 
 
-def nearest(problem: Problem, verdict: Verdict, free: IntArray) -> Counterfactual:
+def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterfactual:
     """Return a counterfactual on the way from the input to that of ``verdict``.
 
     By halving, each point run in onnxruntime: the last one that changes the prediction.

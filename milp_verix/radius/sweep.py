@@ -40,7 +40,7 @@ from milp_verix.problem.options import (
     OrderLike,
     TraversalOptions,
 )
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.reporting.words.wording import counted, number, radius_text
@@ -74,7 +74,7 @@ class SweepAsked(AskedAnywhere, TraversalOptions, Sweeping, total=False):
 
 @checked()
 def sweep_of(
-    problem: Problem,
+    problem: PosedProblem,
     epsilons: Sequence[Epsilon],
     *,
     nested: bool = True,

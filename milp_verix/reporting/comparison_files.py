@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from milp_verix.atomic_write import write_atomically
-from milp_verix.results.records.comparison import Comparison, Disagreement, Pair, Run
+from milp_verix.results.records.comparison import ComparisonRecord, Disagreement, Pair, RunRecord
 from milp_verix.results.records.comparison_file import (
     ComparisonFile,
     Contradiction,
@@ -20,7 +20,7 @@ from milp_verix.results.records.verdict import Answer
 
 
 def write_json(
-    comparison: Comparison, path: str | Path | None = None, *, indent: int | None = None
+    comparison: ComparisonRecord, path: str | Path | None = None, *, indent: int | None = None
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
     data: ComparisonFile = {
@@ -59,7 +59,7 @@ def write_json(
     return text
 
 
-def write_csv(comparison: Comparison, path: str | Path | None = None) -> str:
+def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
     """Return ``comparison`` as CSV text, and write it to ``path`` if given.
 
     A text that a spreadsheet would run as a formula has an apostrophe before it.
@@ -99,7 +99,7 @@ def told(cell: str) -> str:
 COLUMNS = tuple(RunNumbers.__annotations__)
 
 
-def record(run: Run) -> RunNumbers:
+def record(run: RunRecord) -> RunNumbers:
     """Return the numbers of ``run`` by the names in ``COLUMNS``."""
     inside = run.inside
     return {

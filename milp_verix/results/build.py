@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, ModelInfo
 from milp_verix.results.records.kinds import DomainEnd
 from milp_verix.results.records.statistics import SolverStatistics, Statistics
@@ -18,7 +18,7 @@ _NOT_INSTALLED = "not installed as a package"
 
 
 def shared_fields(
-    problem: Problem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
+    problem: PosedProblem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return the fields of a :class:`~milp_verix.results.records.base.Result` but its statistics.
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.oracle.witness import violated_by
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
@@ -35,10 +35,10 @@ class EarlierResultError(InputError):
     """An earlier result cannot be read, or is about another question."""
 
 
-EarlierContrast: TypeAlias = ContrastiveExplanation | str | Path
+EarlierContrast: TypeAlias = ContrastiveExplanationRecord | str | Path
 """A contrastive explanation, its JSON, or the path of a file of that."""
 
-EarlierResult: TypeAlias = Explanation | str | Path
+EarlierResult: TypeAlias = ExplanationRecord | str | Path
 """An explanation, its JSON, or the path of a file of that, packed by gzip if it ends in .gz."""
 
 _NO_QUESTION = {
@@ -65,7 +65,7 @@ class Earlier:
     (N, d), in float64.
     """
 
-    result: Explanation
+    result: ExplanationRecord
     counterfactuals: Mapping[int, Verdict]
     scenarios: NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class Earlier:
 class EarlierContrastSearch:
     """An earlier contrastive ``result`` of a question; ``verdict`` is its replayed contrast."""
 
-    result: ContrastiveExplanation
+    result: ContrastiveExplanationRecord
     verdict: Verdict | None
 
     @property
@@ -107,12 +107,12 @@ class EarlierContrastSearch:
         return _told(result.lower_bound) if same and {*result.must_not} <= {*must_not} else 0.0
 
 
-def earlier_contrast(given: EarlierContrast, problem: Problem) -> EarlierContrastSearch:
+def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierContrastSearch:
     """Return what stands of the earlier contrastive result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ContrastiveExplanation, problem)
+    result = asked_before(given, ContrastiveExplanationRecord, problem)
     found, verdict = result.counterfactual, None
     if found is not None and result.contrast and stands(problem, result.contrast, found):
         verdict = _violated(problem, found)
@@ -131,12 +131,12 @@ def note_on_bound(told: float, proven: float | None, cost: float | None, author:
     return None
 
 
-def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
+def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
     """Return what stands of the earlier result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, Explanation, problem)
+    result = asked_before(given, ExplanationRecord, problem)
     counterfactuals = {
         feature: _violated(problem, found)
         for feature, found in result.counterfactuals.items()
@@ -149,7 +149,7 @@ def earlier_explanation(given: EarlierResult, problem: Problem) -> Earlier:
     return Earlier(result, counterfactuals, scenarios)
 
 
-def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResult:
+def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> AnyResult:
     """Return the earlier result ``given``, of the class ``kind``, of the question of ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
@@ -160,8 +160,8 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
         raise EarlierResultError(f"resume: {error}") from error
     if not isinstance(result, kind):
         raise EarlierResultError(
-            f"resume takes an earlier result of the kind {kind.__name__}, or the path of its JSON; "
-            f"got {type(given).__name__}"
+            f"resume takes {kind.told} found earlier, or the path of its JSON; got "
+            f"{type(given).__name__}"
         )
     network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
     pairs = {
@@ -179,7 +179,7 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
     return result
 
 
-def _violated(problem: Problem, found: Counterfactual) -> Verdict:
+def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
     outputs = problem.network.evaluate(found.input)
     return violated_by(problem.question, found.input, outputs)
 

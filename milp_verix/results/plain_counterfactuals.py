@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.oracle.witness import violated_by
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Explanation
 from milp_verix.results.records.base import Counterfactual
@@ -27,7 +27,7 @@ _HALVINGS = 10
 Point = NDArray[Any]
 
 
-def with_plain_counterfactuals(explanation: Explanation, problem: Problem) -> Explanation:
+def with_plain_counterfactuals(explanation: Explanation, problem: PosedProblem) -> Explanation:
     """Return ``explanation`` with plain counterfactuals, if its input is described."""
     if problem.inputs is None:
         return explanation
@@ -39,7 +39,7 @@ def with_plain_counterfactuals(explanation: Explanation, problem: Problem) -> Ex
 
 
 def plain_counterfactual(
-    problem: Problem, found: Counterfactual, allowed: Callable[[Point], bool] = lambda _: True
+    problem: PosedProblem, found: Counterfactual, allowed: Callable[[Point], bool] = lambda _: True
 ) -> Counterfactual:
     """Return a counterfactual that changes no other features than ``found``, and fewer if it can.
 

@@ -57,13 +57,25 @@ class Storable:
         return type(self).from_json, (self.to_json(),)
 
 
-class Explanation(explanation.Explanation, Storable):
+class Drawn(Storable):
+    """A result with a picture, which notebooks show with its facts."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from milp_verix.reporting.pages.notebook import result_html
+
+        drawn = cast(Any, self)
+        return result_html(drawn, drawn.plot())
+
+
+class Explanation(explanation.ExplanationRecord, Drawn):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
     counterfactual, so that it could not have been left out. The fields are documented in
-    :class:`milp_verix.results.records.explanation.Explanation`.
+    :class:`milp_verix.results.records.explanation.ExplanationRecord`.
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
@@ -134,18 +146,13 @@ class Explanation(explanation.Explanation, Storable):
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
 
-        return result_html(self, self.plot())
-
-
-class ContrastiveExplanation(contrast.ContrastiveExplanation, Storable):
+class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
     it. The fields are documented in
-    :class:`milp_verix.results.records.contrast.ContrastiveExplanation`.
+    :class:`milp_verix.results.records.contrast.ContrastiveExplanationRecord`.
     """
 
     __module__ = "milp_verix"
@@ -191,17 +198,12 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Storable):
     def __repr__(self) -> str:
         return f"ContrastiveExplanation({self.model.file}: {contrast_headline(self)})"
 
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
 
-        return result_html(self, self.plot())
-
-
-class Enumeration(enumeration.Enumeration, Storable):
+class Enumeration(enumeration.EnumerationRecord, Storable):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing. The fields are documented in
-    :class:`milp_verix.results.records.enumeration.Enumeration`.
+    :class:`milp_verix.results.records.enumeration.EnumerationRecord`.
     """
 
     __module__ = "milp_verix"
@@ -220,13 +222,13 @@ class Enumeration(enumeration.Enumeration, Storable):
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
 
-class Audit(audit.Audit, Storable):
+class Audit(audit.AuditRecord, Drawn):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a
     ``counterexample``; or None. ``removable`` features can be left out, all together; ``added``
     ones make a set sound that is not. The fields are documented in
-    :class:`milp_verix.results.records.audit.Audit`.
+    :class:`milp_verix.results.records.audit.AuditRecord`.
     """
 
     __module__ = "milp_verix"
@@ -277,16 +279,11 @@ class Audit(audit.Audit, Storable):
     def __repr__(self) -> str:
         return f"Audit({self.model.file}: {audit_headline(self)}, {audit_outcome(self)})"
 
-    def _repr_html_(self) -> str:
-        from milp_verix.reporting.pages.notebook import result_html
 
-        return result_html(self, self.plot())
-
-
-class Run(comparison.Run):
+class Run(comparison.RunRecord):
     """The answers of one pair of solver and formulation, and the effort that they took.
 
-    The fields are documented in :class:`milp_verix.results.records.comparison.Run`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.RunRecord`.
     """
 
     __module__ = "milp_verix"
@@ -295,10 +292,10 @@ class Run(comparison.Run):
     explanation: Explanation | None
 
 
-class Comparison(comparison.Comparison):
+class Comparison(comparison.ComparisonRecord):
     """The same question to several pairs of solver and formulation, and whether they agree.
 
-    The fields are documented in :class:`milp_verix.results.records.comparison.Comparison`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.ComparisonRecord`.
     """
 
     __module__ = "milp_verix"

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class EpsilonSweep(sweep.EpsilonSweep, Storable):
+class EpsilonSweep(sweep.EpsilonSweepRecord, Storable):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
-    The fields are documented in :class:`milp_verix.results.records.sweep.EpsilonSweep`.
+    The fields are documented in :class:`milp_verix.results.records.sweep.EpsilonSweepRecord`.
     """
 
     __module__ = "milp_verix"
@@ -48,10 +48,10 @@ class EpsilonSweep(sweep.EpsilonSweep, Storable):
         return f"EpsilonSweep({self.levels[0].model.file}: {sweep_headline(self)})"
 
 
-class RobustnessRadii(radius.RobustnessRadii, Storable):
+class RobustnessRadii(radius.RobustnessRadiiRecord, Storable):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadii`.
+    The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadiiRecord`.
     """
 
     __module__ = "milp_verix"

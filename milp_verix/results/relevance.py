@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 
 
-class Relevance(relevance.Relevance, Storable):
+class Relevance(relevance.RelevanceRecord, Storable):
     """The part that protected features play in the explanations of one decision, by proof.
 
-    The fields are documented in :class:`milp_verix.results.records.relevance.Relevance`.
+    The fields are documented in :class:`milp_verix.results.records.relevance.RelevanceRecord`.
     """
 
     __module__ = "milp_verix"

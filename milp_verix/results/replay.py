@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.options import Asked
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import FeatureSet
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.relevance import RelevanceRecord
 
 
-def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
+def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tuple[int, ...]:
     """Return the features whose counterfactual is not one, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
@@ -52,7 +52,7 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
-def relevance_stands(found: Relevance, network: OnnxNetwork) -> bool:
+def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
     Raises as :func:`_posed_again` does.
@@ -70,7 +70,7 @@ def relevance_stands(found: Relevance, network: OnnxNetwork) -> bool:
     return inside and not problem.question.changed(network.evaluate(found.unchanged))
 
 
-def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
+def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
     """Return the problem that ``result`` is about.
 
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
@@ -92,7 +92,7 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
         asked |= {"domain": result.domain, "features": result.groups}
     else:
         asked |= {"inputs": result.inputs}
-    problem = Problem(network, result.input, **asked)
+    problem = PosedProblem(network, result.input, **asked)
     if problem.question.prediction != result.prediction:
         raise InputError(
             f"the network predicts {problem.question.prediction} for the input, the explanation "
@@ -101,7 +101,7 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
     return problem
 
 
-def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
     """Return whether the counterfactual changes the prediction and moves ``free`` features only.
 
     It lies in the ball by definition, and its prediction is the one recorded.

@@ -12,12 +12,10 @@ from milp_verix.argument_kinds import SEVERAL, TEXTS, instance_of
 from milp_verix.arguments import path_of
 from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.errors import InputError
-from milp_verix.global_search.minimum import minimum_of
-from milp_verix.global_search.search_limits import SearchLimits
+from milp_verix.global_search.minimum import MinimumOptions, minimum_of
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
-from milp_verix.problem.features import CostsLike
 from milp_verix.problem.one_liner import one_liner
 from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
 from milp_verix.runner import stopping
@@ -87,16 +85,9 @@ class Course(TypedDict, total=False):
     warn: Callable[[str], None]
 
 
-class Answers(AskedAnywhere, TraversalOptions, Ordering, total=False):
+class Answers(AskedAnywhere, TraversalOptions, Ordering, MinimumOptions, total=False):
     """The options of all kinds of tasks."""
 
-    costs: CostsLike
-    must: str | Sequence[str | int]
-    must_not: str | Sequence[str | int]
-    gap: float
-    method: str
-    master: str
-    limits: SearchLimits | None
     minimise: str
 
 

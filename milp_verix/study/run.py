@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial as partial_function
 from typing import Any
 
-import milp_verix
 from milp_verix.errors import MilpVerixError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.results.earlier import EarlierResultError
@@ -16,6 +15,7 @@ from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.partial import Partial
 from milp_verix.study.results import packed
 from milp_verix.study.tasks import FUNCTIONS, Task
+from milp_verix.version import version
 
 _ROUNDING = 1e-6
 
@@ -116,7 +116,7 @@ def _subject(task: Task) -> dict[str, Any]:
         "epsilon": told["epsilon"],
         "settings": {name: value for name, value in told.items() if name != "epsilon"},
         "network": task.network,
-        "version": milp_verix.__version__,
+        "version": version(),
     }
 
 

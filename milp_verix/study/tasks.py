@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import milp_verix
 from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
@@ -29,6 +28,7 @@ from milp_verix.results.public import ContrastiveExplanation, Explanation
 from milp_verix.results.records.base import array_hash
 from milp_verix.study.inputs import Inputs
 from milp_verix.traversal.explain import explain
+from milp_verix.version import version
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation]] = {
     "explain": explain,
@@ -119,7 +119,7 @@ def tasks_of(
         notes = inputs.notes(index) if problem is None else ()
         for setting in settings:
             lasting = {name: told for name, told in setting.told.items() if name not in LIMITS}
-            content = [hashed, identity, setting.task, lasting, milp_verix.__version__]
+            content = [hashed, identity, setting.task, lasting, version()]
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
             yield Task(key, index, name, x, problem, setting, hashed, notes)

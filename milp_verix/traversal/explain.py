@@ -11,7 +11,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, InputLike, Ordering, OrderLike, TraversalOptions
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
@@ -37,7 +37,7 @@ class ExplainAsked(Asked, TraversalOptions, Explaining, total=False):
 
 @checked()
 def explain_problem(
-    problem: Problem,
+    problem: PosedProblem,
     *,
     order: OrderLike = "influence",
     transformation: str = "reversal",

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray
 
@@ -32,7 +32,7 @@ _PART = 0.2
 
 
 def rises(
-    problem: Problem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
+    problem: PosedProblem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
     """Return scores of features, computed until a fifth of the remaining work is spent.
 

@@ -12,7 +12,7 @@ import numpy as np
 from milp_verix.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.oracle.gradient_ascent import climb, gradient, only
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.propagation.linear_form import upper_form
@@ -23,7 +23,7 @@ _LEAST_DISTANCE = 1e-9  # of a margin from zero, in logits, to divide by
 
 
 def influence(
-    problem: Problem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
 ) -> FloatArray:
     """Return the influence by CROWN's upper forms over the full ball; shape (features,).
 
@@ -38,7 +38,7 @@ def influence(
 
 
 def adaptive(
-    problem: Problem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
 ) -> FloatArray:
     """Return the influence by gradients at the worst points that ``B`` allows; shape (features,).
 
@@ -58,7 +58,7 @@ def adaptive(
     return ranking
 
 
-def _contested(problem: Problem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
+def _contested(problem: PosedProblem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
     """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
     whole = whole_ball(problem, deadline) if whole is None else whole
     if not whole.finished:
@@ -67,7 +67,7 @@ def _contested(problem: Problem, deadline: Deadline, whole: WholeBall | None) ->
     return whole.only((upper >= 0) | (upper == upper.max()))
 
 
-def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArray:
+def _shares(problem: PosedProblem, margins: Network, slopes: FloatArray) -> FloatArray:
     """Return the influence of each feature, given slopes of each margin, shape (m, d)."""
     x, outer = problem.x.astype(np.float64), problem.ball.outer
     distance = np.maximum(-margins.evaluate(x), _LEAST_DISTANCE)
@@ -78,7 +78,7 @@ def _shares(problem: Problem, margins: Network, slopes: FloatArray) -> FloatArra
 
 
 def _worst_points(
-    problem: Problem, margins: Network, order: list[int], deadline: Deadline
+    problem: PosedProblem, margins: Network, order: list[int], deadline: Deadline
 ) -> list[FloatArray]:
     """Climb each margin with a prefix of ``order`` free, bisected to where a rival first wins."""
     x = problem.x.astype(np.float64)

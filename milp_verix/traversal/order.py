@@ -16,7 +16,7 @@ from milp_verix.errors import InputError
 from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.problem.features import Features
 from milp_verix.problem.options import OrderLike
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import adaptive, influence
 from verix_encodings.arrays import FloatArray
@@ -51,7 +51,7 @@ OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
 
 
 def make_order(
-    problem: Problem,
+    problem: PosedProblem,
     order: OrderLike = "influence",
     *,
     transformation: str = "reversal",
@@ -66,7 +66,7 @@ def make_order(
 
 
 def resolve_order(
-    problem: Problem,
+    problem: PosedProblem,
     order: OrderLike = "influence",
     *,
     transformation: str = "reversal",
@@ -112,7 +112,11 @@ def resolve_order(
 
 
 def _scores(
-    problem: Problem, order: str, transformation: str, deadline: Deadline, whole: WholeBall | None
+    problem: PosedProblem,
+    order: str,
+    transformation: str,
+    deadline: Deadline,
+    whole: WholeBall | None,
 ) -> FloatArray:
     if order == "sensitivity":
         return sensitivity(problem, transformation, deadline)
@@ -121,7 +125,7 @@ def _scores(
 
 
 def sensitivity(
-    problem: Problem, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
+    problem: PosedProblem, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
     """Return ``f_c(x) − f_c(x')`` for each feature, ``x'`` being ``x`` with it transformed.
 
@@ -159,7 +163,9 @@ def _unknown_transformation(given: object) -> InputError:
     return InputError(f"unknown transformation {given!r}; choose one of {known}")
 
 
-def _by_bounds(problem: Problem, order: str, deadline: Deadline, whole: WholeBall | None) -> Order:
+def _by_bounds(
+    problem: PosedProblem, order: str, deadline: Deadline, whole: WholeBall | None
+) -> Order:
     """Sort features by the bounds that there is time for; the others follow by their influence."""
     features = turn = np.arange(problem.features.count)
     if deadline.at < np.inf:

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import OnnxNetwork, Verdict, check, explain
-from milp_verix.problem.problem import Problem
+from milp_verix import OnnxNetwork, Problem, Verdict, check, explain
 from milp_verix.solvers import CHECKERS, SOLVERS, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case, permutation

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import Inputs, category, continuous, integer
+from milp_verix import Inputs, Problem, category, continuous, integer
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import CHECKERS, SOLVERS
 from tests.support.installed_solvers import SLOW, needs, why_not

@@ -1,8 +1,5 @@
 """With ``--strict-skips`` a skip that is not listed fails the run, wherever it was reported."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,7 @@ import pytest
 from tests import allowed_skips
 from tests.allowed_skips import ALLOWED, allowed_here, not_allowed
 from tests.support.browser import NO_BROWSER
-from tests.support.repository import ROOT
+from tests.support.pytest_runs import run_pytest
 
 ABSENT = "the published file models/none.onnx is not here"
 NO_BINARY = "GLPK_CMD: PuLP does not find it here; what it finds: HiGHS"
@@ -31,18 +28,7 @@ def test_a_run_fails_by_a_skip_that_is_not_listed(
 ) -> None:
     text = f"import pytest\n\ndef test_it():\n    pytest.skip({reason!r})\n"
     (tmp_path / "test_skipping.py").write_text(text, encoding="utf-8")
-    command = ["pytest", "-n", str(workers), "-p", "no:cacheprovider", "-p", "tests.conftest"]
-    done = subprocess.run(
-        [sys.executable, "-m", *command, *options, str(tmp_path / "test_skipping.py")],
-        cwd=tmp_path,
-        env={
-            **{name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "encodings")]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(tmp_path, "-n", str(workers), *options)
     assert done.returncode == ends, done.stdout + done.stderr
     assert (f"SKIPPED WITHOUT LEAVE: {reason}" in done.stdout) == bool(ends)
 

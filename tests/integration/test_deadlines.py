@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import ContrastiveExplanation, Enumeration, Explanation
+from milp_verix import ContrastiveExplanation, Enumeration, Explanation, Problem
 from milp_verix.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.whole_ball import whole_ball
-from milp_verix.problem.problem import Problem
 from milp_verix.traversal.explain import explain
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network

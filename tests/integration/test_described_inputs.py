@@ -26,7 +26,6 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.duality.contrastive import contrastive
-from milp_verix.inputs.stored import inputs_in
 from milp_verix.reporting.words.contrast import contrast_facts
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.reporting.words.wording import headline
@@ -236,7 +235,7 @@ def test_class_names_are_one_for_each_class(model: Path) -> None:
     two = Inputs(FEATURES, class_names=["no", "yes"])
     assert two != Inputs(FEATURES)
     ruled = two.where("age >= 18")
-    assert inputs_in(ruled.to_data()) == ruled
+    assert Inputs.from_data(ruled.to_data()) == ruled
     found = explain(model, PERSON, epsilon=1, inputs=two)
     assert headline(found).startswith("Decision “yes”, explained by")
     assert dict(facts(found))["prediction"] == "“yes” (class 1)"

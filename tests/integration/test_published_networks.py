@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import Explanation, OnnxNetwork, explain, load_network
+from milp_verix import Explanation, OnnxNetwork, Problem, explain, load_network
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS
 from tests.support.counterfactual_checks import assert_sound, run

@@ -1,13 +1,10 @@
 """``--seeds`` makes a run of some tests, and says what it left out and why."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.repository import ROOT
+from tests.support.pytest_runs import run_pytest
 
 TESTS = """
 import pytest
@@ -70,18 +67,7 @@ def test_a_run_has_the_first_seeds_of_each_case(
     (tmp_path / "test_seeds.py").write_text(TESTS, encoding="utf-8")
     marks = "[pytest]\nmarkers =\n    slow\n    nightly\n"
     (tmp_path / "pytest.ini").write_text(marks, encoding="utf-8")
-    command = ["pytest", "-rP", "-p", "no:cacheprovider", "-p", "tests.conftest", *options]
-    done = subprocess.run(
-        [sys.executable, "-m", *command, str(tmp_path)],
-        cwd=tmp_path,
-        env={
-            **{name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "encodings")]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(tmp_path, "-rP", *options)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout + done.stderr
     assert {line[1:-1] for line in lines if line.startswith("<")} == made

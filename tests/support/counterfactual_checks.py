@@ -9,8 +9,9 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from milp_verix import Explanation
+from milp_verix import ContrastiveExplanation, Explanation
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from tests.support.brute_force_cases import Case
 
 
 @cache
@@ -83,3 +84,16 @@ def assert_sound(explanation: Explanation, network: OnnxNetwork, x: NDArray[Any]
         assert witness.shape == network.input_shape
         assert_in_ball(x, witness, free, explanation.epsilon, low, high)
         assert_changes(network, x, witness, counterfactual.prediction, explanation.delta)
+
+
+def assert_real(found: ContrastiveExplanation, problem: Case, network: OnnxNetwork) -> NDArray[Any]:
+    """Assert that the counterfactual is one, by the definition; return its input."""
+    assert found.contrast is not None
+    assert found.counterfactual is not None
+    witness = found.counterfactual.input
+    coordinates = [i for feature in found.contrast for i in problem.groups[feature]]
+    ends = problem.brute.low, problem.brute.high
+    assert_in_ball(problem.x, witness, coordinates, found.epsilon, *ends)
+    assert_changes(network, problem.x, witness, found.counterfactual.prediction, problem.delta)
+    assert found.replay(network)
+    return witness

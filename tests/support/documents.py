@@ -11,7 +11,6 @@ import milp_verix
 from milp_verix import InputError, Inputs, OnnxNetwork
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.inputs.features import binary, category, integer, ordinal
-from milp_verix.inputs.stored import inputs_in
 from milp_verix.study.journal import best_records
 from tests.support.certificates import certified
 from tests.support.command_line import run_here
@@ -49,7 +48,7 @@ def written_documents(folder: Path) -> Iterator[Document]:
         kind = data["kind"]
         yield Document(kind, data, _reader(type(result)))
         if getattr(result, "inputs", None) is not None:
-            yield Document("inputs", data["inputs"], inputs_in)
+            yield Document("inputs", data["inputs"], Inputs.from_data)
     yield _checks(result.levels[0], folder)
     for x, options in (
         (X, {"epsilon": 0.4, "solvers": ["highs", "phase"]}),

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
+from milp_verix import Problem
+from milp_verix.problem.objective import Objective, make_objective
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import radius, worst_margin
@@ -135,3 +138,20 @@ def objectives(count: int, seed: int) -> Iterable[tuple[list[float], set[int], s
     for costs in (np.ones(count), rng.integers(0, 4, count).astype(float), rng.random(count)):
         for must, must_not in ((set(), set()), ({first}, set()), (set(), {last})):
             yield costs.tolist(), must, must_not
+
+
+def problem_with_least_costs(
+    seed: int, folder: Path
+) -> tuple[Problem, list[tuple[Objective, float]]]:
+    """Return a problem, and objectives with the least cost that an explanation of it has."""
+    small = wide_case(seed // 2) if seed % 2 else case(seed)
+    explanations, _ = wide_truth(seed // 2) if seed % 2 else truth(seed)
+    problem = Problem(small.network(folder), small.x, **small.options)
+    count = problem.features.count
+    found = []
+    for costs, must, must_not in objectives(count, seed):
+        least = least_cost(explanations, costs, must, must_not)
+        if least is not None:
+            objective = make_objective(count, costs, sorted(must), sorted(must_not))
+            found.append((objective, least))
+    return problem, found

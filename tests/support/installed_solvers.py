@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,15 @@ def each_solver_with(
     return pytest.mark.parametrize(
         ("solver", parameter), [pytest.param(*case, marks=needs(case[0])) for case in cases]
     )
+
+
+def solvers_with(capability: str) -> list[Any]:
+    """Return the solvers with a capability, each as a parameter of a test."""
+    return [
+        pytest.param(name, marks=needs(name))
+        for name in SOLVERS
+        if capability in SOLVERS[name].capabilities
+    ]
 
 
 each_solver = pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from milp_verix import OnnxNetwork, Tolerances, Verdict
+from milp_verix import OnnxNetwork, Problem, Tolerances, Verdict
 from milp_verix.clock import deadline_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from tests.support.onnx_models import DOUBLE
 from tests.support.random_networks import as_layers, dense_network

@@ -52,8 +52,13 @@ def network_of(layers: Sequence[Layer]) -> Network:
     return Network((layers[0][0].shape[1],), tuple(nodes[:-1]))
 
 
-def dense_model(layers: Sequence[Layer], elem: int = FLOAT) -> onnx.ModelProto:
-    """Return the ONNX model of ``layers``, with input shape (1, d) and an output of scores."""
+def dense_model(
+    layers: Sequence[Layer], elem: int = FLOAT, activation: str = "Relu", opset: int = 17
+) -> onnx.ModelProto:
+    """Return the ONNX model of ``layers``, with input shape (1, d) and an output of scores.
+
+    ``activation`` is the operator between them.
+    """
     nodes, constants, current = [], {}, "x"
     for k, (matrix, bias) in enumerate(layers):
         constants |= {f"W{k}": matrix, f"b{k}": bias}
@@ -61,9 +66,11 @@ def dense_model(layers: Sequence[Layer], elem: int = FLOAT) -> onnx.ModelProto:
         nodes.append(node("Gemm", [current, f"W{k}", f"b{k}"], [result], transB=1))
         if result != "scores":
             current = f"a{k}"
-            nodes.append(node("Relu", [result], [current]))
+            nodes.append(node(activation, [result], [current]))
     inputs = {"x": (1, layers[0][0].shape[1])}
-    return build(nodes, inputs=inputs, outputs=["scores"], constants=constants, elem=elem)
+    return build(
+        nodes, inputs=inputs, outputs=["scores"], constants=constants, elem=elem, opset=opset
+    )
 
 
 def dense_network(layers: Sequence[Layer], folder: Path, elem: int = FLOAT) -> OnnxNetwork:

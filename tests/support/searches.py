@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix import Problem
 from milp_verix.clock import Deadline, Limit
 from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.explainer import Explainer
@@ -17,7 +18,6 @@ from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
 from milp_verix.solvers.phase.warm_lp import WarmLp

@@ -26,6 +26,16 @@ def every_kind() -> Program:
     return builder.build()
 
 
+def small_multiple(factor: float, most: float) -> Program:
+    """Return the program of ``y = factor x`` with ``x`` up to ``most`` and ``y`` up to 1."""
+    builder = ProgramBuilder()
+    x = builder.add_columns("x", np.arange(1), 0.0, most)
+    y = builder.add_columns("y", np.arange(1), 0.0, 1.0)
+    one = sp.csr_array([[1.0]])
+    builder.add_rows("define", np.arange(1), [(one, y), (-factor * one, x)], 0.0, 0.0)
+    return builder.build()
+
+
 def random_program(seed: int) -> Program:
     """Return a program of six binaries, six continuous columns and eight rows, never empty."""
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay, status_masks
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import INK, MUTED, Status, frame, legend, status_keys
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _HEIGHT, _GAP, _CAPTION, _TITLE, _LEGEND = 1.35, 0.16, 0.34, 0.62, 0.3
 _NARROWEST = 5.6
@@ -54,7 +54,7 @@ def panels(
     return sheet.figure
 
 
-def view_of(explanation: Explanation) -> ImageView:
+def view_of(explanation: ExplanationRecord) -> ImageView:
     """Return how to see the input of an explanation; ``ValueError`` where it is no image."""
     view = image_view(explanation)
     if view is None:
@@ -62,12 +62,12 @@ def view_of(explanation: Explanation) -> ImageView:
     return view
 
 
-def original(explanation: Explanation) -> NDArray[np.float64]:
+def original(explanation: ExplanationRecord) -> NDArray[np.float64]:
     """Return the colours of the input of an explanation."""
     return view_of(explanation).rgb(explanation.input)
 
 
-def marked(explanation: Explanation) -> NDArray[np.float64]:
+def marked(explanation: ExplanationRecord) -> NDArray[np.float64]:
     """Return the input in greys, its explanation green, undecided pixels orange."""
     view = view_of(explanation)
     masks = status_masks(view, explanation)
@@ -75,7 +75,7 @@ def marked(explanation: Explanation) -> NDArray[np.float64]:
     return overlay(colours, masks[Status.EXPLANATION], masks[Status.UNDECIDED])
 
 
-def shown(explanations: Sequence[Explanation]) -> set[Status]:
+def shown(explanations: Sequence[ExplanationRecord]) -> set[Status]:
     """Return the statuses that colours in ``marked`` stand for."""
     undecided = any(explanation.unknown for explanation in explanations)
     return {Status.EXPLANATION, *([Status.UNDECIDED] if undecided else [])}

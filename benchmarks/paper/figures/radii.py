@@ -9,7 +9,7 @@ from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.image_view import status_masks
 from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.figures.style import Status
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _IRRELEVANT = "#f2c80f"
 _IMAGES = 2
@@ -34,7 +34,7 @@ def radii(place: Workplace) -> Drawing:
     return panels(rows, "Irrelevant pixels as ε shrinks", question.network)
 
 
-def _irrelevant(explanation: Explanation) -> NDArray[np.float64]:
+def _irrelevant(explanation: ExplanationRecord) -> NDArray[np.float64]:
     view = view_of(explanation)
     colours = view.rgb(explanation.input).copy()
     mask = status_masks(view, explanation)[Status.IRRELEVANT]

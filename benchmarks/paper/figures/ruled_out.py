@@ -10,7 +10,7 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, vie
 from benchmarks.paper.workplace import Workplace
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import Drawing
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _CLASSES, _TRIED = 3, 60
 
@@ -40,11 +40,11 @@ def ruled_out(place: Workplace) -> Drawing:
     return panels([rows], "Pixels that rule out other digits", subtitle)
 
 
-def _rivals(explanation: Explanation) -> "Counter[int]":
+def _rivals(explanation: ExplanationRecord) -> "Counter[int]":
     return Counter(int(one.prediction) for one in explanation.counterfactuals.values())  # type: ignore[arg-type]
 
 
-def _with(explanation: Explanation, label: int) -> NDArray[np.float64]:
+def _with(explanation: ExplanationRecord, label: int) -> NDArray[np.float64]:
     view = view_of(explanation)
     coordinates = [
         coordinate

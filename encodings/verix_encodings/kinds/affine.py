@@ -35,7 +35,7 @@ from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
 from verix_encodings.bounds.lines import Replaced
 from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
 from verix_encodings.bounds.phases import Phases
-from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
@@ -251,14 +251,9 @@ class Affine(Node):
         """Return the entries that are needed."""
         return mask
 
-    def part(
-        self,
-        rows: IntArray,
-        kept: Mapping[int, IntArray],
-        number: Mapping[int, int],
-        bounds: Bounds,
-    ) -> Node:
+    def part(self, rows: IntArray, cut: Cut) -> Node:
         """Return these rows, and the columns of the entries that are kept."""
+        number, kept, bounds = cut.number, cut.kept, cut.bounds
         terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in self.terms if s in number)
         # the errors are proportional to the largest entry of a source, which may not be kept
         off = self.deviation(lambda source: bounds[source].magnitude)[rows]
@@ -385,17 +380,12 @@ class Difference(Affine):
         for pairs in (self.first, self.second):
             masks[self.sources[0]][pairs[mask]] = True
 
-    def part(
-        self,
-        rows: IntArray,
-        kept: Mapping[int, IntArray],
-        number: Mapping[int, int],
-        bounds: Bounds,
-    ) -> Node:
+    def part(self, rows: IntArray, cut: Cut) -> Node:
         """Return the differences of these pairs."""
         (source,) = self.sources
-        pairs = (np.searchsorted(kept[source], p[rows]) for p in (self.first, self.second))
-        return Difference.of(number[source], kept[source].size, *pairs)
+        kept = cut.kept[source]
+        pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))
+        return Difference.of(cut.number[source], kept.size, *pairs)
 
 
 def times(rows: FloatArray, matrix: Matrix) -> FloatArray:

@@ -23,7 +23,7 @@ from verix_encodings.bounds.patches import Rows, product, total
 from verix_encodings.bounds.phases import entries_of
 from verix_encodings.bounds.slope_products import by_phase, centred
 from verix_encodings.kinds.affine import Difference, times
-from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.kinds.node import Cut, EncodingContext, Node, Ranges
 from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -203,15 +203,10 @@ class Max(Node):
         """Return an entry for each difference, which other nodes may read as well."""
         return masks[self.source]
 
-    def part(
-        self,
-        rows: IntArray,
-        kept: Mapping[int, IntArray],
-        number: Mapping[int, int],
-        bounds: Bounds,
-    ) -> Node:
+    def part(self, rows: IntArray, cut: Cut) -> Node:
         """Return the maxima of these pairs."""
-        pairs = (np.searchsorted(kept[self.entries], p[rows]) for p in (self.first, self.second))
+        kept, number = cut.kept[self.entries], cut.number
+        pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))
         return Max(number[self.source], number[self.entries], *pairs)
 
     def rows(self, context: EncodingContext) -> Expressions:

@@ -72,6 +72,19 @@ class EncodingContext:
     late: Late
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """What is left of a network: ``kept`` are the entries of each value that stays.
+
+    These values have other ``number``s, and those without any are zero. ``bounds`` hold for the
+    values of the whole network.
+    """
+
+    kept: Mapping[int, IntArray]
+    number: Mapping[int, int]
+    bounds: Bounds
+
+
 class Node(ABC):
     """A node of a network: it computes one value from those with the numbers ``sources``."""
 
@@ -237,18 +250,9 @@ class Node(ABC):
         """Return which entries stay in a part of the network that needs those in ``mask``."""
         return np.ones_like(mask)
 
-    def part(
-        self,
-        rows: IntArray,
-        kept: Mapping[int, IntArray],
-        number: Mapping[int, int],
-        bounds: Bounds,
-    ) -> "Node":
-        """Return the node of its entries ``rows`` alone, where ``kept`` are those of the sources.
-
-        The values have other ``number``s, and those without any are zero.
-        """
-        return self.renumbered(number.__getitem__)
+    def part(self, rows: IntArray, cut: Cut) -> "Node":
+        """Return the node of its entries ``rows`` alone in the network that is left by ``cut``."""
+        return self.renumbered(cut.number.__getitem__)
 
     # what programs and proofs ask
 

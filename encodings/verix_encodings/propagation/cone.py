@@ -8,7 +8,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Interval
-from verix_encodings.kinds.node import Node
+from verix_encodings.kinds.node import Cut, Node
 from verix_encodings.network.network import Network
 
 
@@ -23,9 +23,10 @@ def cone(
     kept = _kept(network, bounds, value, rows)
     number: dict[int, int] = {0: 0}
     nodes: list[Node] = []
+    cut = Cut(kept, number, bounds)
     for current, node in enumerate(network.nodes[:value], start=1):
         if current in kept:
-            nodes.append(node.part(kept[current], kept, number, bounds))
+            nodes.append(node.part(kept[current], cut))
             number[current] = len(nodes)
     inner = (Interval(bounds[v].lower[kept[v]], bounds[v].upper[kept[v]]) for v in number)
     part = Network(network.input_shape, tuple(nodes))

@@ -14,29 +14,13 @@ from verix_encodings.bounds.smooth_functions import (
     TANH,
 )
 
-
-@operator("Tanh")
-def tanh(node: NodeContext, x: Tensor) -> Tensor:
-    """``tanh(x)``."""
-    return node.builder.smooth(as_symbol(x), TANH)
+_PLAIN = {"Tanh": TANH, "Softsign": SOFTSIGN, "Softplus": SOFTPLUS, "Mish": MISH}
 
 
-@operator("Softsign")
-def softsign(node: NodeContext, x: Tensor) -> Tensor:
-    """``x / (1 + |x|)``."""
-    return node.builder.smooth(as_symbol(x), SOFTSIGN)
-
-
-@operator("Softplus")
-def softplus(node: NodeContext, x: Tensor) -> Tensor:
-    """``ln(1 + exp(x))``."""
-    return node.builder.smooth(as_symbol(x), SOFTPLUS)
-
-
-@operator("Mish")
-def mish(node: NodeContext, x: Tensor) -> Tensor:
-    """``x tanh(softplus(x))``."""
-    return node.builder.smooth(as_symbol(x), MISH)
+@operator(*_PLAIN)
+def smooth(node: NodeContext, x: Tensor) -> Tensor:
+    """A smooth function without attributes of each value."""
+    return node.builder.smooth(as_symbol(x), _PLAIN[node.operator])
 
 
 @operator("Gelu", attributes=("approximate",))

@@ -11,7 +11,7 @@ from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.phase_split import PhaseSplit
 from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.oracle.engines.programs import Programs
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.solvers import (
     CHECKERS,
     Solver,
@@ -22,7 +22,7 @@ from milp_verix.solvers import (
 )
 from verix_encodings import Formulation
 
-CHECKING: dict[str, Callable[[Problem], Engine]] = {
+CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
     engine.name: engine for engine in (InputSplit, PhaseSplit)
 }
 """The engines of the solvers that solve no programs, ``CHECKERS``."""
@@ -37,7 +37,7 @@ _OTHERS = tuple(solver_named(name) for name in ("phase", "split", "beta", *_PROG
 
 
 def portfolio_for(
-    problem: Problem,
+    problem: PosedProblem,
     solver: str | Solver,
     *,
     formulation: Formulation,

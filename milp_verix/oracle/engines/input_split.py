@@ -5,7 +5,7 @@ import numpy as np
 from milp_verix.oracle.engines.box_search import BoxSearch
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
@@ -62,7 +62,7 @@ class InputSplit(BoundsEngine):
 
 
 def _folded(
-    problem: Problem, claim: Claim, domain: MixedDomain | None
+    problem: PosedProblem, claim: Claim, domain: MixedDomain | None
 ) -> tuple[Network, Interval | NormBall, Bounds]:
     """Return the margins in the free coordinates alone, their region, and bounds over it."""
     rest = problem.x.astype(np.float64)

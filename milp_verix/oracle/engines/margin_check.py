@@ -14,7 +14,7 @@ from milp_verix.clock import Deadline
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
@@ -60,7 +60,7 @@ class MarginCheck:
     highest value seen and the input there.
     """
 
-    problem: Problem
+    problem: PosedProblem
     margins: Network
     session: Session
     tolerances: Tolerances

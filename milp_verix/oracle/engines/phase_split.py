@@ -7,7 +7,7 @@ import numpy as np
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_encodings.propagation.cone import cone
 
@@ -20,7 +20,7 @@ class PhaseSplit(BoundsEngine):
 
     name = "beta"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PosedProblem) -> None:
         super().__init__(problem)
         self._last: _Search | None = None
 
@@ -58,7 +58,7 @@ class _Search:
     replays: Replays
 
     @classmethod
-    def of(cls, problem: Problem, claim: Claim) -> "_Search":
+    def of(cls, problem: PosedProblem, claim: Claim) -> "_Search":
         replays, margins = Replays(problem, claim.free), np.sort(claim.open_)
         network, bounds, _ = cone(claim.margins, claim.bounds, len(claim.margins.nodes), margins)
         upper, needed = claim.upper[margins], claim.needed[margins]

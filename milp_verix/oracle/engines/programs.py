@@ -8,7 +8,7 @@ from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, Solver
 from milp_verix.tolerances import Tolerances
@@ -32,7 +32,7 @@ class Programs:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PosedProblem,
         solver: str | Solver,
         *,
         formulation: Formulation,
@@ -134,7 +134,11 @@ class Programs:
 
 
 def retightened_encoding_of(
-    problem: Problem, margins: Network, formulation: Formulation, session: Session, bounds: Bounds
+    problem: PosedProblem,
+    margins: Network,
+    formulation: Formulation,
+    session: Session,
+    bounds: Bounds,
 ) -> RetightenedEncoding | None:
     """Return the encoding that the checks of a traversal share; None if sharing does not pay.
 

@@ -9,7 +9,7 @@ import numpy as np
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.gradient_ascent import climbs
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
@@ -63,7 +63,7 @@ class TriedPoints:
 class Replays:
     """Runs points in onnxruntime; ``verdict`` is that of the first which changes the prediction."""
 
-    problem: Problem
+    problem: PosedProblem
     free: IntArray
     verdict: Verdict | None = None
 
@@ -81,7 +81,7 @@ class BoundsEngine:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PosedProblem) -> None:
         self._problem = problem
         self.version = version("milp-verix")
 

@@ -27,7 +27,7 @@ from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual
 from verix_encodings.arrays import BoolArray, FloatArray
 
@@ -64,7 +64,7 @@ _COLOURS = {
 }
 
 
-def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
+def audit_statuses(audit: AuditRecord) -> tuple[AuditStatus, ...]:
     """Return the status of each feature.
 
     Outside of a set that is not sound, features are missing or undecided only if the audit found a
@@ -84,7 +84,10 @@ def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
 
 
 def plot_audit(
-    audit: Audit, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None
+    audit: AuditRecord,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, ...] | None = None,
 ) -> Drawing:
     """Draw ``audit``; write it to ``path`` if given, in the format of its suffix.
 
@@ -100,7 +103,7 @@ def plot_audit(
     return drawn(draw, path)
 
 
-def _flip(audit: Audit) -> tuple[int | None, Counterfactual] | None:
+def _flip(audit: AuditRecord) -> tuple[int | None, Counterfactual] | None:
     """Return an input that changes the prediction, and the feature it needs freed, if any."""
     if audit.counterexample is not None:
         return None, audit.counterexample
@@ -111,12 +114,12 @@ def _flip(audit: Audit) -> tuple[int | None, Counterfactual] | None:
     return feature, audit.counterfactuals[feature]
 
 
-def _change(audit: Audit, point: Counterfactual) -> FloatArray:
+def _change(audit: AuditRecord, point: Counterfactual) -> FloatArray:
     before, after = (x.reshape(-1).astype(np.float64) for x in (audit.input, point.input))
     return after - before
 
 
-def _images(audit: Audit, view: ImageView, image_shape: tuple[int, ...] | None) -> Drawing:
+def _images(audit: AuditRecord, view: ImageView, image_shape: tuple[int, ...] | None) -> Drawing:
     flip = _flip(audit)
     height = _PANEL * min(_TALLEST, view.height / view.width)
     panels = 2 if flip is None else 4
@@ -151,7 +154,7 @@ def _images(audit: Audit, view: ImageView, image_shape: tuple[int, ...] | None) 
     return sheet.figure
 
 
-def _masks(audit: Audit, view: ImageView) -> dict[AuditStatus, BoolArray]:
+def _masks(audit: AuditRecord, view: ImageView) -> dict[AuditStatus, BoolArray]:
     """Return the pixels of each status but the last; a pixel has the first that a feature has."""
     known, masks = audit_statuses(audit), {}
     taken = np.zeros((view.height, view.width), dtype=bool)
@@ -170,7 +173,7 @@ def _tinted(colours: FloatArray, masks: dict[AuditStatus, BoolArray]) -> FloatAr
     return tinted
 
 
-def _bars(audit: Audit) -> Drawing:
+def _bars(audit: AuditRecord) -> Drawing:
     known, flip = audit_statuses(audit), _flip(audit)
     everything = range(len(audit.groups))
     # those outside the set come last, and are left out first
@@ -195,7 +198,7 @@ def _bars(audit: Audit) -> Drawing:
     return sheet.figure
 
 
-def _bars_label(audit: Audit, flip: tuple[int | None, Counterfactual] | None) -> str:
+def _bars_label(audit: AuditRecord, flip: tuple[int | None, Counterfactual] | None) -> str:
     if flip is None:
         return f"change: no input that {change_text(audit)} is known"
     feature, point = flip

@@ -10,7 +10,7 @@ from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
-from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer
 
 _ROW = 0.3
@@ -28,7 +28,7 @@ _PARTS = {
 }
 
 
-def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Drawing:
+def plot_comparison(comparison: ComparisonRecord, path: str | Path | None = None) -> Drawing:
     """Draw how long each run took, and on what; write it to ``path`` if given.
 
     Raises ``InputError`` where there are no runs, and for a path that is no picture's or cannot be
@@ -39,7 +39,7 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> D
     return drawn(lambda: _figure(comparison), path)
 
 
-def _figure(comparison: Comparison) -> Drawing:
+def _figure(comparison: ComparisonRecord) -> Drawing:
     runs = comparison.runs
     labels = [str(run.pair) for run in runs]
     left = MARGIN + max(map(len, labels)) * _INCHES_PER_CHARACTER + 0.15
@@ -59,13 +59,13 @@ def _figure(comparison: Comparison) -> Drawing:
     return sheet.figure
 
 
-def _headline(comparison: Comparison) -> str:
+def _headline(comparison: ComparisonRecord) -> str:
     if comparison.disagreements:
         return f"{counted(len(comparison.disagreements), 'disagreement')} between solvers"
     return f"{counted(len(comparison.runs), 'run')}, no disagreement"
 
 
-def _facts(comparison: Comparison) -> str:
+def _facts(comparison: ComparisonRecord) -> str:
     question = "one explanation"
     if comparison.checks is not None:
         question = counted(len(comparison.checks), "check")
@@ -74,7 +74,7 @@ def _facts(comparison: Comparison) -> str:
     return "   ·   ".join([shortened(comparison.model, 36), question, ball, *rounds])
 
 
-def _counts(run: Run) -> str:
+def _counts(run: RunRecord) -> str:
     if run.size is None:
         answers = [f"{run.count(Answer.HOLDS)} hold", f"{run.count(Answer.VIOLATED)} violated"]
     else:
@@ -83,7 +83,7 @@ def _counts(run: Run) -> str:
     return ", ".join([*answers, *unknown, counted(run.solves, "solve")])
 
 
-def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
+def _bars(axes: Axes, runs: tuple[RunRecord, ...]) -> None:
     start = np.zeros(len(runs))
     for part, colour in enumerate(_PARTS.values()):
         length = np.array([_seconds(run)[part] for run in runs])
@@ -92,7 +92,7 @@ def _bars(axes: Axes, runs: tuple[Run, ...]) -> None:
     axes.set_xlabel("seconds", **LABEL)
 
 
-def _seconds(run: Run) -> tuple[float, ...]:
+def _seconds(run: RunRecord) -> tuple[float, ...]:
     """Return the seconds of each part in ``_PARTS``."""
     inside = run.inside
     first = inside.solve_seconds - inside.resolve_seconds

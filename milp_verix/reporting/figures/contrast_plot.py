@@ -28,7 +28,7 @@ from milp_verix.reporting.words.wording import (
     prediction_text,
     shortened,
 )
-from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 2.9
@@ -44,7 +44,7 @@ _INCHES_PER_CHARACTER = 0.066
 
 
 def plot_contrast(
-    found: ContrastiveExplanation,
+    found: ContrastiveExplanationRecord,
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,
@@ -66,18 +66,18 @@ def plot_contrast(
     return drawn(draw, path)
 
 
-def _change(found: ContrastiveExplanation) -> FloatArray:
+def _change(found: ContrastiveExplanationRecord) -> FloatArray:
     x = found.input.reshape(-1).astype(np.float64)
     if found.counterfactual is None:
         return np.zeros(x.size)
     return found.counterfactual.input.reshape(-1).astype(np.float64) - x
 
 
-def _coordinates(found: ContrastiveExplanation) -> list[int]:
+def _coordinates(found: ContrastiveExplanationRecord) -> list[int]:
     return [i for feature in found.contrast or () for i in found.groups[feature]]
 
 
-def _labels(found: ContrastiveExplanation) -> list[str]:
+def _labels(found: ContrastiveExplanationRecord) -> list[str]:
     """Return the label of each coordinate of the contrast."""
     labels = labels_of(found)
     return [
@@ -88,7 +88,7 @@ def _labels(found: ContrastiveExplanation) -> list[str]:
     ]
 
 
-def _images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
+def _images(found: ContrastiveExplanationRecord, view: ImageView) -> Drawing:
     panels = 1 if found.counterfactual is None else 3
     height = _PANEL * min(_TALLEST, view.height / view.width)
     width = 3 * _PANEL + 2 * _GAP + 2 * MARGIN
@@ -116,7 +116,7 @@ def _images(found: ContrastiveExplanation, view: ImageView) -> Drawing:
     return sheet.figure
 
 
-def _bars(found: ContrastiveExplanation) -> Drawing:
+def _bars(found: ContrastiveExplanationRecord) -> Drawing:
     shown = _coordinates(found)[:_MOST_BARS]
     height = max(len(shown), 1) * _BAR
     labels = _labels(found)[:_MOST_BARS]

@@ -28,8 +28,8 @@ from milp_verix.reporting.words.wording import (
     shortened,
 )
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 
 _MOST = 24
 _ROW, _LINE, _HEADING = 0.27, 0.2, 0.36
@@ -86,7 +86,7 @@ class _Columns:
     right: float
 
 
-def described_explanation(explanation: Explanation) -> Drawing:
+def described_explanation(explanation: ExplanationRecord) -> Drawing:
     """Draw the features of an explanation first, each with a value that it rules out."""
     known, found = statuses(explanation), explanation.counterfactuals
     ranked = sorted(_ranked(explanation), key=lambda f: not known[f].kept)
@@ -115,7 +115,7 @@ def described_explanation(explanation: Explanation) -> Drawing:
     return _figure(explanation, headline(explanation), explanation_sentence(explanation), panel)
 
 
-def described_contrast(found: ContrastiveExplanation) -> Drawing:
+def described_contrast(found: ContrastiveExplanationRecord) -> Drawing:
     """Draw the features of a contrast first, each with its other value."""
     contrast, point = found.contrast or (), found.counterfactual
     others = [feature for feature in range(len(found.groups)) if feature not in contrast]
@@ -133,7 +133,7 @@ def described_contrast(found: ContrastiveExplanation) -> Drawing:
     return _figure(found, contrast_headline(found), contrast_sentence(found), panel)
 
 
-def _needed(explanation: Explanation) -> str:
+def _needed(explanation: ExplanationRecord) -> str:
     """Return how small the explanation is, in plain words."""
     if not explanation.explanation:
         asked = "changes the decision" if explanation.against is None else change_text(explanation)
@@ -151,7 +151,7 @@ def _about(result: Result) -> list[str]:
     return [shortened(result.model.file, 36), time]
 
 
-def _ranked(explanation: Explanation) -> list[int]:
+def _ranked(explanation: ExplanationRecord) -> list[int]:
     """Return the features: those that change the prediction with the fewest others first.
 
     Among these, the features that were tried last are the most important ones.

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from milp_verix.reporting.figures.writing import drawn
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
 def plot_explanation(
-    explanation: Explanation,
+    explanation: ExplanationRecord,
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,

@@ -29,7 +29,7 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, shortened
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8
@@ -83,7 +83,7 @@ class _Gallery:
 
 
 def image_figure(
-    explanation: Explanation, view: ImageView, image_shape: tuple[int, ...] | None = None
+    explanation: ExplanationRecord, view: ImageView, image_shape: tuple[int, ...] | None = None
 ) -> Drawing:
     """Draw the input, its sensitivity, the explanation, and what some counterfactuals change.
 
@@ -113,7 +113,7 @@ def image_figure(
 
 
 def _gallery(
-    explanation: Explanation,
+    explanation: ExplanationRecord,
     view: ImageView,
     labels: FeatureLabels,
     content: float,
@@ -150,14 +150,14 @@ def _finish(axes: Axes, title: str, size: float = _TITLE) -> None:
     frame(axes)
 
 
-def _sensitivity(axes: Axes, bar: Axes, scores: FloatArray, explanation: Explanation) -> None:
+def _sensitivity(axes: Axes, bar: Axes, scores: FloatArray, explanation: ExplanationRecord) -> None:
     colours, norm = colour_scale(scores)
     image = axes.imshow(scores, cmap=colours, norm=norm, interpolation="nearest")
     _finish(axes, "Sensitivity")
     colour_bar(image, bar, sensitivity_label(explanation))
 
 
-def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: float) -> None:
+def _explanation(axes: Axes, view: ImageView, explanation: ExplanationRecord, below: float) -> None:
     masks = status_masks(view, explanation)
     tinted = overlay(
         view.rgb(explanation.input),
@@ -171,7 +171,7 @@ def _explanation(axes: Axes, view: ImageView, explanation: Explanation, below: f
 
 
 def _counterfactuals(
-    sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: Explanation
+    sheet: Sheet, top: float, gallery: _Gallery, view: ImageView, explanation: ExplanationRecord
 ) -> None:
     if not gallery.captions:
         return

@@ -10,7 +10,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout
 from milp_verix.reporting.figures.style import Status, statuses
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)
@@ -119,7 +119,7 @@ def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> Im
     )
 
 
-def status_masks(view: ImageView, explanation: Explanation) -> dict[Status, BoolArray]:
+def status_masks(view: ImageView, explanation: ExplanationRecord) -> dict[Status, BoolArray]:
     """Return for each status the pixels that have it, shape (height, width).
 
     A pixel with several features is in the explanation if any of them is, else undecided if any
@@ -161,7 +161,7 @@ def overlay(
     return tinted
 
 
-def sensitivity_map(view: ImageView, explanation: Explanation) -> FloatArray | None:
+def sensitivity_map(view: ImageView, explanation: ExplanationRecord) -> FloatArray | None:
     """Return the sensitivity of each pixel, shape (height, width), or None where there is none.
 
     A pixel with several features shows the one with the largest magnitude.

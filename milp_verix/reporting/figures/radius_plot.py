@@ -40,7 +40,7 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     shortened,
 )
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
 from verix_encodings.arrays import FloatArray
 
 _PANEL, _GAP, _CAPTION = 3.2, 0.3, 0.3
@@ -55,7 +55,7 @@ _PROVEN, _OPEN = "#31688e", "#fdae61"
 
 
 def plot_radii(
-    found: RobustnessRadii,
+    found: RobustnessRadiiRecord,
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,
@@ -74,7 +74,7 @@ def plot_radii(
     return drawn(draw, path)
 
 
-def _headed(sheet: Sheet, found: RobustnessRadii) -> None:
+def _headed(sheet: Sheet, found: RobustnessRadiiRecord) -> None:
     delta = "" if found.delta is None else f", δ = {number(found.delta)}"
     factor, unit = unit_of(found)
     reach = number(factor * max(bracket.reach for bracket in found.brackets))
@@ -92,7 +92,7 @@ def _headed(sheet: Sheet, found: RobustnessRadii) -> None:
     )
 
 
-def _images(found: RobustnessRadii, view: ImageView) -> Drawing:
+def _images(found: RobustnessRadiiRecord, view: ImageView) -> Drawing:
     """Draw the input, and the map of radii or the counterfactual with its difference."""
     ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
     height, panels = _PANEL * ratio, 2 if found.each else 3
@@ -140,7 +140,7 @@ def _images(found: RobustnessRadii, view: ImageView) -> Drawing:
     return sheet.figure
 
 
-def _map(found: RobustnessRadii, view: ImageView) -> FloatArray:
+def _map(found: RobustnessRadiiRecord, view: ImageView) -> FloatArray:
     """Return the smallest proven radius of each pixel's features, NaN if none ever matters."""
     radii = np.full((view.height, view.width), np.inf)
     for bracket in found.brackets:
@@ -150,13 +150,13 @@ def _map(found: RobustnessRadii, view: ImageView) -> FloatArray:
     return np.where(np.isfinite(radii), radii, np.nan)
 
 
-def _scale(found: RobustnessRadii) -> Normalize:
+def _scale(found: RobustnessRadiiRecord) -> Normalize:
     """Return the scale of the map: dark for features that matter at small radii."""
     lower = [bracket.lower for bracket in found.brackets if not bracket.irrelevant]
     return Normalize(0.0, max(lower, default=1.0) or 1.0)
 
 
-def _bars(found: RobustnessRadii) -> Drawing:
+def _bars(found: RobustnessRadiiRecord) -> Drawing:
     """Draw a bar for each bracket: proven up to the lower end, open up to the upper one."""
     ranked = sorted(found.brackets, key=lambda one: (one.irrelevant, _ends(found, one)))
     shown, labels = ranked[:_MOST], labels_of(found)
@@ -200,7 +200,7 @@ def _bars(found: RobustnessRadii) -> Drawing:
     return sheet.figure
 
 
-def _unit(found: RobustnessRadii) -> str:
+def _unit(found: RobustnessRadiiRecord) -> str:
     if found.inputs is None:
         return "radius, in input units"
     if found.each or len(found.bracket.features) == 1:
@@ -208,7 +208,7 @@ def _unit(found: RobustnessRadii) -> str:
     return f"radius,{unit_of(found)[1].removeprefix(',')}"
 
 
-def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:
+def _ends(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> tuple[float, float]:
     """Return the ends of the open part of a bar; features of different units as shares."""
     lower, upper, reach = bracket.lower, bracket.upper, bracket.reach
     feature = single_feature(found, bracket)

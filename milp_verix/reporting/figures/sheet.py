@@ -16,7 +16,7 @@ from milp_verix.reporting.words.wording import (
     shortened,
 )
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 DPI = 150
 
@@ -82,7 +82,7 @@ class Sheet:
             **{"va": "top", "color": INK, "fontsize": _SMALL_SIZE, "parse_math": False, **style},
         )
 
-    def header(self, explanation: Explanation) -> None:
+    def header(self, explanation: ExplanationRecord) -> None:
         """Write the headline of ``explanation`` and, below it, its claim."""
         self.titled(headline(explanation), outcome_text(explanation), explanation)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 
 
 def chosen(
-    explanation: Explanation, limit: int, among: Collection[int] | None = None
+    explanation: ExplanationRecord, limit: int, among: Collection[int] | None = None
 ) -> tuple[int, ...]:
     """Return at most ``limit`` features whose counterfactuals to show, by class, then ascending.
 

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from milp_verix.reporting.words.wording import counted, rivals_text
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain
@@ -74,7 +74,7 @@ _COLOURS = {
 }
 
 
-def statuses(explanation: Explanation) -> tuple[Status, ...]:
+def statuses(explanation: ExplanationRecord) -> tuple[Status, ...]:
     """Return the status of each feature."""
     result = [Status.IRRELEVANT] * len(explanation.groups)
     for feature in explanation.still:
@@ -147,7 +147,7 @@ def colour_bar(image: AxesImage, axes: Axes, label: str) -> None:
     axes.set_xlabel(label, **LABEL)
 
 
-def sensitivity_label(explanation: Explanation) -> str:
+def sensitivity_label(explanation: ExplanationRecord) -> str:
     """Return the meaning of the sensitivity of a feature, which its order gives it."""
     if explanation.order in ("influence", "adaptive"):
         named = "another prediction" if explanation.against is None else rivals_text(explanation)
@@ -164,7 +164,7 @@ _SENSITIVITY = {
 }
 
 
-def gallery_heading(shown: int, explanation: Explanation, drawn: str = "") -> str:
+def gallery_heading(shown: int, explanation: ExplanationRecord, drawn: str = "") -> str:
     """Return the heading of a gallery: ``"8 of 191 counterfactuals"``, and a key to the outline.
 
     ``drawn`` follows the count, for pictures that are not the counterfactuals themselves.

@@ -20,7 +20,7 @@ from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 3.4
@@ -39,7 +39,7 @@ _EXPLAINED = "#f2f2f2"
 
 
 def plot_sweep(
-    sweep: EpsilonSweep,
+    sweep: EpsilonSweepRecord,
     path: str | Path | None = None,
     *,
     image_shape: tuple[int, ...] | None = None,
@@ -66,7 +66,7 @@ def level_colours(count: int) -> list[str]:
     return ["#" + "".join(f"{round(255 * part):02x}" for part in shade[:3]) for shade in shades]
 
 
-def _handles(sweep: EpsilonSweep, explained: str) -> list[Patch]:
+def _handles(sweep: EpsilonSweepRecord, explained: str) -> list[Patch]:
     """Return the keys: a radius with the features that are irrelevant there, and at none larger."""
     keys: list[Patch] = []
     for level, colour, free, added in zip(
@@ -108,7 +108,7 @@ def _legend(axes: Axes, keys: list[Patch]) -> None:
     )
 
 
-def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
+def _titled(sheet: Sheet, sweep: EpsilonSweepRecord) -> None:
     first = sweep.levels[0]
     radii = [radius_text(level, short=True) for level in sweep.levels]
     radii = radii[:1] + [radius.removeprefix("ε = ") for radius in radii[1:]]
@@ -126,7 +126,7 @@ def _titled(sheet: Sheet, sweep: EpsilonSweep) -> None:
     )
 
 
-def _image(sweep: EpsilonSweep, view: ImageView) -> Drawing:
+def _image(sweep: EpsilonSweepRecord, view: ImageView) -> Drawing:
     ratio = min(_TALLEST, max(_FLATTEST, view.height / view.width))
     height = _PANEL * ratio
     keys = len(sweep.levels) + 2
@@ -146,7 +146,7 @@ def _image(sweep: EpsilonSweep, view: ImageView) -> Drawing:
     return sheet.figure
 
 
-def _tinted(sweep: EpsilonSweep, view: ImageView) -> FloatArray:
+def _tinted(sweep: EpsilonSweepRecord, view: ImageView) -> FloatArray:
     """Return the image in greys, irrelevant pixels in the colour of their first level.
 
     A pixel with several features has the level of the one that is irrelevant last, and is grey if
@@ -165,7 +165,7 @@ def _tinted(sweep: EpsilonSweep, view: ImageView) -> FloatArray:
     return tinted
 
 
-def _rows(sweep: EpsilonSweep) -> Drawing:
+def _rows(sweep: EpsilonSweepRecord) -> Drawing:
     """Draw a row for each feature and a column for each radius; the first to be freed on top."""
     first, levels = sweep.levels[0], sweep.level_of()
     ranked = sorted(range(len(levels)), key=lambda f: math.inf if (v := levels[f]) is None else v)

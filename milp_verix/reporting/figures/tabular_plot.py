@@ -26,7 +26,7 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import changed_text, number, shortened
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import FloatArray
 
 MOST = 40
@@ -56,7 +56,7 @@ class Row:
     length: float
 
 
-def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
+def rows(explanation: ExplanationRecord, most: int = MOST) -> tuple[Row, ...]:
     """Return the features to show, from the top: all, or the ``most`` important ones.
 
     Where there is a sensitivity its magnitude is the length of the bar and decides the sequence;
@@ -81,7 +81,7 @@ def rows(explanation: Explanation, most: int = MOST) -> tuple[Row, ...]:
     return tuple(result)
 
 
-def _label(explanation: Explanation, feature: int, value: float) -> str:
+def _label(explanation: ExplanationRecord, feature: int, value: float) -> str:
     size = len(explanation.groups[feature])
     label = shortened(labels_of(explanation)[feature], _LONGEST_NAME)
     if size == 1:
@@ -90,7 +90,7 @@ def _label(explanation: Explanation, feature: int, value: float) -> str:
     return f"{label}: {size} inputs, mean {number(value, 3)}"
 
 
-def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> FloatArray:
+def changes(explanation: ExplanationRecord, feature: int, shown: tuple[Row, ...]) -> FloatArray:
     """Return by how much the counterfactual of ``feature`` changes each row's feature.
 
     Of a feature with several coordinates, the change of largest magnitude.
@@ -102,7 +102,7 @@ def changes(explanation: Explanation, feature: int, shown: tuple[Row, ...]) -> F
     return np.array([group[np.abs(group).argmax()] for group in groups])
 
 
-def tabular_figure(explanation: Explanation) -> Drawing:
+def tabular_figure(explanation: ExplanationRecord) -> Drawing:
     """Draw a bar per feature and, beside it, the changes of a few counterfactuals."""
     shown, count = rows(explanation), len(explanation.groups)
     columns = _columns(explanation, shown)
@@ -138,7 +138,7 @@ def _column_width(columns: dict[int, str]) -> float:
     return max(map(len, lines), default=0) * _CAPTION_INCHES_PER_CHARACTER + 0.09
 
 
-def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]:
+def _columns(explanation: ExplanationRecord, shown: tuple[Row, ...]) -> dict[int, str]:
     # features with a counterfactual to show, and what is written over it; by class, from the top
     places = {row.feature: place for place, row in enumerate(shown)}
     features = chosen(explanation, _COLUMNS, places)
@@ -156,7 +156,7 @@ def _columns(explanation: Explanation, shown: tuple[Row, ...]) -> dict[int, str]
     }
 
 
-def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
+def _bars(axes: Axes, shown: tuple[Row, ...], explanation: ExplanationRecord) -> None:
     places = range(len(shown))
     colours = [row.status.colour for row in shown]
     axes.barh(places, [row.length for row in shown], height=0.7, color=colours, zorder=2)
@@ -173,7 +173,7 @@ def _bars(axes: Axes, shown: tuple[Row, ...], explanation: Explanation) -> None:
 def _cells(
     axes: Axes,
     bar: Axes,
-    explanation: Explanation,
+    explanation: ExplanationRecord,
     columns: dict[int, str],
     shown: tuple[Row, ...],
 ) -> None:

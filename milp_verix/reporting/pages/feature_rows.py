@@ -13,9 +13,9 @@ from milp_verix.reporting.pages.parts import Cell, PageTable, View
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import becomes_text, counted, kept_text, number, outcome_of
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.relevance import RelevanceRecord
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}
@@ -28,16 +28,16 @@ def feature_view(result: Result, most: int, name: str) -> View:
     important features if there are more. ``name`` is that of the table for the ears. A result
     without features to show has a note instead.
     """
-    if isinstance(result, Explanation):
+    if isinstance(result, ExplanationRecord):
         return _explanation(result, most, name)
-    if isinstance(result, ContrastiveExplanation) and result.counterfactual is not None:
+    if isinstance(result, ContrastiveExplanationRecord) and result.counterfactual is not None:
         return _contrast(result, result.counterfactual, name)
-    if isinstance(result, Relevance) and result.counterfactual is not None:
+    if isinstance(result, RelevanceRecord) and result.counterfactual is not None:
         return _pair(result, result.counterfactual, name)
     return View(note="There is nothing to draw.")
 
 
-def _explanation(result: Explanation, most: int, name: str) -> View:
+def _explanation(result: ExplanationRecord, most: int, name: str) -> View:
     shown = sorted(rows(result), key=lambda row: list(Status).index(row.status))
     labels = labels_of(result)
     features = chosen(result, most, [row.feature for row in shown])
@@ -64,7 +64,7 @@ def _explanation(result: Explanation, most: int, name: str) -> View:
     return _view(name, heads, body, more if len(shown) < len(result.groups) else "")
 
 
-def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) -> View:
+def _contrast(result: ContrastiveExplanationRecord, found: Counterfactual, name: str) -> View:
     labels, after = labels_of(result), found.input.reshape(-1)
     before = result.input.reshape(-1)
     body = []
@@ -79,7 +79,7 @@ def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) 
     return _view(name, ["counterfactual", "difference"], body)
 
 
-def _pair(result: Relevance, found: Counterfactual, name: str) -> View:
+def _pair(result: RelevanceRecord, found: Counterfactual, name: str) -> View:
     """Return the values of the input, and of two that protected features alone set apart.
 
     Where a protected feature is necessary, the input is the first of the two.

@@ -6,7 +6,7 @@ from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison import TEXTS, headings, remarks, rows
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.records.comparison import ComparisonRecord
 
 
 def result_html(result: Result, figure: Drawing) -> str:
@@ -20,7 +20,7 @@ def result_html(result: Result, figure: Drawing) -> str:
     )
 
 
-def comparison_html(comparison: Comparison) -> str:
+def comparison_html(comparison: ComparisonRecord) -> str:
     """Return a row for each run of ``comparison``, and the remarks."""
     return rendered(
         "notebook_comparison.html",

@@ -17,11 +17,11 @@ from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, counted, number, prediction_text
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings.arrays import BoolArray
 
 
@@ -36,22 +36,22 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Pi
         return []
     told = typeset(prediction_text(result.prediction, 3))
     shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
-    if isinstance(result, Explanation):
+    if isinstance(result, ExplanationRecord):
         scores = sensitivity_map(view, result) if sensitivity else None
         if scores is not None:
             told = f"sensitivity: {sensitivity_label(result)}"
             shown.append(Picture(difference(scores), told, told))
         shown += _explanation(result, view, most)
-    elif isinstance(result, ContrastiveExplanation):
+    elif isinstance(result, ContrastiveExplanationRecord):
         shown += _contrast(result, view)
-    elif isinstance(result, Enumeration):
+    elif isinstance(result, EnumerationRecord):
         shown += _enumeration(result, view, most)
-    elif isinstance(result, Audit):
+    elif isinstance(result, AuditRecord):
         shown += _audit(result, view, most)
     return shown
 
 
-def _explanation(result: Explanation, view: ImageView, most: int) -> list[Picture]:
+def _explanation(result: ExplanationRecord, view: ImageView, most: int) -> list[Picture]:
     masks = status_masks(view, result)
     explained, undecided = masks[Status.EXPLANATION], masks[Status.UNDECIDED]
     labels = labels_of(result)
@@ -65,7 +65,7 @@ def _explanation(result: Explanation, view: ImageView, most: int) -> list[Pictur
     return drawn
 
 
-def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
+def _contrast(result: ContrastiveExplanationRecord, view: ImageView) -> list[Picture]:
     found = result.counterfactual
     if result.contrast is None or found is None:
         return []
@@ -80,7 +80,7 @@ def _contrast(result: ContrastiveExplanation, view: ImageView) -> list[Picture]:
     ]
 
 
-def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
+def _audit(result: AuditRecord, view: ImageView, most: int) -> list[Picture]:
     colours, labels = view.rgb(result.input), labels_of(result)
     drawn = []
     for features, what in ((result.explanation, "audited"), (result.sound_set, "sound")):
@@ -97,7 +97,7 @@ def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
     return drawn
 
 
-def _enumeration(result: Enumeration, view: ImageView, most: int) -> list[Picture]:
+def _enumeration(result: EnumerationRecord, view: ImageView, most: int) -> list[Picture]:
     colours, unit = view.rgb(result.input), labels_of(result).unit
     drawn = []
     for number_, features in enumerate(result.abductive[:most], 1):

@@ -6,14 +6,14 @@ from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
 from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.relevance import Relevance
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.tolerances import Tolerances
 
 
@@ -34,7 +34,7 @@ def result_page(result: Result, *, counterfactuals: int) -> str:
     )
 
 
-def sweep_page(sweep: EpsilonSweep) -> str:
+def sweep_page(sweep: EpsilonSweepRecord) -> str:
     """Return the report of a sweep as HTML."""
     headline = sweep_headline(sweep)
     return rendered(
@@ -58,14 +58,14 @@ def _versions(result: Result) -> list[tuple[str, str]]:
 
 def _tasks(result: Result) -> list[str]:
     """Return the kinds of claims that the page of ``result`` explains."""
-    if isinstance(result, ContrastiveExplanation):
+    if isinstance(result, ContrastiveExplanationRecord):
         return ["contrastive" if result.scales is None else "nearest"]
-    if isinstance(result, Explanation):
+    if isinstance(result, ExplanationRecord):
         return ["explain", "minimum"] if result.lower_bound is not None else ["explain"]
     kinds = {
-        Enumeration: "enumeration",
-        Audit: "audit",
-        RobustnessRadii: "radius",
-        Relevance: "relevance",
+        EnumerationRecord: "enumeration",
+        AuditRecord: "audit",
+        RobustnessRadiiRecord: "radius",
+        RelevanceRecord: "relevance",
     }
     return [name for kind, name in kinds.items() if isinstance(result, kind)]

@@ -7,7 +7,7 @@ from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.pictures import pictures
 from milp_verix.reporting.words.radius import radii_headline, radii_outcome
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.radius import RobustnessRadiiRecord
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:
@@ -16,7 +16,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
     whose numbers are damaged is told in words.
     """
-    if isinstance(result, RobustnessRadii):
+    if isinstance(result, RobustnessRadiiRecord):
         return drawn(plot_radii(result), f"{radii_headline(result)}; {radii_outcome(result)}")
     try:
         shown = pictures(result, most, sensitivity=sensitivity)

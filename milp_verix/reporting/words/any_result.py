@@ -20,13 +20,13 @@ from milp_verix.reporting.words.wording import (
     outcome_text,
     size_text,
 )
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.relevance import RelevanceRecord
 
 
 class _Words(NamedTuple):
@@ -35,22 +35,22 @@ class _Words(NamedTuple):
     facts: Callable[[Any], list[tuple[str, str]]]
 
 
-def _explained(result: Explanation) -> str:
+def _explained(result: ExplanationRecord) -> str:
     return f"{size_text(result)}, {outcome_text(result)}"
 
 
-def _contrasted(result: ContrastiveExplanation) -> str:
+def _contrasted(result: ContrastiveExplanationRecord) -> str:
     of = "" if result.size is None else f"{result.size} of {len(result.groups)} features, "
     return of + contrast_outcome(result)
 
 
 _WORDS: dict[type[Result], _Words] = {
-    Explanation: _Words(headline, _explained, facts),
-    ContrastiveExplanation: _Words(contrast_headline, _contrasted, contrast_facts),
-    Enumeration: _Words(enumeration_headline, lambda _: "", enumeration_facts),
-    Audit: _Words(audit_headline, audit_outcome, audit_facts),
-    RobustnessRadii: _Words(radii_headline, radii_outcome, radii_facts),
-    Relevance: _Words(relevance_headline, relevance_outcome, relevance_facts),
+    ExplanationRecord: _Words(headline, _explained, facts),
+    ContrastiveExplanationRecord: _Words(contrast_headline, _contrasted, contrast_facts),
+    EnumerationRecord: _Words(enumeration_headline, lambda _: "", enumeration_facts),
+    AuditRecord: _Words(audit_headline, audit_outcome, audit_facts),
+    RobustnessRadiiRecord: _Words(radii_headline, radii_outcome, radii_facts),
+    RelevanceRecord: _Words(relevance_headline, relevance_outcome, relevance_facts),
 }
 
 

@@ -3,10 +3,10 @@
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, features_facts
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
-from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.records.audit import AuditRecord, Minimum
 
 
-def audit_headline(audit: Audit) -> str:
+def audit_headline(audit: AuditRecord) -> str:
     """Return the result in a line: ``"Prediction 7 is kept by 60 of 784 features, proven"``."""
     prediction = predicted_text(audit)
     features = f"{audit.size} of {counted(len(audit.groups), 'feature')}"
@@ -16,7 +16,7 @@ def audit_headline(audit: Audit) -> str:
     return f"{prediction} {kept}"
 
 
-def audit_outcome(audit: Audit) -> str:
+def audit_outcome(audit: AuditRecord) -> str:
     """Return how far the set is from a minimal one, or from a sound one, in words."""
     if audit.sound:
         if audit.minimal:
@@ -30,7 +30,7 @@ def audit_outcome(audit: Audit) -> str:
     return f"sound with {_more(audit)}"
 
 
-def soundness_text(audit: Audit) -> str:
+def soundness_text(audit: AuditRecord) -> str:
     """Return the answer on soundness with its proof, its witness or the obstacle."""
     if audit.sound:
         proof = "" if audit.bound is None else f": no margin is above {number(audit.bound)}"
@@ -41,7 +41,7 @@ def soundness_text(audit: Audit) -> str:
     return f"not known: {audit.unknown_reason}"
 
 
-def minimality_text(audit: Audit) -> str:
+def minimality_text(audit: AuditRecord) -> str:
     """Return whether features of a sound set can be left out, and how many."""
     if audit.minimal:
         return "yes: each feature has a counterfactual"
@@ -53,7 +53,7 @@ def minimality_text(audit: Audit) -> str:
     return f"no: {count} can be left out{together}, {len(audit.sound_set)} are left{undecided}"
 
 
-def completion_text(audit: Audit) -> str:
+def completion_text(audit: AuditRecord) -> str:
     """Return how many features make a set sound that is not."""
     if not audit.completed:
         reasons = ", ".join(sorted(set(audit.unknown_reasons.values())))
@@ -68,12 +68,12 @@ def minimum_text(found: Minimum) -> str:
     return f"{found.lower_bound} to {found.size} features"
 
 
-def _more(audit: Audit) -> str:
+def _more(audit: AuditRecord) -> str:
     undecided = f" ({len(audit.unknown)} of them undecided)" if audit.unknown else ""
     return f"{len(audit.added)} more{undecided}"
 
 
-def audit_facts(audit: Audit) -> list[tuple[str, str]]:
+def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
     """Return the facts about ``audit``, as pairs of a name and a text."""
     labels = labels_of(audit)
     told = [

@@ -6,13 +6,13 @@ from rich.table import Table
 from rich.text import Text
 
 from milp_verix.reporting.words.wording import counted, joined
-from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.records.comparison import ComparisonRecord, RunRecord
 from milp_verix.results.records.verdict import Answer
 
 TEXTS = 2
 
 
-def headings(comparison: Comparison) -> tuple[str, ...]:
+def headings(comparison: ComparisonRecord) -> tuple[str, ...]:
     """Return the names of the columns; all but the first two hold numbers."""
     answers = ("size",) if comparison.checks is None else ("holds", "violated")
     times = ("seconds", "build", "solve", "re-solve")
@@ -20,12 +20,12 @@ def headings(comparison: Comparison) -> tuple[str, ...]:
     return ("solver", "formulation", *answers, "unknown", *times, *counts)
 
 
-def rows(comparison: Comparison) -> list[tuple[str, ...]]:
+def rows(comparison: ComparisonRecord) -> list[tuple[str, ...]]:
     """Return the cells of each run, as text. Times are in seconds."""
     return [_row(run, explained=comparison.checks is None) for run in comparison.runs]
 
 
-def _row(run: Run, *, explained: bool) -> tuple[str, ...]:
+def _row(run: RunRecord, *, explained: bool) -> tuple[str, ...]:
     inside = run.inside
     answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
@@ -44,7 +44,7 @@ def _row(run: Run, *, explained: bool) -> tuple[str, ...]:
     )
 
 
-def table(comparison: Comparison) -> Table:
+def table(comparison: ComparisonRecord) -> Table:
     """Return a table without lines, a row for each run."""
     result = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for number, name in enumerate(headings(comparison)):
@@ -54,7 +54,7 @@ def table(comparison: Comparison) -> Table:
     return result
 
 
-def remarks(comparison: Comparison) -> list[str]:
+def remarks(comparison: ComparisonRecord) -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = [_verdict(comparison)]
     asked = narrowed(comparison.against, comparison.output, comparison.rules)
@@ -85,7 +85,7 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
     return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
 
 
-def _verdict(comparison: Comparison) -> str:
+def _verdict(comparison: ComparisonRecord) -> str:
     if comparison.disagreements:
         return "\n".join(f"disagreement: {found}" for found in comparison.disagreements)
     unknown = sum(run.unknown for run in comparison.runs)

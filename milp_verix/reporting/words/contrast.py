@@ -16,14 +16,14 @@ from milp_verix.reporting.words.wording import (
     kept_text,
     number,
 )
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.kinds import FeatureSet
 
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 
 
-def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
+def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = [*words_facts(found, contrast_sentence), *about_facts(found)]
     if found.must_not:
@@ -45,7 +45,7 @@ def contrast_facts(found: ContrastiveExplanation) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
+def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told, labels = about_facts(found), labels_of(found)
     if labels.axes:
@@ -67,7 +67,7 @@ def enumeration_facts(found: Enumeration) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _smallest(found: Enumeration) -> str:
+def _smallest(found: EnumerationRecord) -> str:
     """Return the size of the smallest abductive set, or how to get it where it is not known."""
     if found.minimum is not None:
         size = counted(len(found.minimum), "feature")

@@ -21,7 +21,7 @@ from milp_verix.reporting.words.wording import (
     tally,
 )
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import DomainEnd
 from milp_verix.results.records.statistics import Statistics
 
@@ -30,7 +30,7 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 _CHANGES = 4
 
 
-def facts(explanation: Explanation) -> list[tuple[str, str]]:
+def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return the facts about ``explanation``, as pairs of a name and a text."""
     count = len(explanation.groups)
     share = f" ({100 * explanation.size / count:.0f} %)" if count else ""
@@ -111,7 +111,7 @@ def _end(end: DomainEnd) -> str:
     return number(end)
 
 
-def _undecided(explanation: Explanation) -> str:
+def _undecided(explanation: ExplanationRecord) -> str:
     reasons = explanation.unknown_reasons
     if not reasons:
         return "none"
@@ -127,7 +127,7 @@ def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str,
     return [(labels.unit, f"{axes}{labels.listed(features)}")]
 
 
-def _claims(explanation: Explanation) -> list[tuple[str, str]]:
+def _claims(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return the claims about the size; no local claim where a global one is proven."""
     if not explanation.explanation:
         return []
@@ -137,7 +137,7 @@ def _claims(explanation: Explanation) -> list[tuple[str, str]]:
     return claims
 
 
-def _needs_all(explanation: Explanation) -> bool:
+def _needs_all(explanation: ExplanationRecord) -> bool:
     """Return True for a proven minimum none of whose features might be left out.
 
     Without a feature that costs more than the gap the set would be below the lower bound.
@@ -153,13 +153,13 @@ def _needs_all(explanation: Explanation) -> bool:
     )
 
 
-def _minimal(explanation: Explanation) -> str:
+def _minimal(explanation: ExplanationRecord) -> str:
     if explanation.minimal:
         return "yes (locally: no single feature can be left out)"
     return "no: a feature that is undecided might be left out"
 
 
-def _minimum(explanation: Explanation) -> str:
+def _minimum(explanation: ExplanationRecord) -> str:
     least = explanation.lower_bound or 0
     if not least and not explanation.proven:
         return "not proven: no lower bound above 0 was found"
@@ -174,7 +174,7 @@ def _minimum(explanation: Explanation) -> str:
     return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
 
 
-def _counterfactuals(explanation: Explanation) -> str:
+def _counterfactuals(explanation: ExplanationRecord) -> str:
     points = [*explanation.counterfactuals.values()]
     found = [point.prediction for point in points]
     if not found:
@@ -191,7 +191,7 @@ def _counterfactuals(explanation: Explanation) -> str:
     return f"{len(found)}, moving an output by {number(min(moves))} to {number(max(moves))}"
 
 
-def _changes(explanation: Explanation) -> list[tuple[str, str]]:
+def _changes(explanation: ExplanationRecord) -> list[tuple[str, str]]:
     """Return the changes that each counterfactual of a described input makes, in words."""
     told = []
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
@@ -244,7 +244,7 @@ def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
     return [("solvers", told)] if len(statistics.solvers) > 1 else []
 
 
-def _time(explanation: Explanation) -> str:
+def _time(explanation: ExplanationRecord) -> str:
     statistics = explanation.statistics
     checks = seconds_text(statistics.check_seconds)
     spent = f"{seconds_text(statistics.seconds)}, {checks} of it in checks"

@@ -16,11 +16,11 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     tally,
 )
-from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadiiRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 
 
-def sweep_headline(sweep: EpsilonSweep) -> str:
+def sweep_headline(sweep: EpsilonSweepRecord) -> str:
     """Return the result in a line: ``"Prediction 7, explained at 3 radii: 618, 253, 123 of 784"``.
 
     The sizes are those of the explanations, from the largest radius to the smallest.
@@ -32,14 +32,14 @@ def sweep_headline(sweep: EpsilonSweep) -> str:
     return f"{predicted_text(first)}, explained at {radii}: " + (f"{sizes} of {count}")
 
 
-def sweep_outcome(sweep: EpsilonSweep) -> str:
+def sweep_outcome(sweep: EpsilonSweepRecord) -> str:
     """Return how far the explanations are decided."""
     if sweep.minimal:
         return "locally minimal at each radius"
     return f"undecided: {', '.join(str(len(level.unknown)) for level in sweep.levels)} features"
 
 
-def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
+def bracket_text(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> str:
     """Return ``"0.0228 to 0.02303"``, ``"irrelevant up to 1"`` or ``"at least 0.5"``.
 
     Features without room to change are not irrelevant: ``"stays as it is"``.
@@ -61,7 +61,7 @@ def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     return f"{lower} to {number(factor * bracket.upper)}{unit}"
 
 
-def unit_of(found: RobustnessRadii) -> tuple[float, str]:
+def unit_of(found: RobustnessRadiiRecord) -> tuple[float, str]:
     """Return a factor for radii of several features, and the words that follow their numbers."""
     if found.inputs is None or found.scale is None:
         return 1.0, ""
@@ -73,7 +73,7 @@ def unit_of(found: RobustnessRadii) -> tuple[float, str]:
     return 1.0, " times the given radii"
 
 
-def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | None:
+def single_feature(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> Feature | None:
     """Return the one described feature that a bracket is about, or None."""
     if found.inputs is None or found.scale is None or len(bracket.features) != 1:
         return None
@@ -81,7 +81,7 @@ def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | 
 
 
 def feature_ends(
-    found: RobustnessRadii, bracket: RadiusBracket
+    found: RobustnessRadiiRecord, bracket: RadiusBracket
 ) -> tuple[float, float | None, float]:
     """Return the ends of a bracket of one described feature, and its reach, in its own unit.
 
@@ -98,7 +98,7 @@ def feature_ends(
     return lower, high, bracket.reach * scale
 
 
-def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Feature) -> str:
+def _feature_text(found: RobustnessRadiiRecord, bracket: RadiusBracket, feature: Feature) -> str:
     lower, upper, reach = feature_ends(found, bracket)
     unit = f" {feature.unit}" if feature.unit else ""
     if bracket.irrelevant:
@@ -117,7 +117,7 @@ def _feature_text(found: RobustnessRadii, bracket: RadiusBracket, feature: Featu
     return f"{number(lower)} to {number(upper)}{unit}"
 
 
-def radii_headline(found: RobustnessRadii) -> str:
+def radii_headline(found: RobustnessRadiiRecord) -> str:
     """Return the result in a line: ``"Prediction 7, robustness radius 0.0228 to 0.02303"``."""
     prediction = predicted_text(found)
     count = counted(len(found.groups), "feature")
@@ -128,7 +128,7 @@ def radii_headline(found: RobustnessRadii) -> str:
     return f"{prediction}, robustness radius{of}: {bracket_text(found, found.bracket)}"
 
 
-def radii_outcome(found: RobustnessRadii) -> str:
+def radii_outcome(found: RobustnessRadiiRecord) -> str:
     """Return how many brackets are as narrow as asked for."""
     open_ = sum(not bracket.settled for bracket in found.brackets)
     if open_:
@@ -136,7 +136,7 @@ def radii_outcome(found: RobustnessRadii) -> str:
     return f"proven within {number(100 * found.tolerance)} %"
 
 
-def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
+def sweep_facts(sweep: EpsilonSweepRecord) -> list[tuple[str, str]]:
     """Return the facts about ``sweep``, as pairs of a name and a text."""
     first = sweep.levels[0]
     told = question_facts(first)
@@ -157,7 +157,7 @@ def sweep_facts(sweep: EpsilonSweep) -> list[tuple[str, str]]:
     return told + [("note", note) for note in first.notes]
 
 
-def _freed(sweep: EpsilonSweep, number: int) -> str:
+def _freed(sweep: EpsilonSweepRecord, number: int) -> str:
     """Return how many features are irrelevant at a level, were not before, or have no room."""
     free, later = sweep.freed()[number], sweep.added()[number]
     told = f"irrelevant: {counted(free, 'feature')}"
@@ -167,7 +167,7 @@ def _freed(sweep: EpsilonSweep, number: int) -> str:
     return f"{told}; without room to change: {still}" if still else told
 
 
-def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
+def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``, as pairs of a name and a text."""
     told = question_facts(found)
     told += _each(found) if found.each else _together(found, found.bracket)
@@ -177,7 +177,7 @@ def radii_facts(found: RobustnessRadii) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str, str]]:
+def _together(found: RobustnessRadiiRecord, bracket: RadiusBracket) -> list[tuple[str, str]]:
     count = len(found.groups)
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
@@ -194,7 +194,7 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> list[tuple[str,
     return told
 
 
-def _each(found: RobustnessRadii) -> list[tuple[str, str]]:
+def _each(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     """Return the features irrelevant at all radii, and the others, the smallest radius first."""
     labels = labels_of(found)
     never = sorted({*found.irrelevant} - {*found.still})

@@ -4,7 +4,7 @@ from milp_verix.reporting.words.explanation import about_facts, effort_facts, wo
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import relevance_sentence
 from milp_verix.reporting.words.wording import kept_text, outcome_of, predicted_text
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.relevance import RelevanceRecord
 
 _PARTS = {
     "necessary": "necessary: in every explanation",
@@ -15,14 +15,14 @@ _PARTS = {
 }
 
 
-def relevance_headline(found: Relevance) -> str:
+def relevance_headline(found: RelevanceRecord) -> str:
     """Return the result in a line: ``"Prediction 1: sex is necessary: in every explanation"``."""
     names = ", ".join(labels_of(found)[feature] for feature in found.features)
     verb = "are" if len(found.features) > 1 else "is"
     return f"{predicted_text(found)}: {names} {verb} {_part(found)}"
 
 
-def relevance_outcome(found: Relevance) -> str:
+def relevance_outcome(found: RelevanceRecord) -> str:
     """Return how far the answer is proven."""
     if found.settled:
         return "proven"
@@ -30,7 +30,7 @@ def relevance_outcome(found: Relevance) -> str:
     return f"{missing}: {found.unknown_reason}"
 
 
-def relevance_facts(found: Relevance) -> list[tuple[str, str]]:
+def relevance_facts(found: RelevanceRecord) -> list[tuple[str, str]]:
     """Return the facts about ``found``."""
     labels = labels_of(found)
     told = [
@@ -51,6 +51,6 @@ def relevance_facts(found: Relevance) -> list[tuple[str, str]]:
     return told + effort_facts(found)
 
 
-def _part(found: Relevance) -> str:
+def _part(found: RelevanceRecord) -> str:
     still = found.role == "irrelevant" and {*found.features} <= {*found.still}
     return _PARTS["still" if still else found.role]

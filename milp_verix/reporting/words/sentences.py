@@ -20,9 +20,9 @@ from milp_verix.reporting.words.wording import (
     rivals_text,
 )
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.relevance import RelevanceRecord
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""
@@ -30,7 +30,7 @@ _CHANGES = 6
 _LONGEST_RULE = 60
 
 
-def explanation_sentence(explanation: Explanation) -> str:
+def explanation_sentence(explanation: ExplanationRecord) -> str:
     """Return the claim: ``"The decision “yes” stays, whatever age is, as long as sex is male."``.
 
     Features that were not decided, features that were asked for and the number of rules are in
@@ -49,7 +49,7 @@ def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     return " ".join([_change(result, found), *_rules(result)])
 
 
-def contrast_sentence(found: ContrastiveExplanation) -> str:
+def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     kept = []
     if found.must_not:
@@ -74,7 +74,7 @@ def contrast_sentence(found: ContrastiveExplanation) -> str:
     return " ".join([told, *_rules(found)])
 
 
-def relevance_sentence(found: Relevance) -> str:
+def relevance_sentence(found: RelevanceRecord) -> str:
     """Return the part of the protected features, and the people that prove it."""
     ball = radius_text(found)
     told = [_part(found)]
@@ -83,7 +83,7 @@ def relevance_sentence(found: Relevance) -> str:
     return " ".join([*told, *_rules(found)])
 
 
-def _part(found: Relevance) -> str:
+def _part(found: RelevanceRecord) -> str:
     names = joined([labels_of(found)[feature] for feature in found.features])
     several = len(found.features) > 1
     play, them = ("play", "one of them") if several else ("plays", "it")
@@ -191,7 +191,7 @@ def _stays(result: Result) -> str:
     return f"{told} is not overtaken by {rivals_text(result)}"
 
 
-def _asked(explanation: Explanation) -> list[str]:
+def _asked(explanation: ExplanationRecord) -> list[str]:
     """Return a sentence on features that an explanation had to have, or was to leave out."""
     labels = labels_of(explanation)
     told = [
@@ -293,7 +293,7 @@ def _counted_free(result: Result, free: tuple[int, ...], others: bool) -> str:
     return f"the {other}{len(free)} {labels.unit}"
 
 
-def _open(explanation: Explanation) -> list[str]:
+def _open(explanation: ExplanationRecord) -> list[str]:
     """Return a sentence on features that were not decided, if there are any."""
     unknown = explanation.unknown
     if not unknown:

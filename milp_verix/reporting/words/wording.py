@@ -6,9 +6,9 @@ from math import inf
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result
-from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanationRecord
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
@@ -109,12 +109,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def size_text(explanation: Explanation) -> str:
+def size_text(explanation: ExplanationRecord) -> str:
     """Return ``"191 of 784 features"``."""
     return f"{explanation.size} of {counted(len(explanation.groups), 'feature')}"
 
 
-def outcome_text(explanation: Explanation) -> str:
+def outcome_text(explanation: ExplanationRecord) -> str:
     """Return how small the explanation is, as far as that is proven.
 
     ``"globally minimum, proven"``; ``"locally minimal, at most 3 features above the minimum"``
@@ -131,7 +131,7 @@ def outcome_text(explanation: Explanation) -> str:
     return local if explanation.gap is None else f"{local}, {_above(explanation, explanation.gap)}"
 
 
-def _above(explanation: Explanation, gap: float) -> str:
+def _above(explanation: ExplanationRecord, gap: float) -> str:
     if not explanation.lower_bound:
         return "no lower bound proven"
     minimum = f"the minimum{asked_text(explanation)}"
@@ -140,7 +140,7 @@ def _above(explanation: Explanation, gap: float) -> str:
     return f"at most {counted(int(gap), 'feature')} above {minimum}"
 
 
-def asked_text(explanation: Explanation) -> str:
+def asked_text(explanation: ExplanationRecord) -> str:
     """Return which explanations a minimum is the least of, where not all were asked for."""
     asked = [
         f"{word} {counted(len(features), 'given feature')}"
@@ -195,12 +195,12 @@ def kept_text(result: Result) -> str:
     return f"{told} is not overtaken by {rivals_text(result)}"
 
 
-def headline(explanation: Explanation) -> str:
+def headline(explanation: ExplanationRecord) -> str:
     """Return the result in a line: ``"Prediction 7, explained by 191 of 784 features"``."""
     return f"{predicted_text(explanation)}, explained by {size_text(explanation)}"
 
 
-def contrast_headline(found: ContrastiveExplanation) -> str:
+def contrast_headline(found: ContrastiveExplanationRecord) -> str:
     """Return the result in a line: ``"Prediction 7, changed to 2 by 6 of 64 features"``."""
     prediction = predicted_text(found)
     if found.contrast is None or found.counterfactual is None:
@@ -213,7 +213,7 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
     return told if found.distance is None else f"{told}, at distance {number(found.distance)}"
 
 
-def contrast_outcome(found: ContrastiveExplanation) -> str:
+def contrast_outcome(found: ContrastiveExplanationRecord) -> str:
     """Return the claim that is proven of a contrast, in words."""
     if found.robust:
         return f"proven: no change in the ball{held_text(found)} {change_text(found)}"
@@ -232,7 +232,7 @@ def contrast_outcome(found: ContrastiveExplanation) -> str:
     )
 
 
-def held_text(found: ContrastiveExplanation) -> str:
+def held_text(found: ContrastiveExplanationRecord) -> str:
     """Return the words for changes that leave the features alone that must not change, if any."""
     if not found.must_not:
         return ""
@@ -244,7 +244,7 @@ def held_text(found: ContrastiveExplanation) -> str:
     return f" that leaves {told} alone"
 
 
-def enumeration_headline(found: Enumeration) -> str:
+def enumeration_headline(found: EnumerationRecord) -> str:
     """Return the result in a line: how many of each kind, and whether these are all."""
     kinds = f"{len(found.abductive)} abductive and {len(found.contrastive)} contrastive"
     complete = "complete" if found.complete else "not complete"

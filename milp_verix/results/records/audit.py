@@ -38,7 +38,7 @@ class Minimum:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Audit(Result):
+class AuditRecord(Result):
     """The judgement on a set of features.
 
     The set is sound if, with its features fixed, every input in the ball and the domain has the

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from milp_verix.atomic_write import replacing
 from milp_verix.errors import InputError
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Prediction
 from milp_verix.results.records.verdict import Answer, Verdict
 
@@ -70,7 +70,7 @@ class SolverTime:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class RunRecord:
     """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
@@ -92,7 +92,7 @@ class Run:
     inside: SolverTime
     stopped: str | None = None
     notes: tuple[str, ...] = ()
-    explanation: Explanation | None = None
+    explanation: ExplanationRecord | None = None
     verdicts: tuple[Verdict, ...] = ()
 
     def count(self, answer: Answer) -> int:
@@ -150,7 +150,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class ComparisonRecord:
     """The same question to several pairs of solver and formulation.
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
@@ -168,7 +168,7 @@ class Comparison:
     checks: tuple[tuple[int, ...], ...] | None
     features: int
     rounds: int
-    runs: tuple[Run, ...]
+    runs: tuple[RunRecord, ...]
     skipped: tuple[Skipped, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     stopped: str | None = None

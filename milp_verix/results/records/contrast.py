@@ -12,7 +12,7 @@ NEAREST_GAP = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ContrastiveExplanation(Result):
+class ContrastiveExplanationRecord(Result):
     """A set of features, and an input that differs in these alone and is predicted otherwise.
 
     It has the fields of every :class:`~milp_verix.results.records.base.Result`.

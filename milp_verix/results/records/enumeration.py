@@ -23,7 +23,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Enumeration(Result):
+class EnumerationRecord(Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
     It has the fields of every :class:`~milp_verix.results.records.base.Result`.

@@ -11,7 +11,7 @@ from milp_verix.results.records.kinds import Amount, Cost, FeatureSet, Index, In
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Explanation(Result):
+class ExplanationRecord(Result):
     """An abductive explanation of one prediction.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has

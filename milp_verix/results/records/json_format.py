@@ -23,36 +23,35 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.stored import data_of, inputs_in
-from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.base import ModelInfo, Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import READ, converted, difference
-from milp_verix.results.records.enumeration import Enumeration
-from milp_verix.results.records.explanation import Explanation
-from milp_verix.results.records.radius import RobustnessRadii
-from milp_verix.results.records.relevance import Relevance
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.enumeration import EnumerationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.radius import RobustnessRadiiRecord
+from milp_verix.results.records.relevance import RelevanceRecord
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 from milp_verix.results.records.unread_points import array_in, parsed_lazily, read_when_asked
 from milp_verix.stored_numbers import json_in, parsed
 
 SCHEMA = 1
 """Number of the format."""
 
-StoredResult: TypeAlias = Result | EpsilonSweep
+StoredResult: TypeAlias = Result | EpsilonSweepRecord
 AnyResult = TypeVar("AnyResult", bound=StoredResult)
 Data: TypeAlias = dict[str, Any]
 
 KINDS: dict[str, type[StoredResult]] = {
     record.kind: record
     for record in (
-        Explanation,
-        ContrastiveExplanation,
-        Enumeration,
-        Audit,
-        Relevance,
-        RobustnessRadii,
-        EpsilonSweep,
+        ExplanationRecord,
+        ContrastiveExplanationRecord,
+        EnumerationRecord,
+        AuditRecord,
+        RelevanceRecord,
+        RobustnessRadiiRecord,
+        EpsilonSweepRecord,
     )
 }
 """The classes of results by their ``kind`` in JSON."""
@@ -79,7 +78,7 @@ def result_data(result: StoredResult, written: Callable[[NDArray[Any]], Any] | N
     ``written`` makes JSON of an array; by default nested lists of numbers.
     """
     encode = partial(_encoded, written=written or written_array)
-    if isinstance(result, EpsilonSweep):
+    if isinstance(result, EpsilonSweepRecord):
         fields: Data = {
             "levels": [result_data(level, written) for level in result.levels],
             "nested": result.nested,
@@ -103,7 +102,7 @@ def load(source: str | Path, kind: type[AnyResult], *, lazily: bool = False) -> 
     With ``lazily`` the counterfactuals of an explanation are parsed when they are asked for. Raises
     ``InputError`` for JSON of another kind or schema, and where parts contradict each other.
     """
-    lazily = lazily and issubclass(kind, Explanation)
+    lazily = lazily and issubclass(kind, ExplanationRecord)
     return from_data(*read_data(source, parsed_lazily if lazily else parsed), kind)
 
 
@@ -158,7 +157,7 @@ def _encoded(value: Any, written: Callable[[NDArray[Any]], Any]) -> Any:
         if isinstance(other, MappingProxyType):
             return dict(other)
         if isinstance(other, Inputs):
-            return data_of(other)
+            return other.to_data()
         assert isinstance(other, np.ndarray | np.generic)
         return written(other) if isinstance(other, np.ndarray) else other.item()
 
@@ -203,6 +202,8 @@ def _hook(data: Any) -> Callable[[type, Any], Any]:
     dtype = np.dtype(model.dtype)
 
     def made(kind: type, given: Any) -> Any:
-        return inputs_in(given) if kind is Inputs else array_in(given, dtype, model.input_shape)
+        return (
+            Inputs.from_data(given) if kind is Inputs else array_in(given, dtype, model.input_shape)
+        )
 
     return made

@@ -16,7 +16,7 @@ import numpy as np
 
 from milp_verix.results.records.json_format import SCHEMA, StoredResult, names_of
 from milp_verix.results.records.kinds import Amount
-from milp_verix.results.records.sweep import EpsilonSweep
+from milp_verix.results.records.sweep import EpsilonSweepRecord
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -43,7 +43,7 @@ def result_type(kind: type[StoredResult]) -> Any:
     first: dict[str, Any] = {"schema": Literal[SCHEMA], "kind": Literal[kind.kind]}
     found = written_type(kind, names_of(kind), kind.derived, first)
     found.__doc__ += "    schema: Number of the format.\n    kind: Kind of the result.\n"
-    if issubclass(kind, EpsilonSweep):
+    if issubclass(kind, EpsilonSweepRecord):
         level = typing.get_type_hints(kind)["levels"].__args__[0]
         found.__annotations__["levels"] = tuple[result_type(level), ...]  # type: ignore[misc]
     return found
@@ -62,7 +62,7 @@ def written_type(
         getter = getattr(kind, name).fget
         fields[name] = typing.get_type_hints(getter, include_extras=True)["return"]
         told[name] = first_paragraph(getter)
-    made: Any = typing.TypedDict(kind.__name__, fields)  # type: ignore[misc]
+    made: Any = typing.TypedDict(kind.__name__.removesuffix("Record"), fields)  # type: ignore[misc]
     lines = [f"    {name}: {text}\n" for name, text in told.items()]
     made.__doc__ = "".join([first_paragraph(kind), "\n\nAttributes:\n", *lines])
     return made

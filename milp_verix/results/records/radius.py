@@ -50,7 +50,7 @@ class RadiusBracket:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RobustnessRadii(Result):
+class RobustnessRadiiRecord(Result):
     """Brackets of the largest radius at which some features are irrelevant.
 
     It has the fields of every :class:`~milp_verix.results.records.base.Result`; ``epsilon`` is the

@@ -10,7 +10,7 @@ from milp_verix.results.records.kinds import FeatureSet, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Relevance(Result):
+class RelevanceRecord(Result):
     """Membership of ``features`` in the explanations of one decision, by proof.
 
     An answer is None where a limit or an undecided check left it open. Evidence of relevance is a

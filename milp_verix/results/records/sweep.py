@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import Amount
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EpsilonSweep:
+class EpsilonSweepRecord:
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
     Raises ``ValueError`` for fields that contradict each other.
@@ -26,7 +26,7 @@ class EpsilonSweep:
     told: ClassVar[str] = "a sweep"
     derived: ClassVar[tuple[str, ...]] = ()
 
-    levels: tuple[Explanation, ...]
+    levels: tuple[ExplanationRecord, ...]
     nested: bool
     seconds: Amount
 
@@ -87,7 +87,7 @@ class EpsilonSweep:
         )
 
 
-def _smaller(after: Explanation, before: Explanation) -> bool:
+def _smaller(after: ExplanationRecord, before: ExplanationRecord) -> bool:
     """Return whether no radius of ``after`` is above that of ``before``, and one is below."""
     if after.radii is None or before.radii is None:
         return after.epsilon < before.epsilon
@@ -95,7 +95,7 @@ def _smaller(after: Explanation, before: Explanation) -> bool:
     return after.radii != before.radii and all(low <= high for low, high in pairs)
 
 
-def _question_of(level: Explanation) -> tuple[object, ...]:
+def _question_of(level: ExplanationRecord) -> tuple[object, ...]:
     return (
         level.model,
         level.prediction,

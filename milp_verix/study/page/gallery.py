@@ -11,8 +11,8 @@ from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome
 from milp_verix.reporting.words.wording import prediction_text, seconds_text
 from milp_verix.results.records.base import Result
-from milp_verix.results.records.contrast import ContrastiveExplanation
-from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.contrast import ContrastiveExplanationRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import load
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
@@ -51,7 +51,7 @@ def _is_file(path: Path) -> bool:
 
 def read_result(stored: StoredTask) -> Result:
     """Return the whole result of a task, counterfactuals unread; ``InputError`` for a bad file."""
-    kind = ContrastiveExplanation if stored.row.task == "contrastive" else Explanation
+    kind = ContrastiveExplanationRecord if stored.row.task == "contrastive" else ExplanationRecord
     return load(stored.path, kind, lazily=True)
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import InputError, OnnxNetwork
+from milp_verix import InputError, OnnxNetwork, Problem
 from milp_verix.auditing.feature_sets import feature_set, groups_for
-from milp_verix.problem.problem import Problem
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
 

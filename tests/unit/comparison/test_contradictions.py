@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import Answer, Comparison, Verdict, compare
+from milp_verix import Answer, Comparison, Problem, Verdict, compare
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import USUAL
 from milp_verix.reporting.words.comparison import remarks
-from milp_verix.results.records.comparison import Pair, Run, SolverTime
+from milp_verix.results.records.comparison import Pair, RunRecord, SolverTime
 from tests.support.digits_example import images, network
 from tests.support.lying_solvers import all_holds, register
 from tests.support.random_networks import as_layers, dense_network, random_layers
@@ -78,10 +77,12 @@ def test_a_liar_about_a_regression_with_groups(
     assert_reproduced(found, tmp_path, x, model, **options)
 
 
-def run(name: str, verdicts: list[Verdict]) -> Run:
+def run(name: str, verdicts: list[Verdict]) -> RunRecord:
     answers = tuple(verdict.answer for verdict in verdicts)
     pair = Pair(name, "big_m")
-    return Run(pair, "1", answers, len(answers), 0, 0, 0, 1.0, SolverTime(), verdicts=verdicts)  # type: ignore[arg-type]
+    return RunRecord(
+        pair, "1", answers, len(answers), 0, 0, 0, 1.0, SolverTime(), verdicts=verdicts
+    )  # type: ignore[arg-type]
 
 
 def ramp(tmp_path: Path) -> tuple[Any, Any]:

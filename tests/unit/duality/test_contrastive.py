@@ -13,12 +13,11 @@ from milp_verix import ContrastiveExplanation, ContrastiveProgress, InputError, 
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.duality import contrast_search as contrast_search_module
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem import request as request_module
 from milp_verix.results.records.verdict import Answer, Verdict
-from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
+from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here
-from tests.support.counterfactual_checks import assert_changes, assert_in_ball
+from tests.support.counterfactual_checks import assert_real
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth
 from tests.support.fake_session import FakeSolver
@@ -38,21 +37,13 @@ def costs_of(seed: int, count: int) -> np.ndarray | None:
     return [None, rng.integers(1, 5, count), rng.uniform(0.5, 3.0, count)][seed % 3]
 
 
-def assert_real(found: ContrastiveExplanation, seed: int, tmp_path: Path) -> None:
-    """Assert that the counterfactual is one, by the definition."""
+def assert_in_norm(found: ContrastiveExplanation, seed: int, tmp_path: Path) -> None:
+    """Assert that the counterfactual is one, by the definition, in the ball of its norm."""
     problem = case(seed)
-    net = problem.network(tmp_path)
-    assert found.contrast is not None
-    assert found.counterfactual is not None
-    witness = found.counterfactual.input
-    coordinates = [i for feature in found.contrast for i in problem.groups[feature]]
-    ends = problem.brute.low, problem.brute.high
-    assert_in_ball(problem.x, witness, coordinates, found.epsilon, *ends)
-    assert_changes(net, problem.x, witness, found.counterfactual.prediction, problem.delta)
+    witness = assert_real(found, problem, problem.network(tmp_path))
     if found.norm != "linf":
         moved = witness.reshape(-1).astype(np.float64) - problem.x
         assert np.linalg.norm(moved, ORDERS[found.norm]) <= found.epsilon * (1 + 1e-12)
-    assert found.replay(net)
 
 
 @pytest.mark.slow
@@ -71,7 +62,7 @@ def test_the_cheapest_contrast_is_that_of_brute_force(norm: str, seed: int, tmp_
     prices = np.ones(len(problem.groups)) if costs is None else costs
     cheapest = min(sum(prices[list(contrast)]) for contrast in contrasts)
     assert found.cost == pytest.approx(cheapest, rel=1e-5)
-    assert_real(found, seed, tmp_path)
+    assert_in_norm(found, seed, tmp_path)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 0.1, 0.7, 1e9])
@@ -140,17 +131,12 @@ def test_unknown_checks_leave_sound_answers(
         assert found.lower_bound <= min(map(len, contrasts))
     if found.contrast is not None:
         assert any(contrast <= set(found.contrast) for contrast in contrasts)
-        assert_real(found, seed, tmp_path)
+        assert_in_norm(found, seed, tmp_path)
     if found.proven and contrasts:
         assert found.size == min(map(len, contrasts))
 
 
-@pytest.mark.parametrize("status", [SolveStatus.INFEASIBLE, SolveStatus.FAILED])
-def test_a_broken_solver_proves_nothing(
-    status: SolveStatus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solver = FakeSolver(lambda *_: SolveResult(status, bound=1e9))
-    monkeypatch.setattr(request_module, "open_session", solver)
+def test_a_broken_solver_proves_nothing(broken_solver: FakeSolver, tmp_path: Path) -> None:
     undecided = 0
     for seed in L1_SEEDS:
         problem, (_, contrasts) = case(seed), truth(seed, "l1")
@@ -161,7 +147,7 @@ def test_a_broken_solver_proves_nothing(
             assert found.lower_bound <= min(map(len, contrasts))
             undecided += not found.proven
     assert undecided > 1
-    assert all(session.closed for session in solver.opened)
+    assert all(session.closed for session in broken_solver.opened)
 
 
 def test_a_margin_within_the_tolerance_is_no_answer(tmp_path: Path) -> None:

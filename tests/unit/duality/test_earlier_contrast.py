@@ -11,9 +11,9 @@ import pytest
 from milp_verix import ContrastiveExplanation, InputError, contrastive, explain
 from milp_verix.results.records.base import Counterfactual
 from tests.support.brute_force_cases import Case, case
-from tests.support.command_line import SEVEN, run_here
-from tests.support.digits_example import MODEL, images, network
+from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import truth
+from tests.support.resumed import resumed
 
 SEEDS = (0, 6, 9, 15, 18, 27, 30, 33, 51, 57)
 """Cases that have a contrast."""
@@ -107,15 +107,10 @@ def test_another_question_and_another_kind_are_refused() -> None:
     with pytest.raises(InputError, match="another question: its epsilon"):
         contrastive(network(), images()[15], epsilon=0.2, resume=whole)
     explained: Any = explain(network(), images()[15], epsilon=0.1)
-    with pytest.raises(InputError, match="of the kind ContrastiveExplanation"):
+    with pytest.raises(InputError, match="resume takes a contrastive explanation found earlier"):
         contrastive(network(), images()[15], epsilon=0.1, resume=explained)
 
 
 def test_the_command_line_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "earlier.json"
-    question = (MODEL, SEVEN, "--epsilon", 0.1, "--quiet", "--json", path)
-    assert run_here("contrastive", *question).returncode == 0
-    whole = ContrastiveExplanation.from_json(path)
-    done = run_here("contrastive", *question, "--resume", path)
-    assert done.returncode == 0, done.stderr
-    assert ContrastiveExplanation.from_json(path).contrast == whole.contrast
+    whole, again = resumed("contrastive", ContrastiveExplanation, tmp_path)
+    assert again.contrast == whole.contrast

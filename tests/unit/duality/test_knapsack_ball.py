@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.duality.change_measure import feature_count
 from milp_verix.duality.knapsack_ball import budgeted
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import subsets, truth

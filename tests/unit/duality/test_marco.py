@@ -21,10 +21,9 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.duality import marco as marco_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.problem import request as request_module
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.results.records.verdict import Answer, Verdict
-from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
+from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
@@ -174,19 +173,14 @@ def test_a_contrast_inside_which_checks_are_unknown_is_not_listed_as_minimal(
     assert found.unknown_reason
 
 
-@pytest.mark.parametrize("status", [SolveStatus.INFEASIBLE, SolveStatus.FAILED])
-def test_a_broken_solver_completes_nothing(
-    status: SolveStatus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solver = FakeSolver(lambda *_: SolveResult(status, bound=1e9))
-    monkeypatch.setattr(request_module, "open_session", solver)
+def test_a_broken_solver_completes_nothing(broken_solver: FakeSolver, tmp_path: Path) -> None:
     problem = case(1)
     net = problem.network(tmp_path)
     found = enumerate_explanations(net, problem.x, **problem.options)
     assert (found.complete, found.lower_bound) == (False, 0)
     smallest = minimum(net, problem.x, method="hitting_sets", **problem.options)
     assert smallest.lower_bound == 0
-    assert len(solver.opened) == 2
+    assert len(broken_solver.opened) == 2
 
 
 @pytest.mark.slow

@@ -5,18 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.global_search.budget_bound import budget_bound
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.objective import Objective
 from milp_verix.tolerances import Tolerances
-from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (
-    least_cost,
-    objectives,
-    truth,
-    wide_case,
-    wide_truth,
+    problem_with_least_costs,
 )
 from tests.support.onnx_models import DOUBLE
 from tests.support.random_networks import dense_network
@@ -52,15 +47,8 @@ def _bound(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_no_explanation_costs_less(seed: int, tmp_path: Path) -> None:
-    small = wide_case(seed // 2) if seed % 2 else case(seed)
-    explanations, _ = wide_truth(seed // 2) if seed % 2 else truth(seed)
-    problem = Problem(small.network(tmp_path), small.x, **small.options)
-    count = problem.features.count
-    for costs, must, must_not in objectives(count, seed):
-        least = least_cost(explanations, costs, must, must_not)
-        if least is None:
-            continue
-        objective = make_objective(count, costs, sorted(must), sorted(must_not))
+    problem, posed = problem_with_least_costs(seed, tmp_path)
+    for objective, least in posed:
         assert _bound(problem, objective) <= least + 1e-9
 
 

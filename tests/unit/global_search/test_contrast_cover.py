@@ -7,19 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.contrast_cover import ContrastCover
-from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import Problem
+from milp_verix.problem.objective import Objective
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (
-    least_cost,
-    objectives,
     posed,
+    problem_with_least_costs,
     truth,
-    wide_case,
-    wide_truth,
 )
 from tests.support.searches import digit, opened_incumbent
 
@@ -46,22 +43,15 @@ def _run(cover: ContrastCover) -> None:
 def test_the_bound_is_below_the_least_cost(tmp_path: Path) -> None:
     reached = 0
     for seed in range(16):
-        small = wide_case(seed // 2) if seed % 2 else case(seed)
-        explanations, _ = wide_truth(seed // 2) if seed % 2 else truth(seed)
-        problem = Problem(small.network(tmp_path), small.x, **small.options)
-        count = problem.features.count
-        for costs, must, must_not in objectives(count, seed):
-            least = least_cost(explanations, costs, must, must_not)
-            if least is None:
-                continue
-            objective = make_objective(count, costs, sorted(must), sorted(must_not))
+        problem, asked = problem_with_least_costs(seed, tmp_path)
+        for objective, least in asked:
             with _opened(problem, objective) as cover:
                 _run(cover)
                 assert cover.bound <= least + 1e-6
                 # gradients alone do not always find each contrastive set
                 reached += 0 < least <= cover.bound + 1e-6
-                assert must <= {*np.flatnonzero(cover.candidate).tolist()}
-                assert not must_not & {*np.flatnonzero(cover.candidate).tolist()}
+                assert np.all(cover.candidate[objective.must])
+                assert not np.any(cover.candidate[objective.must_not])
     assert reached > 40
 
 

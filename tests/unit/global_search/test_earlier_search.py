@@ -11,10 +11,10 @@ import pytest
 from milp_verix import Explanation, InputError, explain, minimum
 from milp_verix.global_search.explainer import Explainer
 from tests.support.brute_force_cases import Case, case
-from tests.support.command_line import SEVEN, run_here
 from tests.support.counterfactual_checks import assert_sound
-from tests.support.digits_example import MODEL, images, network
+from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import cheapest, fewest
+from tests.support.resumed import resumed
 from tests.support.searches import begin_with_everything
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -191,12 +191,6 @@ def test_another_question_is_refused() -> None:
 
 @pytest.mark.slow
 def test_the_command_line_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "earlier.json"
-    question = (MODEL, SEVEN, "--epsilon", 0.1, "--quiet", "--json", path)
-    assert run_here("minimum", *question).returncode == 0
-    whole = Explanation.from_json(path)
-    done = run_here("minimum", *question, "--resume", path)
-    assert done.returncode == 0, done.stderr
-    again = Explanation.from_json(path)
+    whole, again = resumed("minimum", Explanation, tmp_path)
     assert again.explanation == whole.explanation
     assert again.proven

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search import branch_and_cut as module
 from milp_verix.global_search.branch_and_cut import BranchAndCut, branch_and_cut
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.search import MinimumSearch
-from milp_verix.problem.problem import Problem
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.exhaustive_explanations import wide_case, wide_truth
+from tests.support.interrupts import interrupting
 from tests.support.searches import opened, without
 
 _SEEDS = range(2)
@@ -177,16 +178,7 @@ def test_an_interrupt_of_a_relaxation_leaves_a_valid_bound(
 def test_a_search_that_is_interrupted_ends_with_a_sound_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solve, calls = Relaxation.solve, 0
-
-    def interrupted(self: Relaxation, *arguments: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 6:
-            raise KeyboardInterrupt
-        return solve(self, *arguments)
-
-    monkeypatch.setattr(Relaxation, "solve", interrupted)
+    monkeypatch.setattr(Relaxation, "solve", interrupting(6, Relaxation.solve))
     problem = wide_case(0)
     net = problem.network(tmp_path)
     posed = Problem(net, problem.x, **problem.options)

@@ -10,6 +10,7 @@ import pytest
 from milp_verix import (
     InputError,
     Inputs,
+    Problem,
     binary,
     category,
     check,
@@ -19,8 +20,6 @@ from milp_verix import (
     ordinal,
 )
 from milp_verix.inputs.radii import radii_of, radii_of_coordinates
-from milp_verix.inputs.stored import inputs_in
-from milp_verix.problem.problem import Problem
 from tests.support.random_networks import dense_network, random_layers
 
 FEATURES = [
@@ -146,7 +145,7 @@ def test_radii_are_numbers_shares_and_names() -> None:
 
 def test_files_and_data_hold_the_description(tmp_path: Path) -> None:
     inputs = Inputs(FEATURES, ["age <= 50 + 20 * wage", "(colour == 'red').implies(age >= 18)"])
-    assert inputs_in(json.loads(json.dumps(inputs.to_data()))) == inputs
+    assert Inputs.from_data(json.loads(json.dumps(inputs.to_data()))) == inputs
     path = tmp_path / "inputs.json"
     path.write_text(json.dumps(inputs.to_data()))
     assert Inputs.from_file(path) == inputs

@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 
 import milp_verix as mv
-from milp_verix import InputError
-from milp_verix.problem.problem import Problem
+from milp_verix import InputError, Problem
 
 pytest.importorskip("sklearn")
 pytest.importorskip("skl2onnx")

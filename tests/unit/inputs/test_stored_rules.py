@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from milp_verix import Explanation, InputError, Inputs, explain
 from milp_verix.inputs.features import binary, category, continuous, fixed, integer, ordinal
 from milp_verix.inputs.inputs import Quantity, Rule
-from milp_verix.inputs.stored import inputs_in
 from milp_verix.stored_numbers import parsed
 
 WORDS = ["red", "it's", '"', "ﬁn", "a\\b", "Ω\u2028"]
@@ -87,7 +86,7 @@ def test_a_rule_that_is_stored_is_the_rule_that_is_read(data: st.DataObject) -> 
         if "about no feature" in str(refused) or "no input satisfies" in str(refused):
             return
         raise
-    again = inputs_in(parsed(json.dumps(inputs.to_data())))
+    again = Inputs.from_data(parsed(json.dumps(inputs.to_data())))
     assert again == inputs
     assert again.to_data() == inputs.to_data()
     width = sum(feature.width for feature in inputs.features)

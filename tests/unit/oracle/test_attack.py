@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.gradient_ascent import frank_wolfe
-from milp_verix.problem.problem import Problem
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import images, network

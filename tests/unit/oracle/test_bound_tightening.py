@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milp_verix import Explanation
+from milp_verix import Explanation, Problem
 from milp_verix.clock import deadline_in
 from milp_verix.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends.highs import HighsSession

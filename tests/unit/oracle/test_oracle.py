@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import Answer, InputError, check, explain
+from milp_verix import Answer, InputError, Problem, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from tests.support import scipy_reference as mip

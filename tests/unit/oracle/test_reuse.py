@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import explain
+from milp_verix import Problem, explain
 from milp_verix.clock import Deadline
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import first_memory
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case, permutation
 from tests.support.digits_example import images, network

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from milp_verix import Problem
 from milp_verix.oracle.witness import replayed
-from milp_verix.problem.problem import Problem
 from tests.support.lying_solvers import with_lying_ball
 from tests.support.random_networks import as_layers, dense_network
 

@@ -14,6 +14,7 @@ from milp_verix.radius import balls
 from milp_verix.radius.balls import Balls
 from milp_verix.results.records.radius import RadiusBracket
 from tests.support import digits_example as digits
+from tests.support.interrupts import interrupting
 from tests.support.known_radius_network import CRITICAL, X, valley
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
@@ -73,16 +74,7 @@ def test_json_and_pickles_keep_every_bit() -> None:
 
 
 def test_ctrl_c_keeps_the_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, check = 0, Oracle.check_by_bounds
-
-    def interrupted(self: Oracle, *given: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 4:
-            raise KeyboardInterrupt
-        return check(self, *given)
-
-    monkeypatch.setattr(Oracle, "check_by_bounds", interrupted)
+    monkeypatch.setattr(Oracle, "check_by_bounds", interrupting(4, Oracle.check_by_bounds))
     found = robustness_radius(digits.network(), digits.images()[0])
     assert found.statistics.stopped == "interrupted"
     assert found.bracket.upper is not None

@@ -1,7 +1,6 @@
 """Bounds that change under a live program, starts, and memory over hundreds of solves."""
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,25 +14,14 @@ from milp_verix.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, SolveStatus, Targets, open_session
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.fake_session import FakeSession
-from tests.support.installed_solvers import each_solver, needs
+from tests.support.installed_solvers import each_solver, needs, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
-from tests.support.small_programs import assert_same_as_fresh, random_program
+from tests.support.small_programs import assert_same_as_fresh, random_program, small_multiple
 from verix_encodings import Program, ProgramBuilder
 
 IN_PROCESS = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi")]
-STARTING = [
-    pytest.param(name, marks=needs(name))
-    for name in SOLVERS
-    if "start" in SOLVERS[name].capabilities
-]
-
-
-@pytest.fixture
-def session(solver: str) -> Iterator[Session]:
-    opened = open_session(solver)
-    yield opened
-    opened.close()
+STARTING = solvers_with("start")
 
 
 def network_program(seed: int) -> Program:
@@ -86,13 +74,8 @@ def test_bounds_last_until_the_next_load(session: Session) -> None:
 @each_solver
 def test_wider_bounds_widen_what_tiny_entries_may_do(session: Session) -> None:
     # y = 9e-14 x: solvers drop the entry, and a row that allowed for x ≤ 1 is wrong for x ≤ 1e12
-    builder = ProgramBuilder()
-    x = builder.add_columns("x", np.arange(1), 0.0, 1.0)
-    y = builder.add_columns("y", np.arange(1), 0.0, 1.0)
-    one = sp.csr_array([[1.0]])
-    builder.add_rows("define", np.arange(1), [(one, y), (-9e-14 * one, x)], 0.0, 0.0)
-    session.load(builder.build())
-    session.set_bounds(x, np.zeros(1), np.array([1e12]))
+    session.load(small_multiple(9e-14, 1.0))
+    session.set_bounds(np.arange(1), np.zeros(1), np.array([1e12]))
     assert session.minimise(np.array([0.0, -1.0]), Targets()).bound <= -0.09 + 1e-9
 
 

@@ -88,9 +88,14 @@ def test_without_an_answer_nothing_is_proven(outcome: Outcome) -> None:
             assert result.bound == -np.inf
 
 
-def test_infeasible_at_once_is_no_proof() -> None:
-    result = solved(EMPTY)
-    assert result.status is SolveStatus.INFEASIBLE
+@pytest.mark.parametrize(
+    ("always", "status"), [(EMPTY, SolveStatus.INFEASIBLE), (BEST, SolveStatus.FAILED)]
+)
+def test_infeasible_at_once_and_points_without_end_prove_nothing(
+    always: Attempt, status: SolveStatus
+) -> None:
+    result = solved(always)
+    assert result.status is status
     assert result.bound == -np.inf
 
 
@@ -106,12 +111,6 @@ def test_a_point_below_the_other_target_ends_it() -> None:
     result = solved(BEST, targets=Targets(violated_below=2.5, holds_above=3.0))
     assert result.status is SolveStatus.TARGET
     assert result.point is not None
-    assert result.bound == -np.inf
-
-
-def test_points_without_end_prove_nothing() -> None:
-    result = solved(BEST)
-    assert result.status is SolveStatus.FAILED
     assert result.bound == -np.inf
 
 

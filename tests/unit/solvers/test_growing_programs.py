@@ -1,6 +1,5 @@
 """Programs that grow under a live session, and columns that it branches on first."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from milp_verix.solvers.backends.scip import ScipSession
 from milp_verix.solvers.licence_fallback import LicenceFallback
 from milp_verix.tolerances import Tolerances
 from tests.support.fake_session import FakeSession
-from tests.support.installed_solvers import each_solver, needs
+from tests.support.installed_solvers import each_solver, needs, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.small_programs import assert_same_as_fresh, random_program
@@ -23,18 +22,7 @@ from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
 from verix_encodings.blocks.formulations import FORMULATIONS
 
 IN_PLACE = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi", "scip")]
-PRIORITIES = [
-    pytest.param(name, marks=needs(name))
-    for name in SOLVERS
-    if "priorities" in SOLVERS[name].capabilities
-]
-
-
-@pytest.fixture
-def session(solver: str) -> Iterator[Session]:
-    opened = open_session(solver)
-    yield opened
-    opened.close()
+PRIORITIES = solvers_with("priorities")
 
 
 def growing(seed: int, steps: int = 5) -> list[Program]:

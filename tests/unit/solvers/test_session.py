@@ -1,6 +1,5 @@
 """Sessions of every solver installed: bounds never above the optimum, points that are feasible."""
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -12,17 +11,11 @@ from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_
 from tests.support.installed_solvers import each_solver
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over, violation
+from tests.support.small_programs import small_multiple
 from tests.support.unsolvable_problems import hard_cost, hard_program
 from verix_encodings import Program, ProgramBuilder
 
 INF = np.inf
-
-
-@pytest.fixture
-def session(solver: str) -> Iterator[Session]:
-    opened = open_session(solver)
-    yield opened
-    opened.close()
 
 
 @cache
@@ -196,13 +189,7 @@ def test_large_coefficients(session: Session) -> None:
 
 @each_solver
 def test_small_coefficients_count(session: Session) -> None:
-    # y = 1e-10 x with x up to 1e9
-    builder = ProgramBuilder()
-    x = builder.add_columns("x", np.arange(1), 0.0, 1e9)
-    y = builder.add_columns("y", np.arange(1), 0.0, 1.0)
-    one = sp.csr_array([[1.0]])
-    builder.add_rows("define", np.arange(1), [(one, y), (-1e-10 * one, x)], 0.0, 0.0)
-    session.load(builder.build())
+    session.load(small_multiple(1e-10, 1e9))
     result = session.minimise(np.array([0.0, -1.0]), Targets())
     assert result.bound == pytest.approx(-0.1, abs=2e-5)
     assert result.bound <= -0.1 + 1e-9

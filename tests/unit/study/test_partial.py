@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from milp_verix import Explanation, Progress, explain, explain_many
+from milp_verix import Explanation, explain, explain_many
 from milp_verix.study import partial, tasks
 from milp_verix.study.results import packed
 from tests.support import digits_example as digits
+from tests.support.interrupts import interrupting
 from tests.support.studies import lines
 
 
@@ -34,20 +35,12 @@ def files(folder: Path) -> list[Path]:
     return sorted((folder / "study.partial").glob("*"))
 
 
-def interrupting(after: int) -> Callable[..., Explanation]:
+def interrupted_explain(after: int) -> Callable[..., Explanation]:
     """Return ``explain``, interrupted when its progress is told for the time ``after``."""
 
     @wraps(explain)
     def interrupted(*given: Any, **options: Any) -> Explanation:
-        calls = 0
-
-        def progress(_: Progress) -> None:
-            nonlocal calls
-            calls += 1
-            if calls == after:
-                raise KeyboardInterrupt
-
-        return explain(*given, **options, progress=progress)
+        return explain(*given, **options, progress=interrupting(after))
 
     return interrupted
 
@@ -81,7 +74,7 @@ def test_an_interrupted_task_goes_on(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setitem(tasks.FUNCTIONS, "explain", interrupting(after))
+        patch.setitem(tasks.FUNCTIONS, "explain", interrupted_explain(after))
         assert study(tmp_path) == []
     (file,) = files(tmp_path)
     part = Explanation.from_json(file)

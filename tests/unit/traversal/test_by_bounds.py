@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import check, explain
+from milp_verix import Problem, check, explain
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, Progress, check, explain
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.results.records.statistics import Statistics
 from milp_verix.traversal.strategies import STRATEGIES
 from tests.support import digits_example as digits
@@ -158,21 +159,18 @@ def test_no_time_leaves_everything_in_the_explanation() -> None:
     assert_sound(found, digits.network(), x)
 
 
+def hard_explanation(network: OnnxNetwork, **options: Any) -> Explanation:
+    """Explain the hard network, feature after feature."""
+    in_turn = {"order": "sequential", "traversal": "sequential"}
+    return explain(network, HARD_X, **in_turn, **options, **HARD_OPTIONS)
+
+
 @pytest.mark.slow
 @each_solver
 def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)
     features = [[0], [1], list(range(2, 18)), [18], [19]]
-    found = explain(
-        network,
-        HARD_X,
-        features=features,
-        order="sequential",
-        traversal="sequential",
-        solver=solver,
-        time_limit=1.0,
-        **HARD_OPTIONS,
-    )
+    found = hard_explanation(network, features=features, solver=solver, time_limit=1.0)
     assert found.statistics.stopped == "time limit"
     assert found.statistics.checks >= 3
     assert 2 in found.unknown
@@ -185,16 +183,7 @@ def test_a_time_limit_in_the_middle_of_a_check(solver: str, tmp_path: Path) -> N
 def test_a_time_limit_for_each_check_skips_what_is_hard(solver: str, tmp_path: Path) -> None:
     network = hard_network(tmp_path)
     features = [[0], list(range(1, 19)), [19]]
-    found = explain(
-        network,
-        HARD_X,
-        features=features,
-        order="sequential",
-        traversal="sequential",
-        solver=solver,
-        check_time_limit=0.5,
-        **HARD_OPTIONS,
-    )
+    found = hard_explanation(network, features=features, solver=solver, check_time_limit=0.5)
     assert found.statistics.stopped is None
     assert found.statistics.checks == 3
     assert found.unknown_reasons == {1: "time limit"}

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import explain, load_network
+from milp_verix import Problem, explain, load_network
 from milp_verix.clock import OutOfTimeError, deadline_in
-from milp_verix.problem.problem import Problem
 from milp_verix.traversal import freed_alone
 from milp_verix.traversal.freed_alone import BOUND_ORDERS, rises
 from milp_verix.traversal.influence import influence

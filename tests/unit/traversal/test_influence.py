@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import explain
-from milp_verix.problem.problem import Problem
+from milp_verix import Problem, explain
 from milp_verix.traversal.freed_alone import BOUND_ORDERS
 from milp_verix.traversal.influence import adaptive, influence
 from milp_verix.traversal.order import make_order

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from milp_verix import Problem
 from milp_verix.errors import InputError
-from milp_verix.problem.problem import Problem
 from milp_verix.traversal.order import make_order, sensitivity
 from tests.support.counterfactual_checks import run
 from tests.support.random_networks import as_layers, convolutional, dense_network, random_layers

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from milp_verix import Explanation, InputError, Progress, explain, load_network, minimum
+from milp_verix import Explanation, InputError, explain, load_network, minimum
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.traversal.strategies import STRATEGIES
@@ -18,6 +18,7 @@ from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius
 from tests.support.command_line import SEVEN, run_here
 from tests.support.counterfactual_checks import assert_sound
+from tests.support.interrupts import interrupting
 from tests.support.mixed_domains import mixed_case
 from tests.support.onnx_models import node
 from tests.support.repository import FIXTURES
@@ -25,24 +26,11 @@ from tests.support.repository import FIXTURES
 OTHER = {"milp-verix": "0.0.0"}
 
 
-def stopping(after: int) -> Callable[[Progress], None]:
-    """Return a function that interrupts a run when it is called for the time ``after``."""
-    calls = 0
-
-    def interrupt(_: Progress) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == after:
-            raise KeyboardInterrupt
-
-    return interrupt
-
-
 def parts(explained: Callable[..., Explanation]) -> list[Explanation]:
     """Return the results of a run that was interrupted after 1, 2, … steps, until it ends."""
-    found = [explained(progress=stopping(1))]
+    found = [explained(progress=interrupting(1))]
     while found[-1].statistics.stopped is not None:
-        found.append(explained(progress=stopping(len(found) + 1)))
+        found.append(explained(progress=interrupting(len(found) + 1)))
     return found
 
 

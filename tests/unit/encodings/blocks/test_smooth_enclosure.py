@@ -14,8 +14,15 @@ from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.results.records.verdict import Answer
 from milp_verix.traversal.explain import explain
 from tests.support.exact_values import seeds
-from tests.support.onnx_models import FLOAT, build, loaded, node
-from tests.support.random_networks import Layer, cube, random_box, random_layers, smooth_network
+from tests.support.onnx_models import FLOAT, loaded
+from tests.support.random_networks import (
+    Layer,
+    cube,
+    dense_model,
+    random_box,
+    random_layers,
+    smooth_network,
+)
 from tests.support.scipy_reference import extremes, pinned
 from verix_encodings import (
     SMOOTH_FUNCTIONS,
@@ -119,16 +126,7 @@ def test_more_segments_enclose_more_tightly(name: str) -> None:
 def onnx_network(
     layers: tuple[Layer, ...], operator: str, folder: Path, opset: int = 20
 ) -> OnnxNetwork:
-    nodes, constants, current = [], {}, "x"
-    for k, (matrix, bias) in enumerate(layers):
-        constants |= {f"W{k}": matrix, f"b{k}": bias}
-        result = "y" if k == len(layers) - 1 else f"z{k}"
-        nodes.append(node("Gemm", [current, f"W{k}", f"b{k}"], [result], transB=1))
-        if result != "y":
-            current = f"a{k}"
-            nodes.append(node(operator, [result], [current]))
-    inputs = {"x": (1, layers[0][0].shape[1])}
-    return loaded(build(nodes, inputs=inputs, constants=constants, elem=FLOAT, opset=opset), folder)
+    return loaded(dense_model(layers, FLOAT, operator, opset=opset), folder)
 
 
 def attacked(network: OnnxNetwork, box: Interval, label: int) -> bool:

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from milp_verix import explain
+from milp_verix import Problem, explain
 from milp_verix.clock import deadline_in
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.programs import retightened_encoding_of
-from milp_verix.problem.problem import Problem
 from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT
 from milp_verix.errors import SolverError
 from milp_verix.global_search.pricing.adversary import Adversary
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.problem.problem import Problem
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_norms import worst_margin

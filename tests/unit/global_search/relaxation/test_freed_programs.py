@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from milp_verix import minimum
+from milp_verix import Problem, minimum
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.branch_and_cut import branch_and_cut
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.global_search.relaxation.relaxation import Relaxation
-from milp_verix.problem.problem import Problem
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
 from tests.support.exhaustive_explanations import wide_case

@@ -16,11 +16,11 @@ from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.open_boxes import Scored
 from milp_verix.oracle.engines.open_nodes import OpenNodes
-from milp_verix.problem.problem import Problem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
+from tests.support.open_claims import open_claim
 from tests.support.random_networks import dense_network, network_of, random_layers, residual
-from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings import Interval, crown_bounds
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.network.batch import batch_values
@@ -98,14 +98,7 @@ def test_a_network_with_a_skipped_layer_that_an_activation_reads(tmp_path: Path)
 
 def posed(tmp_path: Path, deadline: Deadline) -> tuple[InputSplit, Claim]:
     """Return the engine, and a claim about a network of six inputs that bounds leave open."""
-    layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
-    problem = Problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
-    free = np.arange(6)
-    region = problem.ball.region(free)
-    bounds = interval_bounds(problem.margins, region)
-    open_ = np.argsort(-bounds[-1].upper)
-    needed = np.full(2, 1e-6)
-    claim = Claim(problem.margins, free, region, bounds, open_, needed, bounds[-1].upper, deadline)
+    problem, claim = open_claim(tmp_path, deadline)
     return InputSplit(problem), claim
 
 

@@ -11,10 +11,10 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.problem.problem import Problem
 from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
+from tests.support.open_claims import open_claim
 from tests.support.random_networks import (
     cube,
     dense_network,
@@ -95,14 +95,7 @@ def test_a_margin_of_zero_is_not_split_for_ever(tmp_path: Path) -> None:
 
 def posed(tmp_path: Path, deadline: Deadline = NO_LIMIT) -> tuple[PhaseSplit, Claim]:
     """Return the engine, and a claim about a network of six inputs that bounds leave open."""
-    layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
-    problem = Problem(dense_network(layers, tmp_path), np.full(6, 0.5), epsilon=0.25)
-    free = np.arange(6)
-    region = problem.ball.region(free)
-    bounds = interval_bounds(problem.margins, region)
-    open_ = np.argsort(-bounds[-1].upper)
-    needed = np.full(2, 1e-6)
-    claim = Claim(problem.margins, free, region, bounds, open_, needed, bounds[-1].upper, deadline)
+    problem, claim = open_claim(tmp_path, deadline)
     return PhaseSplit(problem), claim
 
 

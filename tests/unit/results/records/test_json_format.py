@@ -17,7 +17,7 @@ from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.reporting.figures.explanation_plot import plot_explanation
 from milp_verix.reporting.words.explanation import facts
 from milp_verix.results.records.base import array_hash
-from milp_verix.results.records.explanation import Explanation as RecordOfExplanation
+from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.json_format import dump, load
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network
@@ -50,8 +50,8 @@ def test_an_explanation_is_pickled_and_copied() -> None:
 
 
 def test_a_record_alone_is_read_written_told_and_drawn() -> None:
-    record = load(explained().to_json(), RecordOfExplanation)
-    assert type(record) is RecordOfExplanation
+    record = load(explained().to_json(), ExplanationRecord)
+    assert type(record) is ExplanationRecord
     assert not hasattr(record, "plot")
     assert dump(record) == explained().to_json()
     assert facts(record) == facts(explained())

@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 
 from milp_verix import InputError, Inputs, read_study, write_report
 from milp_verix.inputs.features import category, continuous, fixed, integer
-from milp_verix.inputs.stored import inputs_in
 from milp_verix.results.records.json_format import KINDS
 from tests.support.certificates import changed
 from tests.support.documents import FEATURES, Document, written_documents
@@ -220,6 +219,6 @@ def test_each_kind_of_feature_is_described() -> None:
             del some["features"][number][key]
             if faults("inputs", some):
                 with pytest.raises(InputError):
-                    inputs_in(some)
+                    Inputs.from_data(some)
             else:
-                inputs_in(some)
+                Inputs.from_data(some)
