@@ -68,7 +68,7 @@ def _rises(problem: Problem, memory: Memory) -> FloatArray:
 def forecast(
     problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
 ) -> int:
-    """Return how many of ``features``, from the first on, may be freed together; at least one."""
+    """Guess how many of ``features``, from the first on, can be freed together; at least one."""
     if problem.ball.norm == "linf":
         rises = _rises(problem, memory)[:, list(features)]
         expected = memory.reached[:, None] + np.cumsum(rises, axis=1)

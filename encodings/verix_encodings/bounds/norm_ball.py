@@ -74,11 +74,12 @@ class NormBall:
         return self._bound(rows, along), self._point(rows, along)
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return a point where ``way·x`` is largest, shape (d,); one a column for ways (d, N).
+        """Return a point where ``way·x`` is largest, shape (d,).
 
-        It lies in the box; its distance from the centre may be off by rounding. Coordinates in
-        which a way is zero stay at the centre. Moves ``δ`` instead of points ``x`` are those of a
-        ball around zero: ``NormBall(Interval(lower, upper), zeros, radius, norm)``.
+        For ways of shape (d, N), the result has a point in each column. Points lie in the box;
+        their distance from the centre may be off by rounding. Coordinates in which a way is zero
+        stay at the centre. For moves ``δ`` instead of points, take a ball around zero:
+        ``NormBall(Interval(lower, upper), zeros, radius, norm)``.
         """
         ways = np.atleast_2d(way.T)
         return self._point(ways, self._moves_along(ways)).T.reshape(way.shape)

@@ -1,4 +1,4 @@
-"""The portfolio asks the engine that decides the most in a second, and loses little to find it."""
+"""The portfolio asks the engine that decides the most for its work, and loses little to find it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
