@@ -9,13 +9,14 @@ import pytest
 
 from milp_verix import Problem, explain
 from milp_verix.clock import Deadline
+from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import first_memory
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case, permutation
 from tests.support.digits_example import images, network
 from tests.support.random_networks import as_layers, convolutional, network_of, random_layers
-from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings import Interval, NormBall, crown_bounds, interval_bounds
 
 
 @pytest.mark.parametrize("seed", range(0, 120, 2))
@@ -175,3 +176,34 @@ def test_the_features_that_flip_are_told_apart_at_once() -> None:
         assert verdict.witness is not None
         moved = np.flatnonzero(verdict.witness.reshape(-1) != images()[16].reshape(-1))
         assert set(moved.tolist()) <= {*found.irrelevant, feature}
+
+
+@pytest.mark.parametrize(("norm", "epsilon"), [("l1", 0.8), ("l2", 0.35)])
+def test_few_features_of_a_ball_need_a_check_of_their_own(norm: str, epsilon: float) -> None:
+    options: dict[str, Any] = {"epsilon": epsilon, "norm": norm}
+    flips = size = 0
+    for index in (11, 16, 3):
+        posed = Problem(network(), images()[index], **options)
+        found = explain(network(), images()[index], **options)
+        with Oracle(posed) as oracle:
+            assert oracle.check(posed.features.coordinates(found.irrelevant)).holds
+            flipped = oracle.flipped(found.irrelevant, found.explanation)
+        assert set(flipped) <= set(found.explanation)
+        flips, size = flips + len(flipped), size + found.size
+    assert flips > 0.7 * size
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_worst_points_of_a_ball_are_climbed_side_by_side(norm: int) -> None:
+    rng = np.random.default_rng(norm)
+    network = network_of(random_layers(rng, (40, 20, 3)))
+    memory = first_memory(network, np.full(40, 0.5))
+    assert memory is not None
+    ball = NormBall(Interval(np.zeros(40), np.ones(40)), np.full(40, 0.5), 0.7, norm)
+    found = list(memory.suspects(np.arange(40), ball))
+    assert [margin for margin, _, _ in found] == np.argsort(-memory.reached).tolist()
+    for margin, point, value in found:
+        alone = climb(network, ball, memory.centre, margin)
+        assert value == pytest.approx(network.evaluate(alone)[margin])
+        assert value == pytest.approx(network.evaluate(point)[margin])
+        assert np.linalg.norm(point - ball.centre, ord=norm) <= 0.7 + 1e-9
