@@ -1,5 +1,6 @@
 """The command ``milp-verix compare``: solvers and formulations side by side."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -61,17 +62,24 @@ class Written:
         if not self.disagreements.is_dir():
             raise InputError(f"--disagreements {self.disagreements} is no folder")
 
-    def write(self, found: Comparison) -> None:
-        """Write all files but the programs of disagreements."""
-        if self.json_path is not None:
-            found.to_json(self.json_path)
-        if self.csv_path is not None:
-            found.to_csv(self.csv_path)
-        if self.plot_path is not None and found.runs:
-            found.plot(self.plot_path)
-        explanations = [run.explanation for run in found.runs if run.explanation is not None]
-        if self.save_checks is not None and explanations:
-            write_checks(self.save_checks, checks_of(explanations[0]), found.features)
+    def deliver(self, found: Comparison, notes: tuple[str, ...]) -> None:
+        """Write all files but the programs of disagreements, and print the table.
+
+        If one of these fails, or Ctrl-C ends it, the others are still done.
+        """
+        with ExitStack() as last_first:
+            if self.plot_path is not None and found.runs:
+                last_first.callback(found.plot, self.plot_path)
+            if not self.quiet:
+                last_first.callback(_print, found, notes)
+            explanations = [run.explanation for run in found.runs if run.explanation is not None]
+            if self.save_checks is not None and explanations:
+                checks = checks_of(explanations[0])
+                last_first.callback(write_checks, self.save_checks, checks, found.features)
+            if self.csv_path is not None:
+                last_first.callback(found.to_csv, self.csv_path)
+            if self.json_path is not None:
+                last_first.callback(found.to_json, self.json_path)
 
 
 def compare(
@@ -130,9 +138,7 @@ def compare(
                 snapshots=save,
                 order="influence" if order is None else order_of(order, asked.network),
             )
-        written.write(found)
-        if not written.quiet:
-            _print(found, asked.notes)
+        written.deliver(found, asked.notes)
         for path, what in zip(
             found.write_disagreements(written.disagreements), found.disagreements, strict=True
         ):

@@ -11,6 +11,8 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from milp_verix.cli.app import app
+from milp_verix.comparison.contradictions import contradictions
+from milp_verix.results.public import Comparison
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.lying_solvers import all_holds, at_call, ctrl_c, honest, register
 
@@ -117,6 +119,38 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
         "interrupted",
     ]
     assert picture.is_file()
+
+
+def test_ctrl_c_after_the_runs_leaves_table_and_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Comparison, "plot", stop)
+    table, picture = tmp_path / "out.csv", tmp_path / "out.png"
+    done = run("--solvers", "phase", "--csv", table, "--plot", picture)
+    assert done.exit_code == 130
+    assert lines(done)[1][:2] == ["phase", "big_m"]
+    assert len(table.read_text().splitlines()) == 2
+
+
+def test_ctrl_c_while_runs_are_held_against_each_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pending = [KeyboardInterrupt]
+
+    def stop(*arguments: Any) -> Any:
+        if pending:
+            raise pending.pop()
+        return contradictions(*arguments)
+
+    monkeypatch.setattr("milp_verix.comparison.compare.contradictions", stop)
+    table = tmp_path / "out.csv"
+    done = run("--solvers", "phase", "--csv", table)
+    assert done.exit_code == 130
+    assert lines(done)[1][:2] == ["phase", "big_m"]
+    assert len(table.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
