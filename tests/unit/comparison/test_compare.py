@@ -28,7 +28,8 @@ KINDS = {Answer.HOLDS, Answer.VIOLATED}
 @pytest.mark.slow
 def test_all_solvers_and_formulations_give_the_explanation() -> None:
     installed = [name for name in SOLVERS if why_not(name) is None]
-    found = compare(network(), X, epsilon=0.1, solvers=installed, formulations=FORMULATIONS)
+    options: dict[str, Any] = {"epsilon": 0.1, "task": "explain", "formulations": FORMULATIONS}
+    found = compare(network(), X, solvers=installed, **options)
     assert found.agree
     assert found.complete
     assert found.disagreements == ()
@@ -66,8 +67,8 @@ def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path
 
 def test_the_checks_of_an_explanation_decide_it() -> None:
     expected = milp_verix.explain(network(), X, epsilon=0.1)
-    checks = checks_of(expected)
-    found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"], checks=checks)
+    found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"])
+    assert found.checks == checks_of(expected)
     for run in found.runs:
         violated = {
             expected.permutation[number]
@@ -143,7 +144,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
-    options |= {"traversal": "sequential", "check_time_limit": 5.0}
+    options |= {"traversal": "sequential", "check_time_limit": 5.0, "task": "explain"}
     found = compare(network(), X, solvers=["shy", "highs"], **options)
     shy, highs = found.runs
     assert shy.unknown == 1
@@ -176,6 +177,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_part_of_the_rest(
 def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "stopped", at_call(1, ctrl_c))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "traversal": "sequential"}
+    options["task"] = "explain"
     found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
     assert [run.stopped for run in found.runs] == [None, "interrupted"]
     assert found.agree
@@ -210,14 +212,14 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
 def test_a_time_limit_is_one_of_each_run() -> None:
     checks = [list(range(60))] * 3
     options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}
-    for asked in (checks, None):
-        found = compare(network(), X, solvers=["highs", "phase"], checks=asked, **options)
+    for asked in ({"checks": checks}, {"task": "explain"}, {}):
+        found = compare(network(), X, solvers=["highs", "phase"], **asked, **options)  # type: ignore[typeddict-item]
         assert [run.stopped for run in found.runs] == ["time limit"] * 2
         assert not found.complete
 
 
 def test_results_are_written(tmp_path: Path) -> None:
-    found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs"])
+    found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
     data = json.loads(found.to_json(tmp_path / "out.json"))
     assert data == json.loads((tmp_path / "out.json").read_text())
     assert data["agree"] is True
@@ -263,6 +265,8 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[0, 0]]}, "lists a feature twice"),
         ({"checks": "all"}, "checks are a list of lists"),
         ({"checks": [0.5, 1]}, "free lists features by their integer indices"),
+        ({"task": "minimum"}, "unknown task 'minimum'; choose one of check, explain"),
+        ({"checks": [[0]], "task": "explain"}, "leave checks or task out"),
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
         ({"checks": [[0]], "order": "random"}, "leave order out"),
         ({"rounds": 0}, "rounds must be an integer of at least 1"),

@@ -61,8 +61,9 @@ def test_a_liar_is_found_out(
 ) -> None:
     liar = register(monkeypatch, "liar", all_holds)
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval"}
+    asked: dict[str, Any] = {"checks": checks} if checks else {"task": "explain"}
     # what is known from earlier checks would catch most of its lies
-    found = compare(network(), X, solvers=solvers, checks=checks, reuse=False, **options)
+    found = compare(network(), X, solvers=solvers, reuse=False, **asked, **options)
     assert liar.opened
     assert not found.agree
     assert_reproduced(found, tmp_path, X, network(), **options)
@@ -75,7 +76,7 @@ def test_a_liar_about_a_regression_with_groups(
     model = dense_network(random_layers(np.random.default_rng(5), (6, 6, 2)), tmp_path)
     options: dict[str, Any] = {"epsilon": 0.6, "delta": 0.4, "bounds": "interval"}
     x = np.full(6, 0.5)
-    found = compare(model, x, solvers=["highs", "liar"], reuse=False, **options)
+    found = compare(model, x, solvers=["highs", "liar"], task="explain", reuse=False, **options)
     assert_reproduced(found, tmp_path, x, model, **options)
 
 
@@ -160,7 +161,7 @@ def test_the_shortest_refuted_prefix_as_by_sets(tmp_path: Path) -> None:
 
 
 def test_no_margin_is_computed_where_no_claim_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs"])
+    found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
     assert found.runs[0].explanation is not None
     assert found.runs[0].explanation.counterfactuals
     monkeypatch.setattr("milp_verix.comparison.contradictions.interval_bounds", None)

@@ -31,7 +31,7 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
     out, table, picture = (tmp_path / name for name in ("out.json", "out.csv", "out.png"))
     done = run(
         *("--solvers", "highs,cbc,phase", "--formulations", "big_m,partition:4"),
-        *("--json", out, "--csv", table, "--plot", picture),
+        *("--json", out, "--csv", table, "--plot", picture, "--task", "explain"),
     )
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
@@ -55,6 +55,9 @@ def test_checks_are_saved_and_answered(tmp_path: Path) -> None:
     checks, out = tmp_path / "checks.json", tmp_path / "out.json"
     done = run("--solvers", "phase", "--save-checks", checks, "--quiet")
     assert (done.exit_code, done.output) == (0, "")
+    again = tmp_path / "again.json"
+    done = run("--solvers", "phase", "--save-checks", again, "--task", "explain", "--quiet")
+    assert (done.exit_code, again.read_text()) == (0, checks.read_text())
     done = run("--solvers", "phase,highs", "--checks", checks, "--json", out)
     assert done.exit_code == 0
     head, *rows = lines(done)
