@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from milp_verix.radius.robustness import robustness_radius
     from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
-    from milp_verix.records.base import Counterfactual
-    from milp_verix.records.comparison import Disagreement
-    from milp_verix.records.verdict import Answer, Verdict
     from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
@@ -64,6 +61,9 @@ if TYPE_CHECKING:
         Run,
     )
     from milp_verix.results.radii import EpsilonSweep, RobustnessRadii
+    from milp_verix.results.records.base import Counterfactual
+    from milp_verix.results.records.comparison import Disagreement
+    from milp_verix.results.records.verdict import Answer, Verdict
     from milp_verix.results.relevance import Relevance
     from milp_verix.solvers.backends.pyomo_model import to_pyomo
     from milp_verix.study.batch import Tally, explain_many
@@ -165,9 +165,9 @@ _HOMES = {
     "radius.robustness": "robustness_radius",
     "radius.search": "RadiusProgress",
     "radius.sweep": "epsilon_sweep",
-    "records.base": "Counterfactual",
-    "records.comparison": "Disagreement",
-    "records.verdict": "Answer Verdict",
+    "results.records.base": "Counterfactual",
+    "results.records.comparison": "Disagreement",
+    "results.records.verdict": "Answer Verdict",
     "report": "write_report",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",

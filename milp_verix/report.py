@@ -9,16 +9,15 @@ from milp_verix.argument_kinds import PATH, checked
 from milp_verix.arguments import integer_of, path_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records.base import Result
-from milp_verix.records.comparison import Comparison
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import KINDS, load
-from milp_verix.records.schema_check import fault_in
-from milp_verix.records.sweep import EpsilonSweep
-from milp_verix.records.sweep_json import load_sweep
 from milp_verix.reporting.comparison_files import write_json
 from milp_verix.reporting.pages.comparison_page import StoredComparison, comparison_page, from_csv
 from milp_verix.reporting.pages.result_page import result_page, sweep_page
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.comparison import Comparison
+from milp_verix.results.records.comparison_file import ComparisonFile
+from milp_verix.results.records.conversion import converted
+from milp_verix.results.records.json_format import KINDS, load
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.stored_numbers import json_in, parsed
 from milp_verix.study.page.study_page import study_page
 
@@ -103,13 +102,15 @@ def _of_json(path: Path, counterfactuals: int) -> str:
     except ValueError as error:
         raise InputError(f"{path} is not JSON: {error}; a report needs {FORMS}") from error
     kind = data.get("kind") if isinstance(data, dict) else None
-    if isinstance(data, dict) and isinstance(data.get("runs"), list):
-        if fault := fault_in(data, "comparison.json"):
-            raise InputError(f"{path} is not a comparison that compare wrote: {fault}")
+    if kind == "comparison":
+        try:
+            converted(data, ComparisonFile)
+        except ValueError as error:
+            raise InputError(f"{path} is not a comparison that compare wrote: {error}") from error
         return comparison_page(StoredComparison(path.name, data["runs"], data))
-    if kind == "sweep":
-        return sweep_page(load_sweep(path, EpsilonSweep, Explanation))
-    named = kind is None or isinstance(kind, str)
-    if not isinstance(data, dict) or "schema" not in data or not named or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
-    return result_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)
+    found = load(path, KINDS[kind])
+    if isinstance(found, EpsilonSweep):
+        return sweep_page(found)
+    return result_page(found, counterfactuals=counterfactuals)

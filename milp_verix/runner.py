@@ -7,9 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from milp_verix.clock import OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.records.verdict import Effort
 from milp_verix.results.build import shared_fields, statistics_of
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.records.verdict import Effort
 
 State = TypeVar("State")
 Found = TypeVar("Found")

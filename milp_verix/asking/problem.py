@@ -13,9 +13,9 @@ from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem import problem as checked
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
-from milp_verix.records.audit import Audit
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.words.wording import counted, joined, number
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.explanation import Explanation
 from milp_verix.traversal.explain import explain_problem
 
 _NORMS = {"linf": "each by at most", "l1": "by at most, in all,", "l2": "in length by at most"}

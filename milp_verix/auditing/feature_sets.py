@@ -10,7 +10,7 @@ from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, shape_seen
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import Problem
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
 FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"

@@ -15,9 +15,9 @@ from functools import partial
 from milp_verix.auditing.smallest import SmallestSets
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
-from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Audit
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.traversal.order import Order, OrderMaker
 from milp_verix.traversal.traversal import Strategy, Traversal, Walk, traverse

@@ -6,8 +6,8 @@ from typing import TypeAlias
 from milp_verix.global_search.minimum import minimum_of
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.records.audit import Audit, Minimum
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.audit import Audit, Minimum
+from milp_verix.results.records.statistics import TIME_LIMIT
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.

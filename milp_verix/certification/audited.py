@@ -7,11 +7,20 @@ leaves free are one feature, nothing is irrelevant, and a point shows that featu
 from dataclasses import fields
 from typing import Any
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Result
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.explanation import Explanation
 
 _UNTRIED = "not tried"
+
+
+class _Coarser(Explanation):
+    """An explanation whose features are groups of the features that its inputs describe."""
+
+    __slots__ = ()
+
+    def _refuse_contradictions(self) -> None:
+        """Accept names, radii and inputs of other features."""
 
 
 def sound_explanation(audit: Audit) -> Explanation:
@@ -36,7 +45,7 @@ def refuting_explanation(audit: Audit) -> Explanation:
     free = {i for group in audit.groups for i in group} - kept
     groups = tuple(tuple(sorted(group)) for group in (free, kept) if group)
     shared = _shared(audit) | {"groups": groups, "feature_names": None, "feature_shape": None}
-    return Explanation(
+    return _Coarser(
         **shared,
         permutation=tuple(range(len(groups))),
         explanation=tuple(range(len(groups))),

@@ -26,13 +26,12 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader import serialised
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.records.audit import Audit
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_checker.neurons import UnreadableError
 from verix_encodings.arrays import count_of_entries
-from verix_encodings.network.nodes import Affine
 
 _MOST_WEIGHTS = 5_000_000
 
@@ -135,8 +134,8 @@ def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) 
 
 def _refusal(network: OnnxNetwork) -> str | None:
     """Return why no proof is searched for, None if one is."""
-    affine = [node for node in network.ir.nodes if isinstance(node, Affine)]
-    weights = sum(count_of_entries(matrix) for node in affine for _, matrix in node.terms)
+    terms = [term for node in network.ir.nodes for term in node.matrices]
+    weights = sum(count_of_entries(matrix) for _, matrix in terms)
     if weights > _MOST_WEIGHTS:
         return f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
     return None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.described import make_described_ball
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace
 

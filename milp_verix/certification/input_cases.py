@@ -14,7 +14,7 @@ from milp_verix.certification.claims import exact
 from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import Deadline
 from milp_verix.oracle.engines.box_search import BoxSearch, Split
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.ball import Ball
 from verix_checker.claim import Claim
 from verix_encodings.arrays import FloatArray

@@ -20,7 +20,7 @@ from milp_verix.certification.reading import RoundedClaim
 from milp_verix.certification.trees import Tree
 from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
+from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 BARE = 0
 """The digits of a leaf that names no number: the checker takes slopes 0 and 1."""
@@ -34,7 +34,7 @@ _ROWS = 64
 class Cases:
     """Cases of the margins ``margin``, (N,): phases that are supposed, and dials, (N, count) each.
 
-    ``signs`` and ``dials`` are those of :class:`~verix_encodings.bounds.row_slopes.RowSlopes`.
+    ``signs`` and ``dials`` are those of :class:`~verix_encodings.propagation.row_slopes.RowSlopes`.
     """
 
     margin: IntArray

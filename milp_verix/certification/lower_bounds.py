@@ -25,8 +25,8 @@ from milp_verix.certification.refuted_sets import Refuter
 from milp_verix.certification.selection_lp import Case, SelectionLp
 from milp_verix.certification.trees import NoProofError
 from milp_verix.clock import Deadline
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.solvers.phase.warm_lp import LpResult
 from milp_verix.solvers.session import SolveStatus
 from verix_checker.claim import Claim

@@ -13,11 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_checker.claim import Claim
-from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings import Affine, Bounds, Interval, Network, Node, NormBall, Relu
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.interval import forward_interval
 from verix_encodings.bounds.one_hot_box import one_hot_box
-from verix_encodings.network.nodes import Affine, Node, Relu
+from verix_encodings.propagation.interval_bounds import forward_interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)

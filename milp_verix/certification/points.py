@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.certification.claims import ball_of, exact
 from milp_verix.problem.ball import Ball
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 from verix_checker.claim import Claim
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.network.batch import batch_values

@@ -20,9 +20,17 @@ from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures
 from verix_checker.neurons import Network as ExactNetwork
 from verix_checker.neurons import NoOutputError, UnreadableError
-from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
+from verix_encodings import (
+    Affine,
+    Bounds,
+    Interval,
+    Network,
+    Node,
+    NormBall,
+    Relu,
+    crown_bounds,
+)
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.nodes import Affine, Node, Relu
 
 _MOST_BITS = 1000
 _ACTIVATIONS, _MAPS = ("Relu", "MaxPool"), ("MatMul", "Gemm", "Conv")

@@ -27,9 +27,9 @@ from milp_verix.certification.input_cases import (
 from milp_verix.certification.neurons import Neurons
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.statistics import TIME_LIMIT
 from verix_checker.claim import Claim
-from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
+from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 Tree = dict[str, Any]
 """A leaf with ``slopes`` and ``multipliers``, or a split with ``below`` and ``above``."""

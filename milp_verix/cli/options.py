@@ -101,13 +101,17 @@ FeatureNames: TypeAlias = Annotated[
 ]
 Label: TypeAlias = Annotated[
     str | None,
-    question_option(metavar="CLASS", help="The class explained; it must be the one predicted."),
+    question_option(
+        metavar="CLASS",
+        help="The class explained, by number or name; it must be the one predicted.",
+    ),
 ]
 Against: TypeAlias = Annotated[
     str | None,
     question_option(
         metavar="CLASS[,CLASS…]",
-        help="The classes that must not overtake the predicted one. [all others]",
+        help="The classes, by numbers or names, that must not overtake the predicted one. "
+        "[all others]",
     ),
 ]
 Output: TypeAlias = Annotated[
@@ -167,7 +171,10 @@ CheckTimeLimit: TypeAlias = Annotated[
 ]
 Costs: TypeAlias = Annotated[
     str | None,
-    question_option(metavar="FILE", help="What each feature costs, .npy or .json. [1 each]"),
+    question_option(
+        metavar="FILE",
+        help="What each feature costs, .npy or .json; .json may also name features. [1 each]",
+    ),
 ]
 Resume: TypeAlias = Annotated[
     Path | None,

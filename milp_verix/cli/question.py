@@ -41,7 +41,7 @@ from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.options import AskedAnywhere
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Result
+from milp_verix.results.records.base import Result
 from milp_verix.stored_numbers import json_in
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.traversal.order import ORDERS

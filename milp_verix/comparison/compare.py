@@ -17,9 +17,9 @@ from milp_verix.problem.one_liner import one_liner, parted
 from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Ordering, OrderLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.comparison import Pair, Skipped
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.public import Comparison, Run
+from milp_verix.results.records.comparison import Pair, Skipped
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
 from milp_verix.traversal.explain import explain_problem
 

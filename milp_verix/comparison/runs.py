@@ -10,10 +10,10 @@ from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.records.comparison import Pair
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.verdict import Answer, Verdict
 from milp_verix.results.public import Run
+from milp_verix.results.records.comparison import Pair
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import stopping
 from milp_verix.traversal.explain import explain_problem
 

@@ -19,7 +19,7 @@ from milp_verix.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
 
@@ -31,9 +31,13 @@ _RADII = {0.2: Answer.HOLDS, 0.3: Answer.VIOLATED}
 class SolverReport:
     """A solver's version, capabilities and self-test on this machine.
 
-    ``version`` is None for a solver that cannot be used, and ``problem`` is the reason; for one
-    that can, ``problem`` is the error that the self-test found, or None. ``seconds`` is the time of
-    the test.
+    Attributes:
+        name: Name of the solver.
+        version: Its version; None if it cannot be used.
+        licence: Its licence.
+        features: Its capabilities.
+        problem: Why it cannot be used, or what its test found; or None.
+        seconds: Time of the test.
     """
 
     name: str

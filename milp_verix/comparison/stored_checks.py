@@ -8,14 +8,30 @@ A check is the list of the features that are free; ``features`` is the number of
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal, TypedDict
 
 from milp_verix.arguments import indices_of
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Count, Indices
 from milp_verix.stored_numbers import json_in
 
 SCHEMA = 1
+
+
+class ChecksFile(TypedDict):
+    """Written by ``compare --save-checks``, and read by ``compare --checks``.
+
+    Attributes:
+        schema: Number of the format.
+        features: Number of features.
+        checks: The free features of each check.
+    """
+
+    schema: Literal[1]
+    features: Count
+    checks: list[Indices]
 
 
 def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:

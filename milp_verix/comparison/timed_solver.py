@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from milp_verix.records.comparison import SolverTime
+from milp_verix.results.records.comparison import SolverTime
 from milp_verix.solvers import (
     Session,
     Solver,

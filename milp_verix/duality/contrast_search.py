@@ -25,8 +25,8 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.objective import attainable
 from milp_verix.problem.request import Request
-from milp_verix.records.verdict import Effort, Verdict
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.results.records.verdict import Effort, Verdict
 from milp_verix.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds

@@ -24,13 +24,13 @@ from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.contrast import NEAREST_GAP
-from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.earlier import EarlierContrast, earlier_contrast, note_on_bound
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
 from milp_verix.results.public import ContrastiveExplanation
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.contrast import NEAREST_GAP
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import fields_of
 
 MEASURES = ("features", "distance")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.witness import replayed
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import FloatArray
 
 

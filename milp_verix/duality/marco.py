@@ -31,10 +31,11 @@ from milp_verix.problem.options import Asked, InputLike, SolverOptions
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.enumeration import FeatureSet
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Enumeration
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.enumeration import Contrast
+from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
@@ -218,4 +219,5 @@ def _enumeration(
     """Return the result, with abductive and contrastive explanations sorted, smallest first."""
     contrasts = sorted(contrastive, key=lambda item: (len(item[0]), item[0]))
     explanations = sorted(abductive, key=lambda one: (len(one), one))
-    return Enumeration(abductive=tuple(explanations), contrastive=dict(contrasts), **rest)
+    found = tuple(Contrast(features, point) for features, point in contrasts)
+    return Enumeration(abductive=tuple(explanations), contrasts=found, **rest)

@@ -10,7 +10,7 @@ import numpy as np
 from milp_verix.duality.contrast_search import ContrastSearch
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.oracle.witness import replayed
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.norm_ball import length
 

@@ -32,7 +32,7 @@ from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.global_search.relaxation.lp import NO_FIXINGS, Fixings, NodeSolution
 from milp_verix.global_search.relaxation.relaxation import Relaxation
 from milp_verix.global_search.search import MinimumSearch
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.results.records.statistics import SearchEffort
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from verix_encodings.models.restricted import Restriction
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from milp_verix.clock import Deadline, OutOfTimeError
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import stopping
 from milp_verix.traversal.influence import adaptive
 from milp_verix.traversal.order import Order

@@ -17,7 +17,7 @@ from milp_verix.clock import Deadline
 from milp_verix.duality.hitting_set import propose
 from milp_verix.global_search.search import MinimumSearch
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.results.records.statistics import SearchEffort
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 

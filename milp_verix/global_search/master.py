@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from milp_verix.clock import Deadline
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.results.records.statistics import SearchEffort
 
 
 class Master(Protocol):

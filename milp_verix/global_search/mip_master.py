@@ -13,7 +13,7 @@ import numpy as np
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverError
 from milp_verix.global_search.search import MinimumSearch
-from milp_verix.records.statistics import SearchEffort
+from milp_verix.results.records.statistics import SearchEffort
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from verix_encodings.models.constraints import Constraint, Scenario
 from verix_encodings.models.scenario import ScenarioProgram

@@ -24,9 +24,9 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.request import Request
-from milp_verix.records.statistics import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.results.earlier import Earlier
 from milp_verix.results.public import Explanation
+from milp_verix.results.records.statistics import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.runner import AnytimeSearch
 from milp_verix.solvers import Session
 from milp_verix.traversal.explain_search import explanation_of

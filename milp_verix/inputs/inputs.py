@@ -1,7 +1,7 @@
 """The description of an input: its features in order, and the rules that its values satisfy."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -23,8 +23,6 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 
 
-# no slots: what is derived from the features is computed once
-@dataclass(frozen=True, eq=False)
 class Inputs:
     """The features of a network's input, in the order of its coordinates, and rules between them.
 
@@ -64,6 +62,13 @@ class Inputs:
         object.__setattr__(self, "rules", ())
         object.__setattr__(self, "rules", tuple(self._rule(rule) for rule in rules))
         self._refuse_contradictions()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"inputs do not change: {name} is made once")
+
+    def __repr__(self) -> str:
+        told = f"features={self.features!r}, rules={self.rules!r}"
+        return f"Inputs({told}, class_names={self.class_names!r})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Inputs):

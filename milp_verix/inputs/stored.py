@@ -41,9 +41,10 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.names import listed, meant, shown
 from milp_verix.stored_numbers import json_in
 
-_MAKERS: dict[str, Callable[..., Feature]] = {
+MAKERS: dict[str, Callable[..., Feature]] = {
     maker.__name__: maker for maker in (continuous, integer, binary, category, ordinal, fixed)
 }
+"""The functions that make features, by the kind of these in files."""
 
 
 def data_of(inputs: Inputs) -> dict[str, Any]:
@@ -119,14 +120,14 @@ def _feature_data(feature: Feature) -> dict[str, Any]:
 
 
 def _feature(entry: object) -> Feature:
-    kinds = tuple(_MAKERS)
+    kinds = tuple(MAKERS)
     if not isinstance(entry, Mapping) or entry.get("kind") not in kinds or "name" not in entry:
         close = meant(str(entry.get("kind")), kinds) if isinstance(entry, Mapping) else ""
         raise InputError(
             f"a feature has a name and a kind, one of {', '.join(kinds)}; got {shown(entry)}{close}"
         )
     arguments = {name: value for name, value in entry.items() if name != "kind"}
-    maker = _MAKERS[entry["kind"]]
+    maker = MAKERS[entry["kind"]]
     known = signature(maker).parameters
     for name in arguments:
         if name not in known:

@@ -1,15 +1,15 @@
 """The network under construction; nonlinear operators append nodes to it."""
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
 from milp_verix.onnx_reader.symbol import Shape, Symbol, exact_value, rearrange, value_symbol
+from verix_encodings import Affine, Network, Node, Relu, Smooth
 from verix_encodings.arrays import IntArray
+from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
-from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Node, Relu, Smooth
-from verix_encodings.network.smooth_functions import SmoothFunction
 
 
 class Builder:
@@ -25,7 +25,7 @@ class Builder:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
         value = exact_value(x)
         if value is None:
-            value = self._append(_affine(x))
+            value = self.append(_affine(x))
             self._affine.append((x, value))
         return value
 
@@ -39,7 +39,7 @@ class Builder:
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
-        return value_symbol(self._append(Relu(self.value(x))), x.shape)
+        return self.elementwise(x, Relu)
 
     def maximum(self, x: Symbol, columns: IntArray) -> Symbol:
         """Append the maxima of elements of ``x``; return them, in the shape of ``columns[..., 0]``.
@@ -60,14 +60,22 @@ class Builder:
 
     def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
         """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""
-        return value_symbol(self._append(Smooth(self.value(x), function)), x.shape)
+        return self.elementwise(x, lambda source: Smooth(source, function))
+
+    def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
+        """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.
+
+        ``kind`` makes the node from the number of the value that it reads.
+        """
+        return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def network(self, output: Symbol) -> Network:
         """Return the network that computes ``output``: its last node is affine, always."""
         self._affine.append((output, len(self._nodes) + 1))
         return Network(self.input.shape, (*self._nodes, _affine(output)))
 
-    def _append(self, node: Node) -> int:
+    def append(self, node: Node) -> int:
+        """Append ``node``, which reads earlier values; return the number of its value."""
         self._nodes.append(node)
         return len(self._nodes)
 

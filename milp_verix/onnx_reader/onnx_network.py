@@ -165,11 +165,11 @@ class OnnxNetwork:
         return numbers_in({name: row[name] for name in self.columns})
 
     def __repr__(self) -> str:
-        maxima = f", {self.ir.max_count} maxima" if self.ir.max_count else ""
-        smooth = f", {self.ir.smooth_count} smooth activations" if not self.ir.exact else ""
+        counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
+        neurons = ", ".join(f"{count} {plural}" for plural, count in counts.items())
         return (
             f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
-            f"{self.output_size} scores, {self.ir.relu_count} ReLUs{maxima}{smooth})"
+            f"{self.output_size} scores, {neurons})"
         )
 
 

@@ -40,10 +40,10 @@ from verix_encodings import (
     interval_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.crown import intersection, readers_of, undecided
 from verix_encodings.bounds.interval import Late
 from verix_encodings.proofs.obbt import tightened_range
 from verix_encodings.proofs.safe_bound import SafeBound, encoding_error, evaluation_error
+from verix_encodings.propagation.crown import intersection, readers_of, undecided
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from milp_verix.problem.options import Asked, CheckOptions, InputLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 
 
 @checked()

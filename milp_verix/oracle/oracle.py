@@ -29,8 +29,8 @@ from milp_verix.oracle.whole_ball import WholeBall
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
-from milp_verix.records.verdict import Answer, Effort, Stage, Verdict
+from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
+from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
 from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values

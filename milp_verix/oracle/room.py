@@ -13,7 +13,7 @@ import numpy as np
 from milp_verix.problem.problem import Problem
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds.linear_form import upper_form
+from verix_encodings.propagation.linear_form import upper_form
 
 _MOST = 100.0  # by how much faster margins may be expected to grow; not measured
 

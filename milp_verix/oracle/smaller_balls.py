@@ -17,7 +17,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds.alpha import beyond_input
+from verix_encodings.propagation.alpha import beyond_input
 
 # fewer undecided neurons than these leave programs small, and slopes little to gain
 _MANY = 12

@@ -15,8 +15,8 @@ from milp_verix.clock import Deadline, Limit
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.oracle.witness import replayed
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
 

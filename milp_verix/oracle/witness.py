@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.question import Question
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
 

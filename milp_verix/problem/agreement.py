@@ -3,7 +3,7 @@
 Each value of the network that is a tensor of the file is evaluated by both, at the input and at a
 few random points of the ball, from onnxruntime's values before it. So a difference shows in the
 layer where it arises. It may be no larger than the rounding of one layer: the error bound of
-:func:`~verix_encodings.proofs.safe_bound.error_behind`, for the precision that the file is run in.
+each kind of node, for the precision that the file is run in.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,8 @@ from milp_verix.onnx_reader import cut, trace
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork, session_of
 from milp_verix.onnx_reader.symbol import Symbol
 from milp_verix.problem.ball import Ball
-from verix_encodings import Interval
+from verix_encodings import Affine, Interval
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.nodes import Affine, value_of
-from verix_encodings.proofs.safe_bound import error_behind
 
 _RANDOM_POINTS = 3
 _LENIENCE = 2.0
@@ -62,10 +60,10 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
     errors, reaches = [np.zeros(points.shape[1])], [_range(start)]
     allowed = errors[0]
     for number, node in enumerate(network.ir.nodes, start=1):
-        ours = np.array([value_of(node, before) for before in values])
+        ours = np.array([node.value(before) for before in values])
         if not np.isfinite(ours).all():
             return  # nothing is proven of values that float64 cannot hold
-        error = error_behind(node, errors, reaches)
+        error = node.evaluation_error(errors, reaches)
         allowed = _allowed(network, error)
         for place, other in enumerate(theirs.get(number, ())):
             found = _difference(ours[place], other, allowed)
@@ -175,10 +173,10 @@ def _first_node(
     for (node, _, symbol), output in zip(seen, outputs, strict=True):
         rounding = (*(symbol.rounding[value] for value in symbol.terms), symbol.bias_rounding)
         affine = Affine(tuple(symbol.terms.items()), symbol.bias, rounding)
-        allowed = _allowed(network, error_behind(affine, nothing, reaches))
+        allowed = _allowed(network, affine.evaluation_error(nothing, reaches))
         if output.shape != symbol.shape:
             return f"{node}, of shape {symbol.shape},", _Difference(-1, symbol.size, output.size, 0)
-        found = _difference(value_of(affine, values), output.reshape(-1), allowed)
+        found = _difference(affine.value(values), output.reshape(-1), allowed)
         if found is not None:
             return node, found
     return None

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.shrinking import nearest
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.radius import RadiusBracket
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.radius import RadiusBracket
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import IntArray
 
 ROUNDING = "rounding in onnxruntime exceeds the margin"

@@ -7,8 +7,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.problem import Problem
 from milp_verix.radius.balls import Balls
 from milp_verix.radius.bracket import Bracket, Step
-from milp_verix.records.statistics import SolverStatistics
-from milp_verix.records.verdict import Effort
+from milp_verix.results.records.statistics import SolverStatistics
+from milp_verix.results.records.verdict import Effort
 
 
 class Questions:

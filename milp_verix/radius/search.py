@@ -10,9 +10,9 @@ from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.radius.bracket import Bracket
 from milp_verix.radius.questions import Questions
-from milp_verix.records.statistics import TIME_LIMIT
 from milp_verix.results.build import shared_fields, statistics_of
 from milp_verix.results.radii import RobustnessRadii
+from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.runner import AnytimeSearch
 
 _LEAST_WORK = 0.1

@@ -4,9 +4,9 @@ import numpy as np
 
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.verdict import Verdict
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import IntArray
 
 _HALVINGS = 24  # to the precision of float32

@@ -43,10 +43,10 @@ from milp_verix.problem.options import (
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import USUAL, Search
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.reporting.words.wording import counted, number, radius_text
 from milp_verix.results.public import Explanation
 from milp_verix.results.radii import EpsilonSweep
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.traversal.explain_search import ExplainSearch, Progress
 from milp_verix.traversal.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.traversal.strategies import resolve_strategy

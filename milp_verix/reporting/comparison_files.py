@@ -1,56 +1,59 @@
-"""Comparisons as JSON, schema 1, and as CSV with a line for each run."""
+"""Comparisons as JSON, and as CSV with a line for each run."""
 
 import csv
 import io
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from milp_verix.atomic_write import write_atomically
-from milp_verix.records.comparison import Comparison, Disagreement, Run
-from milp_verix.records.stored.values import finite
-from milp_verix.records.verdict import Answer
-
-SCHEMA = 1
+from milp_verix.results.records.comparison import Comparison, Disagreement, Pair, Run
+from milp_verix.results.records.comparison_file import (
+    ComparisonFile,
+    Contradiction,
+    PairNames,
+    RunNumbers,
+)
+from milp_verix.results.records.kinds import Norm
+from milp_verix.results.records.verdict import Answer
 
 
 def write_json(
     comparison: Comparison, path: str | Path | None = None, *, indent: int | None = None
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
-    text = json.dumps(
-        {
-            "schema": SCHEMA,
-            "model": {"file": comparison.model, "sha256": comparison.sha256},
-            "prediction": comparison.prediction,
-            "epsilon": finite(comparison.epsilon),
-            "norm": comparison.norm,
-            "delta": comparison.delta,
-            "against": comparison.against,
-            "output": comparison.output,
-            "rules": comparison.rules,
-            "features": comparison.features,
-            "checks": comparison.checks,
-            "rounds": comparison.rounds,
-            "agree": comparison.agree,
-            "stopped": comparison.stopped,
-            "runs": [
-                {
-                    **record(run),
-                    "answers": [answer.value for answer in run.answers],
-                    "stopped": run.stopped,
-                    "notes": run.notes,
-                }
-                for run in comparison.runs
-            ],
-            "skipped": [
-                {**_pair(skipped.pair), "reason": skipped.reason} for skipped in comparison.skipped
-            ],
-            "disagreements": [_disagreement(found) for found in comparison.disagreements],
-        },
-        indent=indent,
-        allow_nan=False,
-    )
+    data: ComparisonFile = {
+        "schema": 1,
+        "kind": "comparison",
+        "model": {"file": comparison.model, "sha256": comparison.sha256},
+        "prediction": comparison.prediction,
+        "epsilon": comparison.epsilon if math.isfinite(comparison.epsilon) else None,
+        "norm": cast(Norm, comparison.norm),
+        "delta": comparison.delta,
+        "against": comparison.against,
+        "output": comparison.output,
+        "rules": comparison.rules,
+        "features": comparison.features,
+        "checks": comparison.checks,
+        "rounds": comparison.rounds,
+        "agree": comparison.agree,
+        "stopped": comparison.stopped,
+        "runs": tuple(
+            {
+                **record(run),
+                "answers": tuple(answer.value for answer in run.answers),
+                "stopped": run.stopped,
+                "notes": run.notes,
+            }
+            for run in comparison.runs
+        ),
+        "skipped": tuple(
+            {**_pair(skipped.pair), "reason": skipped.reason} for skipped in comparison.skipped
+        ),
+        "disagreements": tuple(map(_disagreement, comparison.disagreements)),
+    }
+    text = json.dumps(data, indent=indent, allow_nan=False)
     if path is not None:
         write_atomically(Path(path), text)
     return text
@@ -93,28 +96,10 @@ def told(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
-COLUMNS = (
-    "solver",
-    "formulation",
-    "version",
-    "size",
-    "holds",
-    "violated",
-    "unknown",
-    "seconds",
-    "build_seconds",
-    "solve_seconds",
-    "resolve_seconds",
-    "checks",
-    "builds",
-    "solves",
-    "resolves",
-    "nodes",
-    "iterations",
-)
+COLUMNS = tuple(RunNumbers.__annotations__)
 
 
-def record(run: Run) -> dict[str, Any]:
+def record(run: Run) -> RunNumbers:
     """Return the numbers of ``run`` by the names in ``COLUMNS``."""
     inside = run.inside
     return {
@@ -137,16 +122,16 @@ def record(run: Run) -> dict[str, Any]:
     }
 
 
-def _pair(pair: Any) -> dict[str, str]:
+def _pair(pair: Pair) -> PairNames:
     return {"solver": pair.solver, "formulation": pair.formulation}
 
 
-def _disagreement(found: Disagreement) -> dict[str, Any]:
+def _disagreement(found: Disagreement) -> Contradiction:
     return {
         "holding": _pair(found.holding),
         "violated": _pair(found.violated),
         "free": found.free,
         "margin": found.index,
         "reached": found.margin,
-        "witness": found.witness.reshape(-1).astype(float).tolist(),
+        "witness": tuple(found.witness.reshape(-1).astype(float).tolist()),
     }

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo
-from milp_verix.records.statistics import SolverStatistics, Statistics
-from milp_verix.records.verdict import Effort, Verdict
+from milp_verix.results.records.base import Counterfactual, ModelInfo
+from milp_verix.results.records.kinds import DomainEnd
+from milp_verix.results.records.statistics import SolverStatistics, Statistics
+from milp_verix.results.records.verdict import Effort, Verdict
 from verix_encodings.arrays import FloatArray
 
 _NOT_INSTALLED = "not installed as a package"
@@ -19,7 +20,7 @@ _NOT_INSTALLED = "not installed as a package"
 def shared_fields(
     problem: Problem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the fields of a :class:`~milp_verix.records.base.Result` but its statistics.
+    """Return the fields of a :class:`~milp_verix.results.records.base.Result` but its statistics.
 
     ``versions`` are those of the solvers, and join those of the packages. ``notes`` come behind
     those of the network and the problem.
@@ -32,8 +33,8 @@ def shared_fields(
             network.input_shape,
             str(network.dtype),
             network.softmax_stripped,
-            network.sigmoid_stripped,
             network.content_sha256,
+            network.sigmoid_stripped,
             network.facts.class_names,
         ),
         "input": problem.x.reshape(network.input_shape),

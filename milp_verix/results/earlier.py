@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from milp_verix.errors import InputError
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import load
-from milp_verix.records.verdict import Verdict
 from milp_verix.reporting.words.wording import number
 from milp_verix.results.build import shared_fields
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.json_format import load
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.results.replay import stands
 from verix_encodings.arrays import FloatArray
 
@@ -164,12 +164,8 @@ def asked_before(given: Any, kind: type[AnyResult], problem: Problem) -> AnyResu
             f"got {type(given).__name__}"
         )
     network, model, now = problem.network, result.model, shared_fields(problem, "", {}, ())
-    known = model.content_sha256 is not None
     pairs = {
-        "network's SHA-256": (
-            model.content_sha256 or model.sha256,
-            network.content_sha256 if known else network.sha256,
-        ),
+        "network's SHA-256": (model.content_sha256, network.content_sha256),
         "network's input shape": (model.input_shape, network.input_shape),
         "input": (_exactly(result.input), _exactly(now["input"])),
         **{n: (getattr(result, n), now[n]) for n in now if n not in _NO_QUESTION},

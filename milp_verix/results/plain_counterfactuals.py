@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.public import Explanation
+from milp_verix.results.records.base import Counterfactual
 
 _DIGITS = (2, 3, 4)
 _HALVINGS = 10

@@ -5,13 +5,10 @@ longer to load than a result to be read.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.atomic_write import write_atomically
 from milp_verix.errors import InputError
-from milp_verix.records import audit, comparison, contrast, enumeration, explanation
-from milp_verix.records.base import Result
-from milp_verix.records.json_format import dump, load
 from milp_verix.reporting import comparison_files
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.wording import (
@@ -20,6 +17,8 @@ from milp_verix.reporting.words.wording import (
     enumeration_headline,
     outcome_text,
 )
+from milp_verix.results.records import audit, comparison, contrast, enumeration, explanation, kinds
+from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class Stored(Result):
+class Storable:
     """JSON and pickles of a result."""
 
     __slots__ = ()
@@ -40,7 +39,7 @@ class Stored(Result):
 
         Raises ``InputError`` for a path that cannot be written.
         """
-        text = dump(self, indent=indent)
+        text = dump(cast(StoredResult, self), indent=indent)
         if path is not None:
             write_atomically(Path(path), text)
         return text
@@ -51,20 +50,20 @@ class Stored(Result):
 
         Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
         """
-        return load(source, cls)
+        return cast(Self, load(source, cast(type[StoredResult], cls)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled or copied; the JSON holds all there is, bit for bit
         return type(self).from_json, (self.to_json(),)
 
 
-class Explanation(explanation.Explanation, Stored):
+class Explanation(explanation.Explanation, Storable):
     """An abductive explanation of one prediction, to be stored, drawn and checked again.
 
     Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
     the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
     counterfactual, so that it could not have been left out. The fields are documented in
-    :class:`milp_verix.records.explanation.Explanation`.
+    :class:`milp_verix.results.records.explanation.Explanation`.
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
@@ -141,12 +140,12 @@ class Explanation(explanation.Explanation, Stored):
         return result_html(self, self.plot())
 
 
-class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
+class ContrastiveExplanation(contrast.ContrastiveExplanation, Storable):
     """The fewest features whose change changes the prediction, with an input that shows it.
 
     ``proven`` says that no other set is smaller (or cheaper), or that no change in the ball does
     it. The fields are documented in
-    :class:`milp_verix.records.contrast.ContrastiveExplanation`.
+    :class:`milp_verix.results.records.contrast.ContrastiveExplanation`.
     """
 
     __module__ = "milp_verix"
@@ -198,17 +197,17 @@ class ContrastiveExplanation(contrast.ContrastiveExplanation, Stored):
         return result_html(self, self.plot())
 
 
-class Enumeration(enumeration.Enumeration, Stored):
+class Enumeration(enumeration.Enumeration, Storable):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing. The fields are documented in
-    :class:`milp_verix.records.enumeration.Enumeration`.
+    :class:`milp_verix.results.records.enumeration.Enumeration`.
     """
 
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[enumeration.FeatureSet, ...]:
+    def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.
@@ -221,13 +220,13 @@ class Enumeration(enumeration.Enumeration, Stored):
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
 
-class Audit(audit.Audit, Stored):
+class Audit(audit.Audit, Storable):
     """The judgement on a set of features that some tool calls an explanation.
 
     ``sound``: True, with a proof that the set keeps the prediction; False, with a
     ``counterexample``; or None. ``removable`` features can be left out, all together; ``added``
     ones make a set sound that is not. The fields are documented in
-    :class:`milp_verix.records.audit.Audit`.
+    :class:`milp_verix.results.records.audit.Audit`.
     """
 
     __module__ = "milp_verix"
@@ -287,7 +286,7 @@ class Audit(audit.Audit, Stored):
 class Run(comparison.Run):
     """The answers of one pair of solver and formulation, and the effort that they took.
 
-    The fields are documented in :class:`milp_verix.records.comparison.Run`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.Run`.
     """
 
     __module__ = "milp_verix"
@@ -299,7 +298,7 @@ class Run(comparison.Run):
 class Comparison(comparison.Comparison):
     """The same question to several pairs of solver and formulation, and whether they agree.
 
-    The fields are documented in :class:`milp_verix.records.comparison.Comparison`.
+    The fields are documented in :class:`milp_verix.results.records.comparison.Comparison`.
     """
 
     __module__ = "milp_verix"

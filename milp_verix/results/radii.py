@@ -1,13 +1,11 @@
 """Results on radii that users see: records with methods that store and draw them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
-from milp_verix.atomic_write import write_atomically
-from milp_verix.records import radius, sweep
-from milp_verix.records.sweep_json import dump_sweep, load_sweep
 from milp_verix.reporting.words.radius import radii_headline, sweep_headline
-from milp_verix.results.public import Explanation, Stored
+from milp_verix.results.public import Explanation, Storable
+from milp_verix.results.records import radius, sweep
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,37 +14,16 @@ if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing
 
 
-class EpsilonSweep(sweep.EpsilonSweep):
+class EpsilonSweep(sweep.EpsilonSweep, Storable):
     """Explanations of one prediction at several radii, from the largest radius to the smallest.
 
-    The fields are documented in :class:`milp_verix.records.sweep.EpsilonSweep`.
+    The fields are documented in :class:`milp_verix.results.records.sweep.EpsilonSweep`.
     """
 
     __module__ = "milp_verix"
     __slots__ = ()
 
     levels: tuple[Explanation, ...]
-
-    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
-        """Return the sweep as JSON, and write it to ``path`` if given.
-
-        Raises ``InputError`` for a path that cannot be written.
-        """
-        text = dump_sweep(self, indent=indent)
-        if path is not None:
-            write_atomically(Path(path), text)
-        return text
-
-    @classmethod
-    def from_json(cls, source: str | Path) -> Self:
-        """Read a sweep from JSON text or from the path of a JSON file.
-
-        Raises ``InputError`` for JSON of another kind or schema, and where parts contradict.
-        """
-        return load_sweep(source, cls, Explanation)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_json, (self.to_json(),)
 
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""
@@ -71,10 +48,10 @@ class EpsilonSweep(sweep.EpsilonSweep):
         return f"EpsilonSweep({self.levels[0].model.file}: {sweep_headline(self)})"
 
 
-class RobustnessRadii(radius.RobustnessRadii, Stored):
+class RobustnessRadii(radius.RobustnessRadii, Storable):
     """Brackets of the largest radius at which some features are irrelevant.
 
-    The fields are documented in :class:`milp_verix.records.radius.RobustnessRadii`.
+    The fields are documented in :class:`milp_verix.results.records.radius.RobustnessRadii`.
     """
 
     __module__ = "milp_verix"

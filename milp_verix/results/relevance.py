@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from milp_verix.errors import InputError
-from milp_verix.records import relevance
 from milp_verix.reporting.words.relevance import relevance_headline
-from milp_verix.results.public import Stored
+from milp_verix.results.public import Storable
+from milp_verix.results.records import relevance
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 
 
-class Relevance(relevance.Relevance, Stored):
+class Relevance(relevance.Relevance, Storable):
     """The part that protected features play in the explanations of one decision, by proof.
 
-    The fields are documented in :class:`milp_verix.records.relevance.Relevance`.
+    The fields are documented in :class:`milp_verix.results.records.relevance.Relevance`.
     """
 
     __module__ = "milp_verix"

@@ -6,10 +6,10 @@ from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import Problem
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.enumeration import FeatureSet
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.relevance import Relevance
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.relevance import Relevance
 
 
 def failing_features(explanation: Explanation, network: OnnxNetwork) -> tuple[int, ...]:
@@ -104,13 +104,12 @@ def _posed_again(result: Result, network: OnnxNetwork) -> Problem:
 def stands(problem: Problem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
     """Return whether the counterfactual changes the prediction and moves ``free`` features only.
 
-    It lies in the ball by definition, and its prediction is the one recorded; earlier versions
-    recorded the best of the classes compared.
+    It lies in the ball by definition, and its prediction is the one recorded.
     """
     coordinates = problem.features.coordinates(sorted(free))
     if not problem.ball.contains(counterfactual.input.reshape(-1), coordinates):
         return False
     outputs, question = problem.network.evaluate(counterfactual.input), problem.question
-    predicted, rival = question.predicted(outputs), question.rival(outputs)
     recorded = counterfactual.prediction, counterfactual.rival
-    return question.changed(outputs) and recorded in ((predicted, rival), (rival, None))
+    found = question.predicted(outputs), question.rival(outputs)
+    return question.changed(outputs) and recorded == found

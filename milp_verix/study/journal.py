@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from milp_verix.errors import InputError
-from milp_verix.records.schema_check import fault_in
 from milp_verix.reporting.words.wording import counted
+from milp_verix.results.records.conversion import converted, shown
 from milp_verix.stored_numbers import UnreadableError, parsed
+from milp_verix.study.journal_line import JournalLine
 
 Record: TypeAlias = dict[str, Any]
 """One finished task, as JSON has it."""
@@ -150,8 +151,8 @@ def _records(
                 for number, line in enumerate(lines, start=1):
                     record = _record_in(line)
                     if record is not None:
-                        if warn is not None and (fault := fault_in(record, "journal.json")):
-                            raise InputError(f"{file}: line {number}: {fault}")
+                        if warn is not None:
+                            _refuse_faults(record, f"{file}: line {number}")
                         yield (file.name, number), record
                         continue
                     if warn is None:
@@ -162,6 +163,16 @@ def _records(
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except UnreadableError as error:
         raise InputError(f"{file}: line {number}: {error}") from error
+
+
+def _refuse_faults(record: Record, where: str) -> None:
+    try:
+        converted(record, JournalLine)
+        for name in ("explanation", "unknown"):
+            if len({*(record[name] or ())}) < len(record[name] or ()):
+                raise ValueError(f"{name} is {shown(record[name])}, expected each entry once")
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def identity(key: str, index: int) -> str:

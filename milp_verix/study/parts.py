@@ -16,7 +16,7 @@ from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.inputs import inputs_of as described_as
 from milp_verix.inputs.names import listed
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
-from milp_verix.records.statistics import INTERRUPTED
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of

@@ -9,9 +9,9 @@ from typing import Any
 import milp_verix
 from milp_verix.errors import MilpVerixError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.records.statistics import INTERRUPTED
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
 from milp_verix.study.partial import Partial
 from milp_verix.study.results import packed

@@ -25,8 +25,8 @@ from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from milp_verix.records.stored.values import array_hash
 from milp_verix.results.public import ContrastiveExplanation, Explanation
+from milp_verix.results.records.base import array_hash
 from milp_verix.study.inputs import Inputs
 from milp_verix.traversal.explain import explain
 

@@ -15,8 +15,8 @@ FAME (ICLR 2026) frees a set by one linear form over the ball of all features. I
 form is too loose to prove even the empty set; bounds over growing sets are not.
 """
 
-from milp_verix.records.statistics import BOUNDS_ALONE
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.statistics import BOUNDS_ALONE
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.traversal.traversal import Walk
 
 

@@ -6,11 +6,11 @@ from functools import partial
 
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
-from milp_verix.records.statistics import StageStatistics
-from milp_verix.records.verdict import Stage
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.results.public import Explanation
+from milp_verix.results.records.statistics import StageStatistics
+from milp_verix.results.records.verdict import Stage
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.traversal.order import Order, OrderMaker
 from milp_verix.traversal.strategies import resolve_strategy

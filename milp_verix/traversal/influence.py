@@ -15,7 +15,7 @@ from milp_verix.oracle.whole_ball import WholeBall, whole_ball
 from milp_verix.problem.problem import Problem
 from verix_encodings import Network
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds.linear_form import upper_form
+from verix_encodings.propagation.linear_form import upper_form
 
 _ROUNDS = 3  # of rankings; not measured
 _HALVINGS = 6  # of the prefix that is free: to a 64th of the features; not measured

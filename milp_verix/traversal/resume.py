@@ -15,10 +15,10 @@ import numpy as np
 
 from milp_verix.clock import Deadline, Limit
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.verdict import Verdict
 from milp_verix.reporting.words.wording import counted
 from milp_verix.results.earlier import Earlier
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.traversal import Traversal
 

@@ -7,7 +7,7 @@ feature is kept only once all features before it are decided.
 """
 
 from milp_verix.errors import InputError
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.traversal.by_bounds import free_by_forms
 from milp_verix.traversal.traversal import Strategy, Walk
 

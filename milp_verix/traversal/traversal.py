@@ -17,9 +17,9 @@ from typing import TypeAlias
 
 from milp_verix.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Stage, Verdict
 from milp_verix.reporting.words.wording import counted
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Stage, Verdict
 
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
 # instead of 2 % that doubles (`59c5582` in benchmarks/PERFORMANCE.md), the others are not measured

@@ -13,7 +13,7 @@ from milp_verix.certification.lower_bounds import bound_proof
 from milp_verix.certification.trees import NoProofError
 from milp_verix.clock import NO_LIMIT
 from milp_verix.global_search.minimum import minimum
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 from tests.support.brute_force_cases import Case, case
 from tests.support.certificates import changed, checked, numbers_in
 from tests.support.exhaustive_explanations import (

@@ -13,10 +13,10 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, OnnxNetwork
-from milp_verix.records.base import Counterfactual, Result
 from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison import remarks
 from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.results.records.base import Counterfactual, Result
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.spoken_claims import SpokenClaims, spoken
 

@@ -5,7 +5,7 @@ import pytest
 
 from milp_verix.solvers import Targets, open_session
 from tests.support.installed_solvers import each_solver
-from verix_encodings import Interval, Max, ProgramBuilder, big_m_max, big_m_relu, linf_ball
+from verix_encodings import Interval, ProgramBuilder, big_m_max, big_m_relu, linf_ball
 from verix_encodings.program.program import LEAST_BIG_M
 
 
@@ -22,8 +22,9 @@ def test_coefficients_that_solvers_drop_are_not_written() -> None:
     builder = ProgramBuilder()
     entries = Interval(np.zeros(2), np.array([1e-15, 1.0]))
     difference = Interval(np.array([-1e-15]), np.ones(1))
-    node = Max(1, 0, np.array([0]), np.array([1]))
-    big_m_max(builder, "0", node, linf_ball(builder, entries), (entries, difference))
+    pairs = np.array([0]), np.array([1])
+    z = linf_ball(builder, entries)
+    big_m_max(builder, "0", pairs, z, entries=entries, difference=difference)
     assert np.min(np.abs(builder.build().matrix.data)) >= LEAST_BIG_M
 
 

@@ -21,7 +21,7 @@ from milp_verix.traversal.explain import explain
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from verix_encodings import Bounds, interval_bounds
-from verix_encodings.bounds import crown
+from verix_encodings.propagation import crown
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
@@ -219,7 +219,7 @@ import sys, time
 from pathlib import Path
 import milp_verix.cli.app as cli
 import milp_verix.cli.question as cli_question
-from verix_encodings.bounds import crown
+from verix_encodings.propagation import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened
 

@@ -79,12 +79,18 @@ def test_files_that_a_document_names_exist(document: str) -> None:
             assert any(f"/{path}".endswith(ending) for path in known), name
 
 
+def room_of(entry: str) -> str:
+    """Return a room of a layer, or the one that modules with a colon between them are in."""
+    first, *others = entry.split(":")
+    return first.strip().rpartition(".")[0] if others else first.strip()
+
+
 def layers() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """Yield the root of each contract over rooms with its layers, highest first."""
     linter = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]
     for contract in linter["contracts"]:
         if "containers" not in contract:
-            rows = [tuple(name.strip() for name in row.split("|")) for row in contract["layers"]]
+            rows = [tuple(map(room_of, row.split("|"))) for row in contract["layers"]]
             root = rows[0][0].rpartition(".")[0]
             named = [tuple(n.removeprefix(f"{root}.") for n in row) for row in rows]
             yield root, [row for row in named if row[0] not in linter["root_packages"]]
@@ -103,7 +109,8 @@ def test_contributing_lists_the_rooms_as_the_contracts_do(
         for row in table.splitlines():
             level, rooms = row.split("|")[1:3]
             known = levels.get(int(level), ())
-            levels[int(level)] = known + tuple(re.findall(r"`(\w+)/?`", rooms))
+            names = re.findall(r"`([\w/]+?)/?`", rooms)
+            levels[int(level)] = known + tuple(name.replace("/", ".") for name in names)
         assert list(levels) == list(range(len(levels), 0, -1))
         told.append(list(levels.values()))
     assert expected in told, root

@@ -46,10 +46,10 @@ def written_documents(folder: Path) -> Iterator[Document]:
     network = dense_network(random_layers(np.random.default_rng(5), [4, 6, 3]), folder)
     for result in _results(network):
         data = json.loads(result.to_json())
-        kind = data.get("kind", "explanation")
-        yield Document(f"{kind}.json", data, _reader(type(result)))
+        kind = data["kind"]
+        yield Document(kind, data, _reader(type(result)))
         if getattr(result, "inputs", None) is not None:
-            yield Document("inputs.json", data["inputs"], inputs_in)
+            yield Document("inputs", data["inputs"], inputs_in)
     yield _checks(result.levels[0], folder)
     for x, options in (
         (X, {"epsilon": 0.4, "solvers": ["highs", "phase"], "task": "explain"}),
@@ -58,12 +58,12 @@ def written_documents(folder: Path) -> Iterator[Document]:
     ):
         compared = milp_verix.compare(network, x, **options)
         read = _through(folder / "compared.json", milp_verix.write_report)
-        yield Document("comparison.json", json.loads(compared.to_json()), read)
+        yield Document("comparison", json.loads(compared.to_json()), read)
     yield from _journal(network, folder)
     yield from _certificates(network, folder)
     written = folder / "solvers.json"
     run_here("solvers", "--json", written)
-    yield Document("solvers.json", json.loads(written.read_text(encoding="utf-8")), lambda _: None)
+    yield Document("solvers", json.loads(written.read_text(encoding="utf-8")), lambda _: None)
 
 
 def _results(network: OnnxNetwork) -> Iterator[Any]:
@@ -105,7 +105,7 @@ def _journal(network: OnnxNetwork, folder: Path) -> Iterator[Document]:
     rows = np.array([X, [np.nan] * 4], np.float32)
     milp_verix.explain_many(network, rows, journal=journal, epsilon=0.4, task=tasks)
     for line in journal.read_text(encoding="utf-8").splitlines():
-        yield Document("journal.json", json.loads(line), _through(folder / "read.jsonl", lines))
+        yield Document("journal", json.loads(line), _through(folder / "read.jsonl", lines))
 
 
 def _certificates(network: OnnxNetwork, folder: Path) -> Iterator[Document]:
@@ -119,17 +119,17 @@ def _certificates(network: OnnxNetwork, folder: Path) -> Iterator[Document]:
         milp_verix.explain(network, ROW, **TABLE),
     ):
         certificate = json.loads(found.certify(network).to_json())
-        yield Document("certificate.json", certificate, _checker(model))
+        yield Document("certificate", certificate, _checker(model))
     for seed in (1, 2):
         _, other, certificate = certified(seed, folder)
-        yield Document("certificate.json", certificate, _checker(other))
+        yield Document("certificate", certificate, _checker(other))
 
 
 def _checks(explanation: milp_verix.Explanation, folder: Path) -> Document:
     path, features = folder / "checks.json", len(explanation.groups)
     write_checks(path, checks_of(explanation), features)
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Document("checks.json", data, _through(path, lambda given: read_checks(given, features)))
+    return Document("checks", data, _through(path, lambda given: read_checks(given, features)))
 
 
 def _reader(kind: Any) -> Callable[[Any], object]:

@@ -7,8 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix import Explanation
-from milp_verix.records.base import Counterfactual, DomainEnd, ModelInfo, Prediction
-from milp_verix.records.statistics import Statistics
+from milp_verix.results.records.base import Counterfactual, ModelInfo
+from milp_verix.results.records.kinds import DomainEnd, Prediction
+from milp_verix.results.records.statistics import Statistics
+
+SHA = "0123456789abcdef" * 4
 
 
 def made(
@@ -50,7 +53,7 @@ def made(
         return Counterfactual(witness, new)
 
     return Explanation(
-        model=ModelInfo(file, "0123456789abcdef" * 4, shape, "float32", False),
+        model=ModelInfo(file, SHA, shape, "float32", False, SHA),
         input=x,
         prediction=prediction,
         epsilon=epsilon,

@@ -203,11 +203,15 @@ def comparison(folder: Path, **more: Any) -> Path:
     ]
     data = {
         "schema": 1,
+        "kind": "comparison",
         "model": {"file": HOSTILE, "sha256": "ab" * 32},
         "prediction": 3,
         "epsilon": 0.1,
         "norm": "l2",
         "delta": None,
+        "against": None,
+        "output": None,
+        "rules": [],
         "features": 4,
         "checks": None,
         "rounds": 1,

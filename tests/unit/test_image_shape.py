@@ -81,8 +81,6 @@ def test_what_was_seen_is_stored_drawn_and_freed(tmp_path: Path) -> None:
         assert (view.height, view.width, view.channels) == (4, 5, 1)
     data = json.loads((tmp_path / "found.json").read_text())
     assert data["image_shape"] == [4, 5]
-    del data["image_shape"]  # as files were before
-    assert Explanation.from_json(json.dumps(data)).image_shape is None
 
 
 @pytest.mark.parametrize("image_shape", [(4, 4, 3), (3, 4, 4), (1, 4, 4, 3)])
@@ -236,8 +234,8 @@ def test_every_command_takes_an_image_shape(command: str, said: str, tmp_path: P
     if command == "compare":
         assert data["features"] == 16
     else:
-        assert (data["image_shape"], data["features"]["count"]) == ([4, 4, 3], 16)
-        np.testing.assert_allclose(data["input"]["values"][0], picture.ravel() / 255, rtol=1e-6)
+        assert (data["image_shape"], len(data["groups"])) == ([4, 4, 3], 16)
+        np.testing.assert_allclose(data["input"][0], picture.ravel() / 255, rtol=1e-6)
     code, text = run(command, *given, *extra)
     assert code == 2
     assert "(--image-shape 4,4,3) if the channels of a pixel stand together" in text

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.image_view import status_masks
 from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.figures.style import Status
+from milp_verix.results.records.explanation import Explanation
 
 _IRRELEVANT = "#f2c80f"
 _IMAGES = 2

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import Drawing
+from milp_verix.results.records.explanation import Explanation
 
 _CLASSES, _TRIED = 3, 60
 

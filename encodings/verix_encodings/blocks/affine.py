@@ -7,26 +7,32 @@ row ``z_i − (C w_J)_i = k_i``, so that the dense row of an affine map stands i
 not once for every row that mentions ``z_i``.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import FloatArray, IntArray, placed
+from verix_encodings.arrays import FloatArray, IntArray, Matrix, placed
 from verix_encodings.bounds.interval import Interval
-from verix_encodings.network.nodes import Affine
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 
 
-def substitute(node: Affine, values: list[Expressions]) -> Expressions:
-    """Return the value of ``node`` as expressions in the columns of its sources."""
-    constant: FloatArray = node.bias.copy()
+def substitute(
+    terms: Sequence[tuple[int, Matrix]], bias: FloatArray, values: Sequence[Expressions]
+) -> Expressions:
+    """Return ``Σ_k M_k v_k + b`` as expressions in the columns of its sources.
+
+    ``terms`` are pairs of a number ``k`` and ``M_k``; ``bias`` is ``b``; ``values`` are the ``v``.
+    """
+    constant: FloatArray = bias.copy()
     blocks, columns = [], []
-    for source, matrix in node.terms:
+    for source, matrix in terms:
         constant += matrix @ values[source].constant
         blocks.append(matrix @ values[source].matrix)
         columns.append(values[source].columns)
     if not blocks:
-        empty = sp.csr_array((node.bias.size, 0))
+        empty = sp.csr_array((bias.size, 0))
         return Expressions(np.zeros(0, dtype=np.intp), empty, constant)
     if len(blocks) == 1:
         return Expressions(columns[0], blocks[0], constant)

@@ -14,33 +14,40 @@ entries rise together; bounds of each entry alone give ``u = u_q − l_p`` (Tjen
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import placed
+from verix_encodings.arrays import IntArray, placed
 from verix_encodings.blocks.affine import single
 from verix_encodings.blocks.relu_phases import phases_of
-from verix_encodings.bounds.interval import Bounds
-from verix_encodings.network.nodes import Max
+from verix_encodings.bounds.interval import Interval
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import LEAST_BIG_M, Expressions
 
 
 def big_m_max(
-    builder: ProgramBuilder, label: str, node: Max, z: Expressions, bounds: Bounds
+    builder: ProgramBuilder,
+    label: str,
+    pairs: tuple[IntArray, IntArray],
+    z: Expressions,
+    *,
+    entries: Interval,
+    difference: Interval,
 ) -> Expressions:
-    """Encode the maxima ``node`` of entries of ``z``, where ``bounds`` hold; return ``a``.
+    """Encode the maxima of ``pairs`` of entries of ``z``; return ``a``.
+
+    ``pairs`` are the numbers ``p`` and ``q``; ``entries`` bound ``z``, ``difference`` bounds ``d``.
 
     Columns are named ``z_label_j`` for entry ``j`` of ``z``, unless it is one column anyway, and
     ``a_label_i`` and ``d_label_i`` for pair ``i``.
     """
-    entries, difference = bounds[node.entries], bounds[node.source]
-    size, unstable = node.first.size, phases_of(difference).unstable
+    first, second = pairs
+    size, unstable = first.size, phases_of(difference).unstable
     decided = np.ones(size, dtype=bool)
     decided[unstable] = False
-    winner = np.where(difference.lower >= 0, node.second, node.first)
-    p, q = node.first[unstable], node.second[unstable]
+    winner = np.where(difference.lower >= 0, second, first)
+    p, q = first[unstable], second[unstable]
     read = np.unique(np.concatenate([p, q, winner[decided]]))
     z = single(builder, f"z_{label}", z, entries, read)
 
-    lower, upper = node.greatest(entries.lower), node.greatest(entries.upper)
+    lower, upper = (np.maximum(end[first], end[second]) for end in (entries.lower, entries.upper))
     a = builder.add_columns(f"a_{label}", unstable, lower[unstable], upper[unstable])
     d = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     l = np.minimum(difference.lower[unstable], -LEAST_BIG_M)

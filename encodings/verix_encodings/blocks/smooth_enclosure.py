@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.interval import Interval, Late, never
+from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.bounds.strips import (
     best_lines,
     breakpoints,
@@ -35,7 +36,6 @@ from verix_encodings.bounds.strips import (
     intercepts,
     value_range,
 )
-from verix_encodings.network.smooth_functions import SmoothFunction
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions
 

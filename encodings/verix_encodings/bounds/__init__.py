@@ -1,1 +1,1 @@
-"""Enclosures of values and slopes."""
+"""Intervals, sets of inputs, and lines around functions."""

@@ -1,92 +1,170 @@
-"""Straight lines around activations, and rounding errors of affine maps, where bounds hold.
+"""Forms above and below nodes where bounds hold: they replace a node in backward bounds.
 
-    v = max(z, 0)      α z ≤ v ≤ λ z + β                     z ∈ [l, u], for each neuron
-    v = max(z_p, z_q)  z_p + α d ≤ v ≤ z_p + λ d + β         d = z_q − z_p, see ``max_lines``
-    v = σ(z)           s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺             (``bounds.strips``)
+    B z + b ≤ v ≤ S z + t    ⇒    c·v ≤ (c⁺ S + c⁻ B) z + c⁺·t + c⁻·b
 
-Backward bounds (``bounds.linear_form``) replace each activation by these lines.
+``z`` are values before ``v``: :class:`Lines` have one slope for each neuron, :class:`Planes` have
+matrices, of no source, of one or of several.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
-from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, relative_error
-from verix_encodings.bounds.interval import Bounds, Interval
-from verix_encodings.bounds.strips import best_lines
-from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Relu, Smooth
+from verix_encodings.arrays import UNIT_ROUNDOFF, FloatArray, Matrix, dense, relative_error
+from verix_encodings.bounds.patches import (
+    Coefficients,
+    Patch,
+    Rows,
+    absolute,
+    product,
+    reached,
+    total,
+)
+from verix_encodings.bounds.phases import Phases
+from verix_encodings.work import spend_entries
+
+Replaced: TypeAlias = tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]
+"""A form's constant, its rounding error, and the coefficients of each source."""
+
+
+class Relaxation(Protocol):
+    """Forms above and below a node, wherever bounds hold."""
+
+    def replaced(
+        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+    ) -> Replaced:
+        """Replace ``c·v`` by a form in the sources of ``v`` that is above it, row by row.
+
+        ``slopes`` replace the lower slopes, shape (rows, neurons); where ``phases`` hold, the lower
+        line is exact.
+        """
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the forms that each row takes, and those of the lower slopes alone.
+
+        ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
+        the node, None for zeros: positive ones take the upper form.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
-    """Lines around an activation: ``B z + b ≤ v ≤ S z + t`` wherever bounds hold.
+class Enclosing(ABC):
+    """``ceiling`` and ``floor`` are ``t`` and ``b``, one for each neuron.
 
-    ``above`` and ``below`` are the slopes ``S`` and ``B``, vectors of one for each neuron, or
-    matrices for maxima; ``ceiling`` and ``floor`` are ``t`` and ``b``. ``reach`` is at least the
-    magnitude of all products and intercepts of a neuron.
+    ``reach`` is at least the magnitude of all products and intercepts of a neuron.
     """
 
-    above: FloatArray | sp.csr_array
     ceiling: FloatArray
-    below: FloatArray | sp.csr_array
     floor: FloatArray
     reach: FloatArray
 
+    def replaced(
+        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+    ) -> Replaced:
+        """Replace ``c·v`` by a form in the sources, as :class:`Relaxation` says."""
+        c = reached(c)
+        spend_entries((c.entries if isinstance(c, Patch) else c).size, 48)
+        positive, negative = _sides(c)
+        if phases is not None:
+            positive, negative = phases.below_alone(dense(positive), dense(negative))
+        shift = positive @ self.ceiling
+        if self.floor.any():
+            shift += negative @ self.floor
+        error = relative_error(self.reach.size) * (absolute(c) @ self.reach)
+        # where no phase is supposed, the sides are those of c
+        whole = c if phases is None else None
+        return shift, error, self._before(positive, negative, slopes, whole)
 
-Range: TypeAlias = tuple[FloatArray, FloatArray]
-"""Lower and upper bounds, of one shape."""
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the forms taken, as :class:`Relaxation` says."""
+        high, low = self._at(values, slopes)
+        up = False if met is None else met > 0
+        return np.where(up, high + self.ceiling, low + self.floor), low
 
-# of 0.5 to 1, the factor with the lowest margins on seven networks with pools
-_FLAT = 0.85
+    @abstractmethod
+    def _before(
+        self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
+    ) -> list[tuple[int, Rows]]:
+        """Return the coefficients of the sources; ``whole`` is the sum of both sides, if known."""
 
-Relaxation: TypeAlias = dict[int, FloatArray | Lines]
-"""The rounding errors of each affine value, and the lines around each activation, by value."""
+    @abstractmethod
+    def _at(
+        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return ``S z`` and ``B z``."""
 
 
-def relaxation_of(network: Network, bounds: Bounds, value: int) -> Relaxation:
-    """Return the relaxation of all nodes up to ``value``; ``bounds`` hold before it."""
-    relaxation: Relaxation = {}
-    extend_relaxation(relaxation, network, bounds, value)
-    return relaxation
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines(Enclosing):
+    """Lines around each neuron of a node that works elementwise on the value ``source``.
 
-
-def extend_relaxation(relaxation: Relaxation, network: Network, bounds: Bounds, value: int) -> None:
-    """Add the nodes up to ``value`` that ``relaxation`` of the first nodes does not hold yet.
-
-    ``bounds`` hold before ``value``, and are those that the nodes were added with.
+    ``above`` and ``below`` are the slopes ``S`` and ``B``, vectors.
     """
-    for i in range(len(relaxation) + 1, value + 1):
-        node = network.nodes[i - 1]
-        added = _error(node, bounds) if isinstance(node, Affine) else _lines(node, bounds)
-        relaxation[i] = added
+
+    source: int
+    above: FloatArray
+    below: FloatArray
+
+    def _before(
+        self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
+    ) -> list[tuple[int, Rows]]:
+        below = self.below if slopes is None else slopes
+        if whole is not None:
+            return [(self.source, _by_sign(whole, self.above, below))]
+        return [(self.source, dense(positive) * self.above + dense(negative) * below)]
+
+    def _at(
+        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        z = values[self.source]
+        spend_entries(z.size, 8)
+        return self.above * z, (self.below if slopes is None else slopes) * z
 
 
-def _error(node: Affine, bounds: Bounds) -> FloatArray:
-    reach = np.abs(node.bias)
-    for source, matrix in node.terms:
-        reach = reach + abs(matrix) @ bounds[source].magnitude
-    error: FloatArray = relative_error(node.bias.size) * reach
-    return error + node.deviation(lambda source: bounds[source].magnitude)
+@dataclass(frozen=True, slots=True, eq=False)
+class Planes(Enclosing):
+    """Forms of several sources: ``above`` and ``below`` are the matrices ``S`` and ``B`` of each.
 
+    Both have the same sources; without any, the forms are constants.
+    """
 
-def _lines(node: Relu | Max | Smooth, bounds: Bounds) -> Lines:
-    if isinstance(node, Max):
-        return _lines_of_pairs(node, bounds[node.entries], bounds[node.source])
-    interval = bounds[node.source]
-    if isinstance(node, Smooth):
-        s_low, b_low, s_high, b_high = best_lines(node.function, interval.lower, interval.upper)
-        # a slope of σ is at most two
-        reach = np.abs(b_low) + np.abs(b_high) + 2.0 * interval.magnitude
-        return Lines(s_high, b_high, s_low, b_low, reach)
-    slope, intercept, below = relu_lines(interval.lower, interval.upper)
-    return Lines(slope, intercept, below, np.zeros_like(below), intercept + interval.magnitude)
+    above: Mapping[int, Matrix]
+    below: Mapping[int, Matrix]
+
+    def _before(
+        self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
+    ) -> list[tuple[int, Rows]]:
+        return [
+            (source, total(product(positive, above), product(negative, self.below[source])))
+            for source, above in self.above.items()
+        ]
+
+    def _at(
+        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        rows = next(iter(values.values())).shape[0]
+        high, low = np.zeros((2, rows, self.ceiling.size))
+        for source, above in self.above.items():
+            spend_entries(values[source].size, 8)
+            high += values[source] @ above.T
+            low += values[source] @ self.below[source].T
+        return high, low
 
 
 def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` for ``z ∈ [l, u]``, elementwise."""
+    """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` for ``z ∈ [l, u]``, elementwise.
+
+    u ≤ 0:      λ = β = α = 0
+    l ≥ 0:      λ = α = 1, β = 0
+    l < 0 < u:  λ = u / (u − l), β = −λ l,  α = 1 if u > −l, else 0
+    """
     unstable = (l < 0) & (u > 0)
     width = np.where(unstable, u - l, 1.0)
     slope = np.where(unstable, u / width, (l >= 0).astype(np.float64))
@@ -97,62 +175,22 @@ def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, Fl
     return slope, intercept, floor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MaxLines:
-    """Lines around ``max(z_p, z_q)``: ``f z_p + s z_q + c`` above, ``(1 − b) z_p + b z_q`` below.
+def _sides(c: Rows) -> tuple[Rows, Rows]:
+    """Return the positive and the negative part of ``c``."""
+    if isinstance(c, Patch):
+        return c.of(np.maximum(c.entries, 0.0)), c.of(np.minimum(c.entries, 0.0))
+    return np.maximum(c, 0.0), np.minimum(c, 0.0)
 
-    ``above_first`` is ``f``, ``above_second`` ``s``, ``ceiling`` ``c`` and ``below_second`` ``b``.
+
+def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
+    """Multiply each entry of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere.
+
+    ``below`` has a factor for each column, or for each entry.
     """
-
-    above_first: FloatArray
-    above_second: FloatArray
-    ceiling: FloatArray
-    below_second: FloatArray
-
-
-def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
-    """Return lines around the maxima ``node`` where ``entries`` and their ``difference`` lie.
-
-    With ``d = z_q − z_p ∈ [l, u]``, and ``λ``, ``β``, ``α`` of the ReLU of ``d``:
-
-        z_p + α d ≤ max(z_p, z_q) = z_p + max(d, 0) ≤ z_p + λ d + β
-                    max(z_p, z_q) ≤ max(u_p, u_q)                      the ceiling
-
-    The middle of the line is the mean of those of ``z_p + u / 2`` and ``z_q − l / 2``. The ceiling
-    takes its place if its height over ``max(l_p, l_q)``, times 0.85, is less than that of the line:
-    it passes no error of earlier layers on.
-    """
-    (low, high), (l, u) = entries, difference
-    slope, intercept, floor = relu_lines(l, u)
-    first, second = node.first, node.second
-    ceiling = np.maximum(high[..., first], high[..., second])
-    ground = np.maximum(low[..., first], low[..., second])
-    middle = (low + high) / 2
-    line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
-    flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
-    return MaxLines(
-        np.where(flat, 0.0, 1.0 - slope),
-        np.where(flat, 0.0, slope),
-        np.where(flat, ceiling, intercept),
-        floor,
-    )
-
-
-def _lines_of_pairs(node: Max, entries: Interval, difference: Interval) -> Lines:
-    """Return the lines of :func:`max_lines` with matrices of two entries a row."""
-    ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
-    lines, size = max_lines(node, *ends), node.first.size
-    rows = np.tile(np.arange(size), 2)
-    columns = np.concatenate([node.first, node.second])
-
-    def slopes(first: FloatArray, second: FloatArray) -> sp.csr_array:
-        values = np.concatenate([first, second])
-        result = sp.csr_array((values, (rows, columns)), (size, entries.lower.size))
-        result.eliminate_zeros()
-        return result
-
-    above = slopes(lines.above_first, lines.above_second)
-    below = slopes(1.0 - lines.below_second, lines.below_second)
-    magnitude = entries.magnitude
-    reach = np.abs(lines.ceiling) + magnitude[node.first] + magnitude[node.second]
-    return Lines(above, lines.ceiling, below, np.zeros(size), reach)
+    if isinstance(c, Patch):
+        above, below = above[c.columns], below[..., c.columns]
+        # a neuron without slopes reaches nothing
+        alive = (above != 0) | np.any(np.atleast_2d(below) != 0, axis=0)
+        entries = _by_sign(c.entries[:, alive], above[alive], below[..., alive])
+        return Patch(dense(entries), c.columns[alive], c.width)
+    return c * np.where(c > 0, above, below)

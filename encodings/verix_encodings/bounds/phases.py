@@ -18,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.nodes import Max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +56,8 @@ class Splits:
     multipliers: Mapping[int, FloatArray] = field(default_factory=dict)
 
 
-def entries_of(node: Max, size: int) -> sp.csr_array:
+def entries_of(first: IntArray, second: IntArray, size: int) -> sp.csr_array:
     """Return the matrix that adds coefficients of first and second entries, of ``size``."""
-    columns = np.concatenate([node.first, node.second])
+    columns = np.concatenate([first, second])
     ones = np.ones(columns.size)
     return sp.csr_array((ones, columns, np.arange(columns.size + 1)), shape=(columns.size, size))

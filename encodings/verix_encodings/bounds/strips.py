@@ -9,7 +9,7 @@ For any slope ``s``, lines ``s x + b⁻ ≤ σ(x) ≤ s x + b⁺`` on ``[p, q]``
 
 which holds for every ``t``, and is tight where ``σ'(t) = s``; bisection finds it closely enough.
 All is widened by ``2⁻⁴⁴ (1 + (2 + |s|) max(|p|, |q|))``, which covers the errors that
-:mod:`~verix_encodings.network.smooth_functions` states for ``σ`` and ``σ'`` and the roundings here.
+:mod:`~verix_encodings.bounds.smooth_functions` states for ``σ`` and ``σ'`` and the roundings here.
 """
 
 from itertools import pairwise
@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from verix_encodings.arrays import FloatArray
-from verix_encodings.network.smooth_functions import SmoothFunction
+from verix_encodings.bounds.smooth_functions import SmoothFunction
 
 _SLACK = 2.0**-44
 _BISECTIONS = 30

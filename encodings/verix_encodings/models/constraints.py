@@ -11,7 +11,6 @@ from typing import TypeAlias
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Relu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +31,8 @@ class Scenario:
     @property
     def arguments(self) -> tuple[int, ...]:
         """The numbers of the values that ReLUs take, in their order."""
-        return tuple(node.source for node in self.network.nodes if isinstance(node, Relu))
+        sources = (node.relu_of for node in self.network.nodes)
+        return tuple(source for source in sources if source is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

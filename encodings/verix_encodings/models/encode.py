@@ -4,15 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from verix_encodings.blocks.affine import substitute
 from verix_encodings.blocks.formulations import ReluEncoding
 from verix_encodings.blocks.input_ball import linf_ball
-from verix_encodings.blocks.maxpool import big_m_max
 from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS, enclose_smooth
+from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.bounds.interval import Bounds, Late, never
+from verix_encodings.kinds.node import EncodingContext
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Smooth
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
 
@@ -75,17 +73,7 @@ def encode_values(
     for index, node in enumerate(network.nodes):
         if late():
             raise TimeoutError("time is up before the program is complete")
-        if isinstance(node, Affine):
-            values.append(substitute(node, values))
-            continue
-        label, z, interval = f"{prefix}{index}", values[node.source], bounds[node.source]
-        if isinstance(node, Max):
-            values.append(big_m_max(builder, label, node, values[node.entries], bounds))
-        elif isinstance(node, Smooth):
-            smooth = node.function
-            values.append(
-                enclose_smooth(builder, label, smooth, z, interval, segments=segments, late=late)
-            )
-        else:
-            values.append(relu(builder, label, z, interval))
+        label = f"{prefix}{index}"
+        context = EncodingContext(builder, label, index + 1, values, bounds, relu, segments, late)
+        values.append(node.rows(context))
     return values[-1]

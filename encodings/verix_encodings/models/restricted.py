@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
-from verix_encodings.bounds.interval import BoundMethod, Bounds, Interval
+from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.constraints import (
     Constraint,
     CostLimit,
@@ -24,6 +24,7 @@ from verix_encodings.models.constraints import (
     Scenario,
 )
 from verix_encodings.models.scenario import PhaseTable
+from verix_encodings.propagation.interval_bounds import BoundMethod
 
 
 @dataclass(frozen=True, slots=True, eq=False)

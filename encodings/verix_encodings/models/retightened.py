@@ -29,7 +29,6 @@ from verix_encodings.arrays import FloatArray, IntArray, frozen
 from verix_encodings.bounds.interval import Bounds, Interval
 from verix_encodings.models.encode import Encoding, encode
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Smooth
 from verix_encodings.program.labels import blocks
 from verix_encodings.program.program import LEAST_BIG_M, Program
 
@@ -108,26 +107,28 @@ class RetightenedEncoding:
 
 
 def can_be_retightened(network: Network) -> bool:
-    """Return whether :func:`retightened_encoding` takes ``network``: no smooth activations."""
-    return not any(isinstance(node, Smooth) for node in network.nodes)
+    """Return whether :func:`retightened_encoding` takes ``network``: all kinds of its nodes."""
+    return all(node.retightened is not None for node in network.nodes)
 
 
 def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncoding:
     """Encode ``network`` over the box ``bounds[0]``, to be restricted to boxes inside of it.
 
-    ``bounds`` must hold for every value. Raises ``ValueError`` for smooth activations.
+    ``bounds`` must hold for every value. Raises ``ValueError`` for nodes that other big-Ms do not
+    re-tighten, such as smooth activations.
     """
     if not can_be_retightened(network):
-        raise ValueError("a retightened encoding takes no smooth activations")
+        kinds = {node.plural for node in network.nodes if node.retightened is None}
+        raise ValueError(f"a retightened encoding takes no {', '.join(sorted(kinds))}")
     full = encode(network, bounds)
     program = full.program
     columns, rows = blocks(program.column_labels), blocks(program.row_labels)
     inputs, coordinates = columns["x"]
     layers, nothing = [], np.zeros(0, dtype=np.intp)
     for index, node in enumerate(network.nodes):
-        if isinstance(node, Affine):
+        kind, source = node.retightened, node.phase
+        if not kind or source is None:
             continue
-        kind, read = ("max", node.entries) if isinstance(node, Max) else ("relu", node.source)
         z, modelled = columns.get(f"z_{index}", (nothing, nothing))
         a, unstable = columns[f"a_{index}"]
         d, _ = columns[f"d_{index}"]
@@ -137,8 +138,8 @@ def retightened_encoding(network: Network, bounds: Bounds) -> RetightenedEncodin
         layers.append(
             _Layer(
                 index + 1,
-                node.source,
-                read,
+                source,
+                node.sources[-1],
                 modelled,
                 z,
                 unstable,

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.blocks.relu import big_m_relu
-from verix_encodings.bounds.interval import BoundMethod, Interval
+from verix_encodings.bounds.interval import Interval
 from verix_encodings.models.constraints import (
     Constraint,
     CostLimit,
@@ -32,10 +32,10 @@ from verix_encodings.models.constraints import (
 )
 from verix_encodings.models.encode import encode_values
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Relu
 from verix_encodings.program.builder import ProgramBuilder
 from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.safe_bound import encoding_error
+from verix_encodings.propagation.interval_bounds import BoundMethod
 
 SLACK = 1e-7
 """The most that a margin may be above zero, so that no solver's tolerance excludes a set."""
@@ -190,7 +190,7 @@ class ScenarioProgram:
         for index, node in enumerate(
             constraint.network.nodes if isinstance(constraint, Scenario) else ()
         ):
-            if isinstance(node, Relu):
+            if node.relu_of is not None:
                 label = f"{number}_{index}"
                 neurons, first = self._builder.column_blocks[f"d_{label}"]
                 belongs = np.full(neurons.size, number), np.full(neurons.size, index)

@@ -11,7 +11,9 @@ the same inputs.
 import numpy as np
 
 from verix_encodings.arrays import IntArray
-from verix_encodings.network.nodes import Difference, Max, Node
+from verix_encodings.kinds.affine import Difference
+from verix_encodings.kinds.maximum import Max
+from verix_encodings.kinds.node import Node
 
 
 def pairwise_maxima(

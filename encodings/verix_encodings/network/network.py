@@ -5,6 +5,7 @@ output. A node refers to values by index and only to earlier ones, so the order 
 a topological order and every algorithm on a network is a loop over its nodes.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
@@ -21,9 +22,8 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.network.nodes import Affine, Max, Node, Relu, Smooth, shifted, value_of
-
-__all__ = ["Affine", "Max", "Network", "Node", "Relu", "Smooth"]
+from verix_encodings.kinds.affine import Affine
+from verix_encodings.kinds.node import Node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,29 +45,10 @@ class Network:
             for source in node.sources:
                 if not 0 <= source <= index:
                     raise ValueError(f"node {index} reads value {source}, which comes later")
-            if isinstance(node, Affine):
-                for source, matrix in node.terms:
-                    if matrix.shape[1] != sizes[source]:
-                        raise ValueError(
-                            f"node {index} multiplies value {source} of size {sizes[source]} "
-                            f"by a matrix with {matrix.shape[1]} columns"
-                        )
-                sizes.append(node.bias.size)
-            elif isinstance(node, Max):
-                entries, size = np.append(node.first, node.second), sizes[node.entries]
-                if np.any((entries < 0) | (entries >= size)):
-                    raise ValueError(
-                        f"node {index} takes maxima of entries that value {node.entries} of size "
-                        f"{size} does not have"
-                    )
-                if not (node.source and node.compares(self.nodes[node.source - 1])):
-                    raise ValueError(
-                        f"node {index} takes maxima of pairs, but value {node.source} is not the "
-                        "difference of these pairs"
-                    )
-                sizes.append(node.first.size)
-            else:
-                sizes.append(sizes[node.source])
+            try:
+                sizes.append(node.size(sizes, self.nodes))
+            except ValueError as error:
+                raise ValueError(f"node {index} {error}") from error
         object.__setattr__(self, "sizes", tuple(sizes))
 
     @property
@@ -81,29 +62,28 @@ class Network:
         return self.sizes[-1]
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of neurons of each kind that the network has, such as ReLUs and maxima."""
+        found: Counter[str] = Counter()
+        for node, size in zip(self.nodes, self.sizes[1:], strict=True):
+            if node.plural:
+                found[node.plural] += size
+        return dict(found)
+
+    @property
     def relu_count(self) -> int:
         """Number of ReLU neurons."""
-        return self._count(Relu)
+        return self.counts.get("ReLUs", 0)
 
     @property
-    def max_count(self) -> int:
-        """Number of maxima: the outputs of max-pools."""
-        return self._count(Max)
-
-    @property
-    def smooth_count(self) -> int:
-        """Number of smooth activations, which a program encloses but does not compute."""
-        return self._count(Smooth)
-
-    @property
-    def smooth_functions(self) -> frozenset[str]:
-        """Names of the smooth functions in the network."""
-        return frozenset(node.function.name for node in self.nodes if isinstance(node, Smooth))
+    def enclosed(self) -> frozenset[str]:
+        """Names of the functions in the network that a program encloses but does not compute."""
+        return frozenset(node.name for node in self.nodes if not node.exact)
 
     @property
     def exact(self) -> bool:
-        """True if a program can compute the network exactly: no activation is smooth."""
-        return not self.smooth_functions
+        """True if a program can compute the network exactly."""
+        return not self.enclosed
 
     def values(self, x: ArrayLike) -> list[FloatArray]:
         """Evaluate every value of the graph at ``x`` (any shape of ``d`` entries), in float64."""
@@ -112,7 +92,7 @@ class Network:
             raise ValueError(f"expected {self.input_size} input values, got {flat.size}")
         values = [flat]
         for node in self.nodes:
-            values.append(value_of(node, values))
+            values.append(node.value(values))
         return values
 
     def evaluate(self, x: ArrayLike) -> FloatArray:
@@ -159,7 +139,7 @@ class Network:
         input itself, an affine node is put before the others instead.
         """
         if not self.affine_first:
-            later = (shifted(node, 1) for node in self.nodes)
+            later = (node.renumbered(lambda k: k + 1) for node in self.nodes)
             return Network((matrix.shape[1],), (Affine(((0, matrix),), bias), *later))
         size = np.asarray(abs(matrix).sum(axis=1))
         return self._reading(
@@ -231,11 +211,8 @@ class Network:
         """Return ``g`` with ``f(x) = g(v_1)``; None if a later node reads the input itself."""
         if not self.nodes or any(0 in node.sources for node in self.nodes[1:]):
             return None
-        return Network((self.sizes[1],), tuple(shifted(node, -1) for node in self.nodes[1:]))
-
-    def _count(self, kind: type[Node]) -> int:
-        sizes = zip(self.nodes, self.sizes[1:], strict=True)
-        return sum(size for node, size in sizes if isinstance(node, kind))
+        later = (node.renumbered(lambda k: k - 1) for node in self.nodes[1:])
+        return Network((self.sizes[1],), tuple(later))
 
 
 def _product(inner: Matrix, matrix: Matrix) -> Matrix:

@@ -15,22 +15,17 @@ The rows of an encoding are themselves rounded: ``M_k C_k`` and ``M_k k_k`` of
 of the network can miss a row by this rounding; the rows are widened by it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, Matrix, relative_error
-from verix_encodings.bounds.interval import Bounds, Interval
-from verix_encodings.bounds.strips import slope_range
+from verix_encodings.bounds.interval import Bounds
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine, Max, Node, Smooth
 from verix_encodings.program.program import Program
 from verix_encodings.work import spend_entries, spend_product
 
-_SMOOTH_OPERATIONS = 16
-"""An evaluation of a smooth activation rounds no more than so many operations do."""
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -169,59 +164,21 @@ def encoding_error(network: Network, bounds: Bounds) -> float:
     ``bounds`` must be valid: the values of the input and of activations lie within them.
     """
     reaches, errors = [bounds[0].magnitude], [np.zeros(network.input_size)]
-    for value, node in enumerate(network.nodes, start=1):
-        if not isinstance(node, Affine):
-            reaches.append(bounds[value].magnitude)
-            # a maximum may hand on the expression of an entry; other activations are columns
-            exact = np.zeros(network.sizes[value])
-            errors.append(node.greatest(errors[node.entries]) if isinstance(node, Max) else exact)
-            continue
-        reach, error = np.abs(node.bias), np.zeros(node.bias.size)
-        terms = 1
-        for source, matrix in node.terms:
-            weight = abs(matrix)
-            reach = reach + weight @ reaches[source]
-            error = error + weight @ errors[source]
-            terms += matrix.shape[1]
-        off = node.deviation(lambda source: reaches[source])
-        reaches.append(reach + off)
-        errors.append((error + off + relative_error(terms) * reach) * (1 + 1e-9))
+    for node, interval in zip(network.nodes, bounds[1:], strict=True):
+        error, reach = node.encoding_error(errors, reaches, interval)
+        errors.append(error)
+        reaches.append(reach)
     return max(float(np.max(error, initial=0.0)) for error in errors)
 
 
 def evaluation_error(network: Network, bounds: Bounds) -> FloatArray:
     """Bound the rounding error of evaluating each output in float64; shape (outputs,).
 
-    ``bounds`` must be valid. See :func:`error_behind`; an error that overflows is infinite.
+    ``bounds`` must be valid. Each kind of node bounds its own error (Higham, *Accuracy and
+    Stability of Numerical Algorithms*, 2002, §3.1); an error that overflows is infinite.
     """
     errors = [np.zeros(network.input_size)]
     with np.errstate(over="ignore", invalid="ignore"):
         for node in network.nodes:
-            errors.append(error_behind(node, errors, bounds))
+            errors.append(node.evaluation_error(errors, bounds))
     return np.where(np.isnan(errors[-1]), np.inf, errors[-1])
-
-
-def error_behind(
-    node: Node, errors: Sequence[FloatArray], bounds: Sequence[Interval]
-) -> FloatArray:
-    """Bound the error of ``node``, evaluated in float64, given those of the values before it.
-
-    An affine map adds ``γ (|W| |v| + |b|)`` to the errors that it carries on, an activation scales
-    its own by no more than its largest slope (Higham, *Accuracy and Stability of Numerical
-    Algorithms*, 2002, §3.1). Where large terms cancel it is far above the rounding of the result.
-    """
-    if isinstance(node, Affine):
-        gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in node.terms))
-        error = gamma * np.abs(node.bias)
-        for source, matrix in node.terms:
-            error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
-        return error + node.deviation(lambda source: bounds[source].magnitude)
-    if isinstance(node, Max):
-        return node.greatest(errors[node.entries])
-    if isinstance(node, Smooth):
-        interval = bounds[node.source]
-        slopes = slope_range(node.function, interval.lower, interval.upper)
-        steepest = np.abs(slopes).max(axis=0)
-        own = relative_error(_SMOOTH_OPERATIONS) * (1.0 + interval.magnitude)
-        return np.asarray(steepest * errors[node.source] + own)
-    return errors[node.source]

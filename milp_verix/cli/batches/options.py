@@ -4,12 +4,59 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-from milp_verix.cli.help_sections import output_option, search_option
-from milp_verix.cli.options import number_of
+from milp_verix.cli.help_sections import output_option, question_option, search_option
+from milp_verix.cli.options import (
+    CheckTimeLimit,
+    Costs,
+    FeatureNames,
+    InputsPath,
+    Threads,
+    number_of,
+)
+from milp_verix.cli.question import order_of
 from milp_verix.errors import InputError
+from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.study.tasks import FUNCTIONS
+from milp_verix.traversal.order import ORDERS
 
 _OfExplain: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of explain.")]
 _OfMinimum: TypeAlias = Annotated[str | None, search_option(metavar="NAME", help="As of minimum.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Options that say which tasks a study has."""
+
+    epsilon: Annotated[
+        str | None, question_option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
+    ] = None
+    task: Annotated[
+        str,
+        question_option(metavar=",".join(FUNCTIONS), help="One or several, with commas between."),
+    ] = "explain"
+    order: Annotated[
+        str | None,
+        search_option(
+            metavar=",".join([*ORDERS, "FILE"]), help="Traversal orders, with commas between."
+        ),
+    ] = None
+    indices: Annotated[
+        str | None,
+        question_option(metavar="0:100", help="The inputs wanted, such as 0:100 or 3,17. [all]"),
+    ] = None
+    columns: Annotated[
+        str | None,
+        question_option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
+    ] = None
+    described: InputsPath = None
+    feature_names: FeatureNames = None
+    costs: Costs = None
+
+    def grid(self, network: OnnxNetwork) -> dict[str, list[Any]] | None:
+        """Return the orders, by name or as lists from files; None for the usual one."""
+        if self.order is None:
+            return None
+        return {"order": [order_of(part, network) for part in parts_of(self.order) or []]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +130,11 @@ class Search:
     gap: Annotated[
         float | None, search_option(parser=number_of, metavar="NUMBER", help="As of minimum.")
     ] = None
+    threads: Threads = 1
+    time_limit: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
+    ] = None
+    check_time_limit: CheckTimeLimit = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that were given."""

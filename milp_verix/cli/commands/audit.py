@@ -44,7 +44,7 @@ def audit(
         str,
         question_option(
             metavar="FILE",
-            help="The explanation: a .json list of feature indices, a mask of the input or its "
+            help="The explanation: a .json list of features, a mask of the input or its "
             "pixels (.json or .npy), or a result that explain --json wrote.",
         ),
     ],

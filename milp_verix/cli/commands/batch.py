@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from milp_verix.arguments import radius_in
-from milp_verix.cli.batches.options import Course, Search, parts_of
+from milp_verix.cli.batches.options import Course, Search, Wanted, parts_of
 from milp_verix.cli.batches.progress import summary, tasks_progress
 from milp_verix.cli.delivery import refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import INTERRUPTED, UNDECIDED
-from milp_verix.cli.help_sections import question_option, search_option
-from milp_verix.cli.options import CheckTimeLimit, Costs, FeatureNames, InputsPath, Quiet, Threads
+from milp_verix.cli.options import Quiet
 from milp_verix.cli.question import (
     Ball,
     Explained,
@@ -22,14 +21,12 @@ from milp_verix.cli.question import (
     numbers_in,
 )
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.study.batch import Tally, run_parts
 from milp_verix.study.input_files import stored_inputs
 from milp_verix.study.parts import part_of
 from milp_verix.study.study_file import OVERRIDES, study_in
-from milp_verix.study.tasks import FUNCTIONS
-from milp_verix.traversal.order import ORDERS
+from milp_verix.study.tasks import LIMITS
 
 EXIT_CODES = """\
 Exit codes: 0 every task is done; 3 some tasks are undecided or failed, and the journal says why;
@@ -56,64 +53,35 @@ def batch(
             "row for each input, or a folder of pictures.",
         ),
     ] = None,
-    epsilon: Annotated[
-        str | None, question_option(metavar="E[,E…]", help="Radii, such as 0.01,0.05 or 8/255.")
-    ] = None,
+    wanted: Wanted,
     course: Course,
-    task: Annotated[
-        str,
-        question_option(metavar=",".join(FUNCTIONS), help="One or several, with commas between."),
-    ] = "explain",
-    order: Annotated[
-        str | None,
-        search_option(
-            metavar=",".join([*ORDERS, "FILE"]), help="Traversal orders, with commas between."
-        ),
-    ] = None,
-    indices: Annotated[
-        str | None,
-        question_option(metavar="0:100", help="The inputs wanted, such as 0:100 or 3,17. [all]"),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        question_option(metavar="A,B,…", help="The columns of a table that make an input. [all]"),
-    ] = None,
     ball: Ball,
-    described: InputsPath = None,
-    feature_names: FeatureNames = None,
     explained: Explained,
-    costs: Costs = None,
     search: Search,
-    threads: Threads = 1,
-    time_limit: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Seconds for each task. [none]")
-    ] = None,
-    check_time_limit: CheckTimeLimit = None,
     reading: Reading,
     quiet: Quiet = False,
 ) -> None:
     """Explain many inputs, at several radii, and write a journal from which a study goes on."""
     with refusals() as errors, termination_as_interrupt():
         steps = course.arguments()
-        limits = {"time_limit": time_limit, "check_time_limit": check_time_limit}
         if model.suffix.lower() == ".toml":
-            given = {**steps, **limits, "indices": indices}
+            limits = {name: getattr(search, name) for name in LIMITS}
+            given = {**steps, **limits, "indices": wanted.indices}
             parts, steps = study_in(model, {name: given[name] for name in _given(context, model)})
         else:
-            if inputs is None or epsilon is None or course.journal is None:
+            if inputs is None or wanted.epsilon is None or course.journal is None:
                 raise InputError("give INPUTS, --epsilon and --journal; or a study file .toml")
             network = network_of(model, reading)
             options = {
                 **arguments_of(network, ball, explained, reading),
-                "feature_names": names_of(feature_names, network),
-                "threads": threads,
-                **({} if costs is None else {"costs": numbers_in(costs, "--costs", network)}),
-                **limits,
+                "feature_names": names_of(wanted.feature_names, network),
                 **search.arguments(),
             }
-            names, note = parts_of(columns), None
+            if wanted.costs is not None:
+                options["costs"] = numbers_in(wanted.costs, "--costs", network)
+            names, note = parts_of(wanted.columns), None
             source: Any = inputs
-            if described is None:
+            if wanted.described is None:
                 source, note = stored_inputs(
                     inputs, network, ball.domain, options["image_shape"], names
                 )
@@ -125,12 +93,12 @@ def batch(
             part = part_of(
                 network,
                 source,
-                epsilon=_radii(epsilon),
-                task=parts_of(task) or [],
-                grid=None if order is None else {"order": _orders(order, network)},
-                indices=indices,
+                epsilon=_radii(wanted.epsilon),
+                task=parts_of(wanted.task) or [],
+                grid=wanted.grid(network),
+                indices=wanted.indices,
                 columns=names,
-                inputs=described,
+                inputs=wanted.described,
                 options=options,
             )
             parts = [part]
@@ -172,13 +140,6 @@ def _radii(text: str) -> list[float | str]:
         return [radius_in(part) for part in text.split(",")]
     except InputError as error:
         raise InputError(f"--epsilon: {error}") from error
-
-
-def _orders(text: str, network: OnnxNetwork) -> list[Any]:
-    return [
-        part if part in ORDERS else numbers_in(part, "--order", network)
-        for part in parts_of(text) or []
-    ]
 
 
 def _exit_code(tally: Tally) -> int:

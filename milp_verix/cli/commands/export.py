@@ -30,7 +30,8 @@ def export(
     free: Annotated[
         str,
         question_option(
-            metavar="all|FILE", help="What may change: a .npy or .json list of features."
+            metavar="all|NAME[,NAME…]|FILE",
+            help="Features that may change; FILE is a .npy or .json list.",
         ),
     ] = "all",
     rival: Annotated[

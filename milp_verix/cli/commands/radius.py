@@ -27,7 +27,7 @@ def radius(
     free: Annotated[
         str,
         question_option(
-            metavar="all|I,J,…|FILE",
+            metavar="all|NAME[,NAME…]|FILE",
             help="Features that change together; FILE is a .npy or .json list.",
         ),
     ] = "all",

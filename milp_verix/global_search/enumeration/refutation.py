@@ -17,12 +17,11 @@ from milp_verix.global_search.enumeration.reduced_cost_sets import (
 from milp_verix.global_search.heuristics.incumbent import Incumbent
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from verix_encodings import Interval, Network, interval_bounds
+from verix_encodings import Affine, Interval, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, dense
 from verix_encodings.models.restricted import Restriction
 from verix_encodings.models.scenario import SLACK, network_of_selection
 from verix_encodings.network.batch import batch_values
-from verix_encodings.network.nodes import Affine
 from verix_encodings.proofs.safe_bound import evaluation_error
 
 # numbers evaluated at once: they fit in the cache
@@ -54,8 +53,8 @@ class NodeEnumeration:
         self._limits, self._deadline = limits, deadline
         self._off = not limits.uses("enumeration")
         # multiplications for one set: maps of the input are folded to one column a free feature
-        nodes = [node for node in incumbent.perturbations.margins.nodes if isinstance(node, Affine)]
-        terms = [term for node in nodes for term in node.terms]
+        nodes = incumbent.perturbations.margins.nodes
+        terms = [term for node in nodes for term in node.matrices]
         self._entries = sum(matrix.size for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 

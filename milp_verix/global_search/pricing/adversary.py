@@ -13,7 +13,7 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.global_search.pricing.exact_pricing import ExactPricing
 from milp_verix.global_search.search_limits import SearchLimits
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection

@@ -29,11 +29,11 @@ from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.interrupt import deferred_interrupt
 from milp_verix.solvers.phase.warm_lp import LpCount, LpResult, WarmLp
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.crown import crown_bounds
 from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
 from verix_encodings.models.restricted import Restriction, fixed_phases, reduced
 from verix_encodings.models.scenario import ScenarioProgram
 from verix_encodings.program.program import Program
+from verix_encodings.propagation.crown import crown_bounds
 
 _WHOLE = 1e-7  # distance of a share from a whole number, within the tolerance of an LP
 _BEYOND = 1e-6  # above the cutoff: where an LP may end

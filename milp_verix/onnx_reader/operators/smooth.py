@@ -3,7 +3,7 @@
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, scale
-from verix_encodings.network.smooth_functions import (
+from verix_encodings.bounds.smooth_functions import (
     ELU,
     GELU,
     GELU_TANH,

@@ -12,7 +12,7 @@ import numpy as np
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tail, Tensor, as_symbol, join, scale
-from verix_encodings.network.smooth_functions import SIGMOID, SILU
+from verix_encodings.bounds.smooth_functions import SIGMOID, SILU
 
 
 @operator("Softmax", "LogSoftmax", attributes=("axis",))

@@ -30,12 +30,11 @@ from milp_verix.oracle.engines.open_nodes import OpenNodes
 from milp_verix.oracle.engines.tried_points import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray
-from verix_encodings.bounds.batch_crown import BatchCrown
-from verix_encodings.bounds.batch_slopes import slope_ranges
 from verix_encodings.bounds.boxes import Boxes, root_boxes
-from verix_encodings.bounds.interval import Late, never
-from verix_encodings.bounds.lines import Range
+from verix_encodings.bounds.interval import Late, Range, never
 from verix_encodings.bounds.mixed_domain import MixedDomain
+from verix_encodings.propagation.batch_crown import BatchCrown
+from verix_encodings.propagation.batch_slopes import slope_ranges
 
 
 @dataclass(frozen=True, slots=True)

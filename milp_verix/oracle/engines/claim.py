@@ -12,10 +12,9 @@ import numpy as np
 
 from milp_verix.clock import Deadline
 from milp_verix.errors import SolverUnavailableError
-from milp_verix.records.verdict import Verdict
+from milp_verix.results.records.verdict import Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.nodes import Max, Relu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +37,9 @@ class Claim:
 
     @property
     def open_phases(self) -> int:
-        """The number of ReLUs and maxima of pairs whose phase the bounds leave open."""
-        sources = [n.source for n in self.margins.nodes if isinstance(n, Relu | Max)]
-        ranges = [self.bounds[source] for source in sources]
+        """The number of neurons whose phase the bounds leave open."""
+        phases = [node.phase for node in self.margins.nodes]
+        ranges = [self.bounds[phase] for phase in phases if phase is not None]
         return sum(int(np.count_nonzero((r.lower < 0) & (r.upper > 0))) for r in ranges)
 
     def after(self, decision: "Decision") -> "Claim":

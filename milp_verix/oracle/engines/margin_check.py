@@ -15,8 +15,8 @@ from milp_verix.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.gradient_ascent import climb, pulled_in
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.tolerances import Tolerances
 from verix_encodings import (

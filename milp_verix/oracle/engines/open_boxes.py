@@ -7,7 +7,7 @@ import numpy as np
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.boxes import Boxes
-from verix_encodings.bounds.lines import Range
+from verix_encodings.bounds.interval import Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)

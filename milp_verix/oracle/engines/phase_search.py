@@ -2,7 +2,7 @@
 
 A node is a margin, and phases that are supposed of some neurons: ``z ≥ 0`` or ``z ≤ 0`` for ReLUs,
 ``z_q ≥ z_p`` or ``z_q ≤ z_p`` for maxima of pairs. Its bound is that of one row of
-:mod:`~verix_encodings.bounds.row_slopes`, where the bounds of neurons are those over the whole
+:mod:`~verix_encodings.propagation.row_slopes`, where the bounds of neurons are those over the whole
 region. A batch of open nodes goes through these steps:
 
 1. Each is split at the undecided neuron with the largest ``c⁺ t``: ``c`` is the coefficient that
@@ -28,7 +28,7 @@ from milp_verix.oracle.engines.tried_points import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.bounds.row_slopes import Relaxed, RowSlopes
+from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
 _MOST_ROWS = 128  # nodes bounded at once; not measured
 _MOST_VALUES = 2**20  # of a batch: 8 MB
@@ -45,7 +45,8 @@ class PhaseNodes:
     """Nodes of the margins ``margin``, (N,); ``upper`` bounds these, and is -inf elsewhere, (N, m).
 
     ``signs`` are the phases supposed, and ``dials`` the slopes and multipliers, both (N, count) as
-    in :class:`~verix_encodings.bounds.row_slopes.RowSlopes`; ``split`` is the place to split, (N,).
+    in :class:`~verix_encodings.propagation.row_slopes.RowSlopes`; ``split`` is the place to split,
+    (N,).
     """
 
     margin: IntArray

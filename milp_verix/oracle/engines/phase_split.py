@@ -8,8 +8,8 @@ from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT
-from verix_encodings.bounds.cone import cone
+from milp_verix.results.records.statistics import TIME_LIMIT
+from verix_encodings.propagation.cone import cone
 
 
 class PhaseSplit(BoundsEngine):

@@ -34,8 +34,8 @@ from milp_verix.oracle.engines.claim import (
     NotInstalledError,
 )
 from milp_verix.oracle.engines.side_by_side import side_by_side
-from milp_verix.records.statistics import TIME_LIMIT, SolverStatistics
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT, SolverStatistics
+from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import worked

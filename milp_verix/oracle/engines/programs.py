@@ -9,7 +9,7 @@ from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.reopening import ReopeningSession
 from milp_verix.oracle.gradient_ascent import climb
 from milp_verix.problem.problem import Problem
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.solvers import Session, Solver
 from milp_verix.tolerances import Tolerances
 from verix_encodings import Bounds, Formulation, Interval, Network

@@ -10,7 +10,7 @@ from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
-from milp_verix.records.verdict import Answer, Effort, Verdict
+from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_gradients, batch_values

@@ -9,8 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.figures.image_view import ImageView, image_view, overlay
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -29,6 +27,8 @@ from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.audit import audit_headline, audit_outcome
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import change_text, changed_text, prediction_text, shortened
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Counterfactual
 from verix_encodings.arrays import BoolArray, FloatArray
 
 _PANEL, _GAP, _CAPTION, _BELOW, _TALLEST = 2.9, 0.25, 0.25, 0.75, 1.3

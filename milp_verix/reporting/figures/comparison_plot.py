@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from milp_verix.errors import InputError
-from milp_verix.records.comparison import Comparison, Run
-from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.sheet import MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import LABEL, MUTED, bar_rows, legend
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.wording import counted, norm_text, number, seconds_text, shortened
+from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.records.verdict import Answer
 
 _ROW = 0.3
 _TOP = 1.05

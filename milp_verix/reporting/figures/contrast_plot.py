@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from milp_verix.records.contrast import ContrastiveExplanation
 from milp_verix.reporting.figures.described_plot import described_contrast
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.outline import MARK, mark
@@ -29,6 +28,7 @@ from milp_verix.reporting.words.wording import (
     prediction_text,
     shortened,
 )
+from milp_verix.results.records.contrast import ContrastiveExplanation
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 2.9

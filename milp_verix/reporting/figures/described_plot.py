@@ -10,9 +10,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.described_rows import DescribedRow, described_row
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
@@ -25,12 +22,14 @@ from milp_verix.reporting.words.wording import (
     contrast_outcome,
     counted,
     headline,
-    knows_class,
     outcome_of,
     outcome_text,
     seconds_text,
     shortened,
 )
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
 
 _MOST = 24
 _ROW, _LINE, _HEADING = 0.27, 0.2, 0.36
@@ -166,8 +165,7 @@ def _ranked(explanation: Explanation) -> list[int]:
 def _heading(result: Result, point: Counterfactual | None) -> str:
     if point is None or not isinstance(point.prediction, int):
         return "changes, for example, with"
-    becomes = "becomes " if knows_class(result, point) else ""
-    return f"{becomes}{outcome_of(result, point)} with"
+    return f"becomes {outcome_of(result, point)} with"
 
 
 def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: bool) -> str:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.writing import drawn
+from milp_verix.results.records.explanation import Explanation
 
 if TYPE_CHECKING:
     from milp_verix.reporting.figures.sheet import Drawing

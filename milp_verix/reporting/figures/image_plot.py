@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     overlay,
@@ -30,6 +29,7 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, shortened
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 
 _TILES = 8

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout
-from milp_verix.records.base import Result
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.style import Status, statuses
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray, FloatArray
 
 EXPLANATION_RGB = (0.0, 0.80, 0.36)

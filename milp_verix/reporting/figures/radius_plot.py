@@ -8,7 +8,6 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
-from milp_verix.records.radius import RadiusBracket, RobustnessRadii
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import (
@@ -41,6 +40,7 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     shortened,
 )
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
 from verix_encodings.arrays import FloatArray
 
 _PANEL, _GAP, _CAPTION = 3.2, 0.3, 0.3

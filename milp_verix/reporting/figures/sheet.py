@@ -7,8 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from milp_verix.records.base import Result
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.style import INK, MUTED, typeset
 from milp_verix.reporting.words.wording import (
     ball_text,
@@ -17,6 +15,8 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     shortened,
 )
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.explanation import Explanation
 
 DPI = 150
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.explanation import Explanation
 
 
 def chosen(

@@ -15,8 +15,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.words.wording import counted, rivals_text
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 
 # in front of a number or in its exponent, not inside a name such as capital-gain

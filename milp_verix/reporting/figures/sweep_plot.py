@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
 
-from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.figures.image_view import ImageView, image_view
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.style import FRAME, INK, Status, frame, typeset
@@ -21,6 +20,7 @@ from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.radius import sweep_headline, sweep_outcome
 from milp_verix.reporting.words.wording import counted, norm_text, number, radius_text, shortened
+from milp_verix.results.records.sweep import EpsilonSweep
 from verix_encodings.arrays import FloatArray
 
 _PANEL = 3.4

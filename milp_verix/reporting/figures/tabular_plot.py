@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.outline import mark
 from milp_verix.reporting.figures.sheet import HEADER, MARGIN, Drawing, Sheet
 from milp_verix.reporting.figures.shown_counterfactuals import chosen
@@ -27,6 +26,7 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import changed_text, number, shortened
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import FloatArray
 
 MOST = 40

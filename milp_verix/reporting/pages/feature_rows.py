@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.figures.shown_counterfactuals import chosen
 from milp_verix.reporting.figures.style import Status, typeset
 from milp_verix.reporting.figures.tabular_plot import changes, rows
 from milp_verix.reporting.pages.parts import Cell, PageTable, View
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import becomes_text, counted, kept_text, number, outcome_of
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.relevance import Relevance
 
 _LONGEST_GROUP = 4
 _ROLES = {Status.EXPLANATION: "protected", Status.IRRELEVANT: "other"}

@@ -1,12 +1,12 @@
 """Pieces of HTML for notebooks, which need no other file."""
 
-from milp_verix.records.base import Result
-from milp_verix.records.comparison import Comparison
 from milp_verix.reporting.figures.sheet import Drawing
 from milp_verix.reporting.pages.parts import png
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.any_result import facts_of, title
 from milp_verix.reporting.words.comparison import TEXTS, headings, remarks, rows
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.comparison import Comparison
 
 
 def result_html(result: Result, figure: Drawing) -> str:

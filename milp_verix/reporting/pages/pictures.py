@@ -4,11 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
 from milp_verix.reporting.figures.image_view import (
     ImageView,
     image_view,
@@ -22,6 +17,11 @@ from milp_verix.reporting.pages.parts import Picture
 from milp_verix.reporting.pages.thumbnails import difference, overlaid, picture
 from milp_verix.reporting.words.feature_labels import FeatureLabels, labels_of
 from milp_verix.reporting.words.wording import changed_text, counted, number, prediction_text
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
 

@@ -1,19 +1,19 @@
 """The page of one result or sweep: its pictures, its facts, and what the answer rests on."""
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.radius import RobustnessRadii
-from milp_verix.records.relevance import Relevance
-from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.figures.sweep_plot import plot_sweep
 from milp_verix.reporting.pages.parts import drawn
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import facts_of, outcome, sentence, title
 from milp_verix.reporting.words.radius import sweep_facts, sweep_headline
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.relevance import Relevance
+from milp_verix.results.records.sweep import EpsilonSweep
 from milp_verix.tolerances import Tolerances
 
 

@@ -1,13 +1,13 @@
 """Views of one result on a page: its pictures, or its features."""
 
 from milp_verix.errors import InputError
-from milp_verix.records.base import Result
-from milp_verix.records.radius import RobustnessRadii
 from milp_verix.reporting.figures.radius_plot import plot_radii
 from milp_verix.reporting.pages.feature_rows import feature_view
 from milp_verix.reporting.pages.parts import View, drawn
 from milp_verix.reporting.pages.pictures import pictures
 from milp_verix.reporting.words.radius import radii_headline, radii_outcome
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.radius import RobustnessRadii
 
 
 def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> View:

@@ -3,13 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from milp_verix.records.audit import Audit
-from milp_verix.records.base import Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.radius import RobustnessRadii
-from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
 from milp_verix.reporting.words.contrast import contrast_facts, enumeration_facts
 from milp_verix.reporting.words.explanation import facts
@@ -27,6 +20,13 @@ from milp_verix.reporting.words.wording import (
     outcome_text,
     size_text,
 )
+from milp_verix.results.records.audit import Audit
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.radius import RobustnessRadii
+from milp_verix.results.records.relevance import Relevance
 
 
 class _Words(NamedTuple):

@@ -1,9 +1,9 @@
 """Audits in words, and the facts about them."""
 
-from milp_verix.records.audit import Audit, Minimum
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, features_facts
 from milp_verix.reporting.words.feature_labels import labels_of
 from milp_verix.reporting.words.wording import becomes_text, counted, number, predicted_text
+from milp_verix.results.records.audit import Audit, Minimum
 
 
 def audit_headline(audit: Audit) -> str:

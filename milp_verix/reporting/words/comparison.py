@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from milp_verix.records.comparison import Comparison, Run
-from milp_verix.records.verdict import Answer
 from milp_verix.reporting.words.wording import counted, joined
+from milp_verix.results.records.comparison import Comparison, Run
+from milp_verix.results.records.verdict import Answer
 
 TEXTS = 2
 

@@ -1,7 +1,5 @@
 """Facts about contrastive explanations and enumerations, as pairs of a name and a text."""
 
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration, FeatureSet
 from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
@@ -18,6 +16,9 @@ from milp_verix.reporting.words.wording import (
     kept_text,
     number,
 )
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.kinds import FeatureSet
 
 _SHARES = "the sum of each change as a share of its radius, or of its domain if smaller"
 

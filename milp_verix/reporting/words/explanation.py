@@ -4,9 +4,6 @@ from collections.abc import Callable
 from math import inf
 from typing import TypeVar
 
-from milp_verix.records.base import DomainEnd, Result
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.statistics import Statistics
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
@@ -23,6 +20,10 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     tally,
 )
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import DomainEnd
+from milp_verix.results.records.statistics import Statistics
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from milp_verix.image_shape import image_layout
-from milp_verix.records.base import Counterfactual, Result
+from milp_verix.results.records.base import Counterfactual, Result
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""

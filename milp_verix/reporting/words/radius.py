@@ -4,8 +4,6 @@ from math import floor
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share
-from milp_verix.records.radius import RadiusBracket, RobustnessRadii
-from milp_verix.records.sweep import EpsilonSweep
 from milp_verix.reporting.words.explanation import effort_facts, question_facts, still_facts
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.wording import (
@@ -18,6 +16,8 @@ from milp_verix.reporting.words.wording import (
     seconds_text,
     tally,
 )
+from milp_verix.results.records.radius import RadiusBracket, RobustnessRadii
+from milp_verix.results.records.sweep import EpsilonSweep
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:

@@ -1,10 +1,10 @@
 """Facts about the part of protected features, as pairs of a name and a text."""
 
-from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.words.explanation import about_facts, effort_facts, words_facts
 from milp_verix.reporting.words.feature_labels import change_texts, labels_of
 from milp_verix.reporting.words.sentences import relevance_sentence
 from milp_verix.reporting.words.wording import kept_text, outcome_of, predicted_text
+from milp_verix.results.records.relevance import Relevance
 
 _PARTS = {
     "necessary": "necessary: in every explanation",

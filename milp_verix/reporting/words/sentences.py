@@ -8,10 +8,6 @@ from math import inf
 
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.radii import common_share, radii_of_coordinates
-from milp_verix.records.base import Counterfactual, Result
-from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.relevance import Relevance
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.wording import (
     change_text,
@@ -23,6 +19,10 @@ from milp_verix.reporting.words.wording import (
     radius_text,
     rivals_text,
 )
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.relevance import Relevance
 
 _NAMED = 3
 """So many free features are called by their names, more are counted."""

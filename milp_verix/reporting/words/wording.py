@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from math import inf
 
 from milp_verix.inputs.radii import common_share
-from milp_verix.records.base import Counterfactual, Prediction, Result
-from milp_verix.records.contrast import NEAREST_GAP, ContrastiveExplanation
-from milp_verix.records.enumeration import Enumeration
-from milp_verix.records.explanation import Explanation
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.contrast import NEAREST_GAP, ContrastiveExplanation
+from milp_verix.results.records.enumeration import Enumeration
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Prediction
 
 _NORMS = {"linf": "L∞", "l1": "L1", "l2": "L2"}
 _SHOWN_OUTPUTS = 3
@@ -41,21 +42,9 @@ def named_prediction(result: Result, prediction: Prediction, digits: int = 4) ->
     return f"“{names[prediction]}”" if prediction < len(names) else f"class {prediction}"
 
 
-def knows_class(result: Result, found: Counterfactual) -> bool:
-    """Return False where an earlier version stored the best of the classes compared alone."""
-    return result.against is None or found.rival is not None
-
-
 def outcome_of(result: Result, found: Counterfactual) -> str:
-    """Return what the model predicts at a counterfactual: ``"“no”"``, ``"class 1"`` or values.
-
-    Of a result of an earlier version ``against`` some classes only the best of these is known:
-    ``"“maybe” above “no”"``.
-    """
-    told = named_prediction(result, found.prediction)
-    if knows_class(result, found):
-        return told
-    return f"{told} above {named_prediction(result, result.prediction)}"
+    """Return what the model predicts at a counterfactual: ``"“no”"``, ``"class 1"`` or values."""
+    return named_prediction(result, found.prediction)
 
 
 def changed_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
@@ -66,8 +55,7 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
     """
     original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
-        known = knows_class(result, found)
-        return f"→ {prediction_text(changed)}" if known else outcome_of(result, found)
+        return f"→ {prediction_text(changed)}"
     moved = [abs(after - before) for before, after in zip(original, changed, strict=True)]
     output = moved.index(max(moved))
     name = f"output {output}{separator}" if len(changed) > 1 else ""
@@ -76,8 +64,7 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
 
 def becomes_text(result: Result, found: Counterfactual, separator: str = " ") -> str:
     """Return :func:`changed_text` with the names of the classes if they have some."""
-    told = isinstance(found.prediction, int) and knows_class(result, found)
-    if told and result.class_names:
+    if isinstance(found.prediction, int) and result.class_names:
         return f"→ {named_prediction(result, found.prediction)}"
     return changed_text(result, found, separator)
 

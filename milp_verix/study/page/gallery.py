@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milp_verix.errors import InputError
-from milp_verix.records.base import Result
-from milp_verix.records.contrast import ContrastiveExplanation
-from milp_verix.records.explanation import Explanation
-from milp_verix.records.json_format import load
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import View
 from milp_verix.reporting.pages.result_views import view
 from milp_verix.reporting.words.any_result import outcome
 from milp_verix.reporting.words.wording import prediction_text, seconds_text
+from milp_verix.results.records.base import Result
+from milp_verix.results.records.contrast import ContrastiveExplanation
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.json_format import load
 from milp_verix.study.page.rows import Settings, TaskRow
 from milp_verix.study.results import place, place_of
 

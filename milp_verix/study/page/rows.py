@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milp_verix.records.base import Prediction
 from milp_verix.reporting.words.wording import number
+from milp_verix.results.records.kinds import Prediction
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.tasks import FUNCTIONS, LIMITS
 

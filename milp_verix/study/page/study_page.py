@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.records.base import Result
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import Cell, PageTable
 from milp_verix.reporting.pages.rendering import rendered
 from milp_verix.reporting.words.wording import counted, number
+from milp_verix.results.records.base import Result
 from milp_verix.study.journal import DONE
 from milp_verix.study.page.gallery import (
     StoredTask,

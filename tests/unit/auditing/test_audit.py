@@ -12,8 +12,8 @@ import milp_verix
 from milp_verix import Audit, AuditProgress, Counterfactual, InputError, Verdict
 from milp_verix.auditing.search import ROUNDED
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.statistics import INTERRUPTED, TIME_LIMIT
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.statistics import INTERRUPTED, TIME_LIMIT
+from milp_verix.results.records.verdict import Answer
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import EPSILON, explained, images, network
@@ -217,7 +217,7 @@ def test_a_counterexample_inside_the_explanation_is_refused() -> None:
     assert found.counterexample is not None
     point = found.counterexample.input.copy()
     point.reshape(-1)[own[3]] += np.float32(0.01)
-    with pytest.raises(ValueError, match="changes features of the explanation"):
+    with pytest.raises(ValueError, match="changes features other than its own"):
         replace(found, counterexample=Counterfactual(point, 3))
 
 

@@ -14,7 +14,7 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.duality import contrast_search as contrast_search_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem import request as request_module
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here

@@ -22,8 +22,8 @@ from milp_verix.duality import marco as marco_module
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.problem import request as request_module
-from milp_verix.records.statistics import INTERRUPTED
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.statistics import INTERRUPTED
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here

@@ -12,8 +12,8 @@ from milp_verix import Relevance
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.mixed_domains import MixedCase, mixed_case
 
 

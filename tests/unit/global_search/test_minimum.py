@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Explanation, MinimumProgress, minimum
 from milp_verix.global_search.explainer import Explainer
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.solvers import SOLVERS
 from milp_verix.traversal.order import Order
 from milp_verix.traversal.traversal import Traversal

@@ -78,7 +78,7 @@ def test_a_classifier_names_its_classes(tmp_path: Path) -> None:
     assert f"the decision becomes {other}" in contrast.sentence()
     found.to_json(tmp_path / "found.json")
     data = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
-    assert faults("explanation.json", data, closed=True) == []
+    assert faults("explanation", data, closed=True) == []
     again = mv.Explanation.from_json(tmp_path / "found.json")
     assert again.model.class_names == ("no", "yes")
     assert again.sentence() == found.sentence()

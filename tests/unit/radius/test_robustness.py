@@ -12,7 +12,7 @@ from milp_verix import InputError, RobustnessRadii, robustness_radius
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.radius import balls
 from milp_verix.radius.balls import Balls
-from milp_verix.records.radius import RadiusBracket
+from milp_verix.results.records.radius import RadiusBracket
 from tests.support import digits_example as digits
 from tests.support.known_radius_network import CRITICAL, X, valley
 from tests.support.random_networks import as_layers, dense_network

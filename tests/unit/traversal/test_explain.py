@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation, Progress, check, explain
-from milp_verix.records.statistics import Statistics
+from milp_verix.results.records.statistics import Statistics
 from milp_verix.traversal.strategies import STRATEGIES
 from tests.support import digits_example as digits
 from tests.support.brute_force_cases import case

@@ -10,8 +10,8 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.clock import NO_CHECK_LIMIT, Deadline, Limit, deadline_in
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.runner import stopping
 from milp_verix.traversal.strategies import STRATEGIES
 from milp_verix.traversal.traversal import Traversal, Walk, traverse

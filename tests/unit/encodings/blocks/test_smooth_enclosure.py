@@ -11,7 +11,7 @@ from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.check import check
 from milp_verix.oracle.gradient_ascent import climb
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.verdict import Answer
 from milp_verix.traversal.explain import explain
 from tests.support.exact_values import seeds
 from tests.support.onnx_models import FLOAT, build, loaded, node

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from verix_encodings import (
     Affine,
+    Difference,
     Interval,
     Network,
     NormBall,
@@ -14,9 +15,9 @@ from verix_encodings import (
     pairwise_maxima,
 )
 from verix_encodings.arrays import FloatArray, dense
-from verix_encodings.bounds import crown, patches
+from verix_encodings.bounds import patches
 from verix_encodings.bounds.patches import Patch, Rows, product, reached, total
-from verix_encodings.network.nodes import Difference
+from verix_encodings.propagation import crown
 
 
 def _sparse(rng: np.random.Generator, rows: int, columns: int, density: float) -> sp.csr_array:

@@ -10,11 +10,10 @@ from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.problem import Problem
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import random_graph
-from verix_encodings import crown_bounds
+from verix_encodings import Affine, crown_bounds
 from verix_encodings.models.constraints import Constraint, CostLimit, Cover, Scenario
 from verix_encodings.models.restricted import FixedPhase, Restriction, reduced
 from verix_encodings.models.scenario import make_scenario
-from verix_encodings.network.nodes import Affine
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -16,7 +16,7 @@ from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.engines.programs import retightened_encoding_of
 from milp_verix.problem.problem import Problem
-from milp_verix.records.verdict import Answer
+from milp_verix.results.records.verdict import Answer
 from milp_verix.solvers import SOLVERS, open_session
 from milp_verix.solvers.phase.warm_lp import WarmLp
 from milp_verix.tolerances import Tolerances
@@ -53,7 +53,7 @@ def drawn(seed: int) -> tuple[Network, list[Interval]]:
     rng = np.random.default_rng(seed)
     shape = ((3, 6, 2), (4, 5, 4, 2), (3, 8, 8, 3))[seed % 3]
     network = network_of(random_layers(rng, shape))
-    while seed % 4 == 0 and not (network.max_count > 3 and network.relu_count > 6):
+    while seed % 4 == 0 and not (network.counts.get("maxima", 0) > 3 and network.relu_count > 6):
         network = random_graph(rng, size=3, nodes=9)
     inside = [cube(network.input_size)]
     for _ in range(3):

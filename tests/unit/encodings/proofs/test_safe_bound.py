@@ -12,8 +12,16 @@ from milp_verix.solvers import Targets, open_session
 from tests.support.exact_values import exact_values, inside, seeds
 from tests.support.random_networks import random_box, random_graph
 from tests.support.scipy_reference import optimum
-from verix_encodings import Encoding, Network, Program, ProgramBuilder, crown_bounds, encode
-from verix_encodings.network.nodes import Max, Relu
+from verix_encodings import (
+    Encoding,
+    Max,
+    Network,
+    Program,
+    ProgramBuilder,
+    Relu,
+    crown_bounds,
+    encode,
+)
 from verix_encodings.proofs.safe_bound import encoding_error, safe_lower_bound
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")

@@ -13,7 +13,7 @@ from milp_verix.global_search.enumeration.refutation import (
     refuting_margins,
 )
 from milp_verix.global_search.search_limits import SearchLimits
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.digits_example import images, network
 from tests.support.searches import digit, opened_incumbent
 from verix_encodings.models.restricted import Restriction

@@ -22,9 +22,9 @@ from tests.support.scenario_cases import (
     least_cost,
     of_interest,
 )
+from verix_encodings import Relu
 from verix_encodings.arrays import FloatArray
 from verix_encodings.models.constraints import Constraint, CostLimit, Scenario
-from verix_encodings.network.nodes import Relu
 
 _SLACK = 1e-9
 

@@ -5,11 +5,10 @@ import pytest
 
 from milp_verix.global_search.relaxation.constraint_pool import ConstraintPool
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from verix_encodings import Interval, crown_bounds
+from verix_encodings import Affine, Interval, crown_bounds
 from verix_encodings.models.constraints import Cover, Scenario
 from verix_encodings.models.scenario import SLACK, make_scenario
 from verix_encodings.network.network import Network
-from verix_encodings.network.nodes import Affine
 
 
 def _pool(deltas: list[list[float]]) -> ConstraintPool:

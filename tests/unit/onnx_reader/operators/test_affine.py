@@ -16,7 +16,7 @@ from tests.support.onnx_models import (
     node,
     weights,
 )
-from verix_encodings.network.nodes import Affine, Relu
+from verix_encodings import Affine, Relu
 
 
 def transposed(shape: tuple[int, int], flag: int) -> tuple[int, int]:

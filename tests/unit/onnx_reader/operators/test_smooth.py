@@ -94,8 +94,8 @@ def test_smooth_nodes_name_their_functions(tmp_path: Path) -> None:
     network = loaded(model("Gelu", {"approximate": "tanh"}, 20), tmp_path)
     (smooth,) = (entry for entry in network.ir.nodes if isinstance(entry, Smooth))
     assert smooth.function.name == "gelu_tanh"
-    assert network.ir.smooth_functions == {"gelu_tanh"}
-    assert network.ir.smooth_count == 6
+    assert network.ir.enclosed == {"gelu_tanh"}
+    assert network.ir.counts["smooth activations"] == 6
 
 
 def test_a_gelu_taken_apart_is_refused_with_a_remedy(tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_a_sigmoid_inside_is_a_node_and_one_at_the_end_is_left_out(tmp_path: Pat
     constants = {"A": weights(3, 6), "B": weights(6, 2, seed=2), "shape": np.array([1, 6])}
     network = loaded(build(nodes, inputs={"x": (1, 3)}, constants=constants), tmp_path)
     assert network.sigmoid_stripped
-    assert network.ir.smooth_functions == {"sigmoid"}
-    assert network.ir.smooth_count == 6
+    assert network.ir.enclosed == {"sigmoid"}
+    assert network.ir.counts["smooth activations"] == 6
     for x in np.random.default_rng(0).normal(size=(5, 3)):
         expected = np.log(network.evaluate(x)) - np.log1p(-network.evaluate(x))
         np.testing.assert_allclose(network.ir.evaluate(x), expected, rtol=0, atol=1e-12)
@@ -146,7 +146,7 @@ def test_a_silu_is_one_node(tmp_path: Path, operands: list[str]) -> None:
     ]
     constants = {"A": weights(3, 6), "a": weights(6, seed=1), "B": weights(6, 2, seed=2)}
     network = loaded(build(nodes, inputs={"x": (1, 3)}, constants=constants), tmp_path)
-    assert network.ir.smooth_functions == {"silu"}
+    assert network.ir.enclosed == {"silu"}
     assert kinds(network) == ["Affine", "Smooth", "Affine"]
     assert_agrees(network)
 
@@ -158,7 +158,7 @@ def test_a_silu_may_come_first(tmp_path: Path) -> None:
         node("Gemm", ["g", "B"], ["y"]),
     ]
     network = loaded(build(nodes, inputs={"x": (1, 3)}, constants={"B": weights(3, 2)}), tmp_path)
-    assert network.ir.smooth_functions == {"silu"}
+    assert network.ir.enclosed == {"silu"}
     assert_agrees(network)
 
 

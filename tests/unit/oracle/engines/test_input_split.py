@@ -17,7 +17,7 @@ from milp_verix.oracle.engines.input_split import InputSplit
 from milp_verix.oracle.engines.open_boxes import Scored
 from milp_verix.oracle.engines.open_nodes import OpenNodes
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.random_networks import dense_network, network_of, random_layers, residual
 from verix_encodings import Interval, crown_bounds, interval_bounds

@@ -12,7 +12,7 @@ from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.phase_split import PhaseSplit
 from milp_verix.problem.problem import Problem
-from milp_verix.records.statistics import TIME_LIMIT
+from milp_verix.results.records.statistics import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
 from tests.support.random_networks import (

@@ -12,8 +12,8 @@ from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableE
 from milp_verix.oracle.engines import portfolio as module
 from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Portfolio
-from milp_verix.records.statistics import TIME_LIMIT
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.statistics import TIME_LIMIT
+from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.clocks import WorkClock, slice_of, slice_seconds
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
 from verix_encodings import Max, Network, Relu, interval_bounds

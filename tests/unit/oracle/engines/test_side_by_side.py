@@ -15,7 +15,7 @@ from milp_verix.errors import SolverError
 from milp_verix.oracle.engines import portfolio as module
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.engines.side_by_side import side_by_side
-from milp_verix.records.verdict import Answer, Verdict
+from milp_verix.results.records.verdict import Answer, Verdict
 from milp_verix.solvers import RemoteSession, SolveResult, Targets, open_session
 from tests.support import digits_example as digits
 from verix_encodings.program.builder import ProgramBuilder

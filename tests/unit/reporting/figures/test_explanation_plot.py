@@ -21,12 +21,12 @@ from PIL import Image
 
 from milp_verix import Explanation
 from milp_verix.errors import InputError
-from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.figures import explanation_plot
 from milp_verix.reporting.figures.explanation_plot import plot_explanation
 from milp_verix.reporting.figures.outline import MARK
 from milp_verix.reporting.figures.style import Status
 from milp_verix.reporting.figures.writing import FORMATS, plot_format
+from milp_verix.results.records.base import Counterfactual
 from tests.support.described_results import described
 from tests.support.handmade_results import made
 

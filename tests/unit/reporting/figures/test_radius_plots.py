@@ -9,11 +9,11 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from milp_verix import EpsilonSweep, InputError, RobustnessRadii
-from milp_verix.records.base import Counterfactual
-from milp_verix.records.radius import RadiusBracket
-from milp_verix.records.statistics import Statistics
 from milp_verix.reporting.figures.sweep_plot import level_colours
 from milp_verix.results.radii import EpsilonSweep as PublicSweep
+from milp_verix.results.records.base import Counterfactual
+from milp_verix.results.records.radius import RadiusBracket
+from milp_verix.results.records.statistics import Statistics
 from tests.support.handmade_results import made
 
 

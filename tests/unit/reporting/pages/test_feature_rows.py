@@ -1,10 +1,12 @@
+from dataclasses import fields
+
 import numpy as np
 
 from milp_verix import ContrastiveExplanation
 from milp_verix.inputs.features import category, integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.records.base import Counterfactual
 from milp_verix.reporting.pages.feature_rows import feature_view
+from milp_verix.results.records.base import Counterfactual
 from tests.support.handmade_results import made
 from tests.support.pages import HOSTILE, Element, table, viewed
 
@@ -62,7 +64,7 @@ def test_described_values_are_words() -> None:
     described = Inputs([category("job", ["none", "clerk", "cook"]), integer("age", 0, 99, "years")])
     assert described.names == ("job", "age")
     x = np.array([[1, 40]])
-    found = made((1, 2), x=x, explained=(0,), epsilon=1.0, inputs=described)
+    found = made((1, 2), x=x, explained=(0,), epsilon=1.0, inputs=described, radii=(1.0, 1.0))
     assert rows(shown(found))[1:] == [
         ["feature 0 (explanation)", "clerk", "cook"],
         ["feature 1 (irrelevant)", "40 years", "0"],
@@ -74,9 +76,9 @@ def test_a_contrast_shows_before_and_after() -> None:
     after = base.input.copy()
     after[0, 2] -= 1
     given = {
-        name: getattr(base, name)
-        for name in ContrastiveExplanation.__dataclass_fields__
-        if hasattr(base, name)
+        field.name: getattr(base, field.name)
+        for field in fields(ContrastiveExplanation)
+        if hasattr(base, field.name)
     }
     found = ContrastiveExplanation(
         **{**given, "costs": None, "lower_bound": 1.0},

@@ -10,13 +10,16 @@ from PIL import Image
 
 import milp_verix
 from milp_verix import Audit, Counterfactual, InputError
-from milp_verix.records.audit import Minimum
-from milp_verix.records.base import ModelInfo, Prediction
-from milp_verix.records.statistics import Statistics
-from milp_verix.records.verdict import Answer
 from milp_verix.reporting.figures.audit_plot import AuditStatus, audit_statuses
 from milp_verix.reporting.words.audit import audit_facts, audit_headline, audit_outcome
+from milp_verix.results.records.audit import Minimum
+from milp_verix.results.records.base import ModelInfo
+from milp_verix.results.records.kinds import Prediction
+from milp_verix.results.records.statistics import Statistics
+from milp_verix.results.records.verdict import Answer
 from tests.support.digits_example import EPSILON, explained, images, network
+
+SHA = "0123456789abcdef" * 4
 
 
 def made(
@@ -35,12 +38,12 @@ def made(
     moved = x.copy()
     moved.reshape(-1)[[i for i in range(x.size) if i not in audited]] += np.float32(0.1)
     return Audit(
-        model=ModelInfo("model.onnx", "0123456789abcdef" * 4, shape, "float32", False),
+        model=ModelInfo("model.onnx", SHA, shape, "float32", False, SHA),
         input=x,
         prediction=prediction,
         epsilon=0.1,
         norm="linf",
-        delta=None,
+        delta=None if isinstance(prediction, int) else 0.5,
         domain=(0.0, 1.0),
         groups=tuple((i,) for i in range(x.size)),
         feature_shape=None,

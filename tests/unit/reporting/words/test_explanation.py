@@ -9,8 +9,8 @@ import numpy as np
 from rich.console import Console
 
 from milp_verix import Explanation
-from milp_verix.records.statistics import SearchEffort, Statistics
 from milp_verix.reporting.words.explanation import facts
+from milp_verix.results.records.statistics import SearchEffort, Statistics
 from tests.support.handmade_results import made
 
 

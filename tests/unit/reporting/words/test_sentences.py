@@ -1,6 +1,5 @@
 """Sentences say what a result claims: who stays, how far others may move, what was left open."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ import pytest
 
 import milp_verix
 from milp_verix import Explanation, InputError, Inputs, binary, category, continuous, fixed, integer
-from milp_verix.records.base import Counterfactual
-from milp_verix.reporting.words.any_result import facts_of
 from milp_verix.reporting.words.sentences import _move
+from milp_verix.results.records.base import Counterfactual
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import dense_network
@@ -197,21 +195,6 @@ def test_the_decision_is_the_models_own(tmp_path: Path) -> None:
     ruled = inputs.where("b <= 0")
     alone = milp_verix.relevance(network, [0, 0], "b", epsilon=np.inf, inputs=ruled)
     assert alone.sentence().endswith("Only inputs with b <= 0 count.")
-
-
-def test_files_of_earlier_versions_say_what_they_know(tmp_path: Path) -> None:
-    network, inputs = overtaken(tmp_path)
-    found = milp_verix.explain(network, [0, 0], against=2, epsilon=np.inf, inputs=inputs)
-    data = json.loads(found.to_json())
-    for point in data["counterfactuals"]:
-        point["prediction"] = point.pop("rival")
-    earlier = Explanation.from_json(json.dumps(data))
-    assert earlier.sentence("a") == "With a: 0 → 3, “maybe” scores above “no”."
-    facts = dict(facts_of(earlier))
-    assert facts["if a is free"] == "a: 0 → 3: “maybe” above “no”"
-    assert earlier.replay(network) == ()
-    data["counterfactuals"][0]["prediction"] = 1
-    assert Explanation.from_json(json.dumps(data)).replay(network) == (0,)
 
 
 def test_one_output_of_several_is_named() -> None:

@@ -18,7 +18,7 @@ import pytest
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.records.verdict import Effort
+from milp_verix.results.records.verdict import Effort
 from milp_verix.solvers import SolveStatus, Targets
 from milp_verix.solvers.remote import process
 from milp_verix.solvers.remote import remote_session as remote

@@ -1,0 +1,410 @@
+"""Affine maps of earlier values, and differences of pairs of entries.
+
+    z = Σ_k M_k v_k + b
+
+    enclosure   v_k ∈ [m_k − r_k, m_k + r_k]   ⇒   z ∈ Σ_k M_k m_k + b ± Σ_k |M_k| r_k
+    backward    c·z = Σ_k (c M_k)·v_k + c·b
+    gradients   ∂f/∂v_k += ∂f/∂z · M_k
+    evaluation  γ (|b| + Σ_k |M_k| |v_k|) more than the errors carried on
+
+``γ`` bounds the rounding of a sum (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1),
+so that all of these hold in real arithmetic. Where large terms cancel it is far above the rounding
+of the result.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    compact,
+    frozen,
+    frozen_indices,
+    relative_error,
+)
+from verix_encodings.blocks.affine import substitute
+from verix_encodings.bounds.batch_lines import Products
+from verix_encodings.bounds.interval import Bounds, Interval, Range, Region
+from verix_encodings.bounds.lines import Replaced
+from verix_encodings.bounds.patches import Coefficients, absolute, product, reached
+from verix_encodings.bounds.phases import Phases
+from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries, spend_product
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine(Node):
+    """``z = Σ_k M_k v_{s_k} + b``: an affine map of one or several earlier values.
+
+    ``terms`` holds the pairs ``(s_k, M_k)`` with ``M_k`` of shape (size of z, size of v_{s_k});
+    ``bias`` is ``b``, shape (size of z,). No terms at all is a constant.
+
+    Coefficients that were computed, not stored, are rounded. ``rounding`` holds a vector ``r_k``
+    for each term and ``e`` last, all of the shape of ``b``: row ``i`` of the true map is within
+    ``Σ_k r_k,i max|v_{s_k}| + e_i`` of the one here. It is empty where nothing was rounded.
+    """
+
+    plural: ClassVar[str] = ""
+    exact: ClassVar[bool] = True
+    retightened: ClassVar[str | None] = ""
+
+    terms: tuple[tuple[int, Matrix], ...]
+    bias: FloatArray
+    rounding: tuple[FloatArray, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", tuple((s, compact(m)) for s, m in self.terms))
+        object.__setattr__(self, "bias", frozen(self.bias))
+        object.__setattr__(self, "rounding", tuple(frozen(r) for r in self.rounding))
+        if self.rounding and len(self.rounding) != len(self.terms) + 1:
+            raise ValueError("an affine map has one rounding for each term and one for its bias")
+        if any(r.shape != self.bias.shape for r in self.rounding):
+            raise ValueError(f"the rounding of an affine map has the shape {self.bias.shape}")
+        if self.bias.ndim != 1:
+            raise ValueError(f"an affine bias has shape (size,), not {self.bias.shape}")
+        for source, matrix in self.terms:
+            if matrix.shape[0] != self.bias.size:
+                raise ValueError(
+                    f"the matrix on value {source} has {matrix.shape[0]} rows, "
+                    f"the bias {self.bias.size} entries"
+                )
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return tuple(source for source, _ in self.terms)
+
+    @property
+    def matrices(self) -> tuple[tuple[int, Matrix], ...]:
+        """The pairs of sources and matrices."""
+        return self.terms
+
+    @property
+    def roundings(self) -> tuple[FloatArray, ...]:
+        """The vectors of ``rounding``, zeros if nothing was rounded."""
+        return self.rounding or (np.zeros(self.bias.size),) * (len(self.terms) + 1)
+
+    def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound how far the true map is from this one, row by row; shape (size of z,).
+
+        ``reach(k)`` is at least ``|v_k|``, entry by entry.
+        """
+        if not self.rounding:
+            return np.zeros(self.bias.size)
+        total = self.rounding[-1].copy()
+        for source, r in zip(self.sources, self.rounding, strict=False):
+            total += r * np.max(reach(source), initial=0.0)
+        return total * (1 + relative_error(len(self.rounding)))
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the size of its value; ``ValueError`` if a matrix does not fit its source."""
+        for source, matrix in self.terms:
+            if matrix.shape[1] != sizes[source]:
+                raise ValueError(
+                    f"multiplies value {source} of size {sizes[source]} "
+                    f"by a matrix with {matrix.shape[1]} columns"
+                )
+        return self.bias.size
+
+    def renumbered(self, number: Callable[[int], int]) -> "Affine":
+        """Return the map that reads the value ``number(k)`` for each source ``k``."""
+        return replace(self, terms=tuple((number(source), matrix) for source, matrix in self.terms))
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Evaluate the map in float64."""
+        columns = values[0].shape[1:]
+        for _, matrix in self.terms:
+            spend_product(matrix, *columns)
+        if columns:
+            spend_entries(self.bias.size * columns[0])
+        bias = self.bias[:, None] if columns else self.bias
+        if not self.terms:
+            return np.broadcast_to(bias, self.bias.shape + columns).copy()
+        # in place: no array is written twice
+        (first, matrix), *others = self.terms
+        result: FloatArray = matrix @ values[first]
+        result += bias
+        for source, matrix in others:
+            result += matrix @ values[source]
+        return result
+
+    def add_gradients(
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add ``Mᵀ`` times the gradient to that of each source."""
+        for source, matrix in self.terms:
+            spend_product(matrix, slope.shape[1])
+            spend_entries(slopes[source].size)
+            slopes[source][:] += matrix.T @ slope
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the map where each source ``k`` lies in ``of(k)``."""
+
+        def magnitude(k: int) -> FloatArray:
+            ends: FloatArray = np.abs(np.stack(of(k)))
+            return np.asarray(ends.reshape(-1, ends.shape[-1]).max(axis=0))
+
+        return self.over_boxes(of, magnitude)
+
+    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+        """Bound the map over ``region``: forms in the input over the region itself."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller reports these
+            lower, upper, reach = self.bias.copy(), self.bias.copy(), np.abs(self.bias)
+            for source, matrix in self.terms:
+                low, high = (region if source == 0 else bounds[source]).extremes(matrix)
+                lower += low
+                upper += high
+                reach += np.maximum(np.abs(low), np.abs(high))
+            error = relative_error(len(self.terms)) * reach
+            error += self.deviation(lambda source: bounds[source].magnitude)
+            return lower - error, upper + error
+
+    def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
+        """Bound the map on many boxes."""
+        sets = of(0)[0].shape[:-1]
+        middle = np.tile(self.bias, (*sets, 1))
+        radius = np.tile(self._forward_error(magnitude), (*sets, 1))
+        for source, matrix in self.terms:
+            lower, upper = of(source)
+            middle += _times_transposed(lower / 2 + upper / 2, matrix)
+            radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
+        return middle - radius, middle + radius
+
+    def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
+        total, terms = np.abs(self.bias), 2
+        for source, matrix in self.terms:
+            total = total + abs(matrix) @ magnitude(source)
+            terms += matrix.shape[1]
+        return np.asarray(2.0 * relative_error(terms) * total + self.deviation(magnitude))
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """No values: bounds shape no lines of an affine map."""
+        return ()
+
+    def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
+        """Return the first entry that each row of the first sparse matrix reads."""
+        for _, matrix in self.terms:
+            if not isinstance(matrix, np.ndarray):
+                return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
+        return None
+
+    def relaxation(self, bounds: Sequence[Interval]) -> "AffineForm":
+        """Return the map itself, and its rounding where ``bounds`` hold."""
+        reach = np.abs(self.bias)
+        for source, matrix in self.terms:
+            reach = reach + abs(matrix) @ bounds[source].magnitude
+        error: FloatArray = relative_error(self.bias.size) * reach
+        return AffineForm(self, error + self.deviation(lambda source: bounds[source].magnitude))
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "AffineRows":
+        """Return the map itself."""
+        return AffineRows(self)
+
+    def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound the rounding of a product with the map."""
+        total = np.abs(self.bias)
+        for source, matrix in self.terms:
+            total = total + abs(matrix) @ magnitude(source)
+        return np.asarray(gamma * total + self.deviation(magnitude))
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with the slopes times its matrix, rounded outward."""
+        middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+        most = np.abs(middle) + half
+        for number, (source, matrix) in enumerate(self.terms):
+            weight = abs(matrix)
+            spend_product(matrix, 3 * middle.shape[0])
+            centre, radius = middle @ matrix, half @ weight
+            radius += relative_error(self.bias.size) * (most @ weight)
+            if self.rounding:
+                # no entry of a row is off by more than all of them are together
+                radius += (most @ self.rounding[number])[:, None]
+            yield source, (centre - radius, centre + radius)
+
+    def slope_ranges(
+        self, of: Ranges, middle: FloatArray, half: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with the slopes times its matrix."""
+        for source, matrix in self.terms:
+            spend_product(matrix, 2 * middle.shape[0])
+            yield source, (middle @ matrix, half @ abs(matrix))
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the entries with weights in these rows that are not zero by their bounds."""
+        for source, matrix in self.terms:
+            read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
+            masks[source][:] |= read & (bounds[source].magnitude > 0)
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return the entries that are needed."""
+        return mask
+
+    def part(
+        self,
+        rows: IntArray,
+        kept: Mapping[int, IntArray],
+        number: Mapping[int, int],
+        bounds: Bounds,
+    ) -> Node:
+        """Return these rows, and the columns of the entries that are kept."""
+        terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in self.terms if s in number)
+        # the errors are proportional to the largest entry of a source, which may not be kept
+        off = self.deviation(lambda source: bounds[source].magnitude)[rows]
+        none = (np.zeros(rows.size),) * len(terms)
+        return Affine(terms, self.bias[rows], (*none, off))
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Return the map as expressions in the columns of its sources: it needs no rows."""
+        return substitute(self.terms, self.bias, context.values)
+
+    def encoding_error(
+        self,
+        errors: Sequence[FloatArray],
+        reaches: Sequence[FloatArray],
+        interval: Interval,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound the rounding in its expressions, and the magnitude of its value."""
+        reach, error = np.abs(self.bias), np.zeros(self.bias.size)
+        terms = 1
+        for source, matrix in self.terms:
+            weight = abs(matrix)
+            reach = reach + weight @ reaches[source]
+            error = error + weight @ errors[source]
+            terms += matrix.shape[1]
+        off = self.deviation(lambda source: reaches[source])
+        return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: ``γ (|W| |v| + |b|)`` more than the errors that the map carries on."""
+        gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
+        error = gamma * np.abs(self.bias)
+        for source, matrix in self.terms:
+            error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+        return error + self.deviation(lambda source: bounds[source].magnitude)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineForm:
+    """An affine map in backward bounds, with the rounding ``error`` of one unit of each row."""
+
+    node: Affine
+    error: FloatArray
+
+    def replaced(
+        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+    ) -> Replaced:
+        """Replace ``c·z`` by ``Σ_k (c M_k)·v_k + c·b``."""
+        products = [(source, product(c, matrix)) for source, matrix in self.node.terms]
+        c = reached(c)
+        return c @ self.node.bias, absolute(c) @ self.error, products
+
+    def followed(
+        self, values: Mapping[int, FloatArray], met: FloatArray | None, slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the values of the map, shape (rows, size)."""
+        result = np.tile(self.node.bias, (values[0].shape[0], 1))
+        for source, matrix in self.node.terms:
+            spend_product(matrix, values[0].shape[0])
+            result += values[source] @ matrix.T
+        return result, result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineRows:
+    """An affine map in backward bounds of batches."""
+
+    node: Affine
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Replace ``row·z`` by ``Σ_k (row M_k)·v_k + row·b``."""
+        terms = self.node.terms
+        return row @ self.node.bias, [(source, times(row, matrix)) for source, matrix in terms]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Affine):
+    """``d_i = z_q − z_p`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
+
+    An affine map, with bounds that are exact up to one rounding: zero stays zero, so that entries
+    whose ranges touch are ordered.
+    """
+
+    first: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    second: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    @classmethod
+    def of(cls, entries: int, size: int, first: IntArray, second: IntArray) -> "Difference":
+        """Return the differences of pairs of entries of the value ``entries``, of ``size``."""
+        signs = np.repeat([1.0, -1.0], first.size)
+        rows, columns = np.tile(np.arange(first.size), 2), np.concatenate([second, first])
+        # entries of a pair with itself add up to zero
+        matrix = sp.csr_array((signs, (rows, columns)), shape=(first.size, size))
+        pairs = frozen_indices(first), frozen_indices(second)
+        return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
+
+    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+        """Bound the differences where ``bounds`` hold."""
+        entries = bounds[self.sources[0]]
+        return self._between(entries.lower, entries.upper)
+
+    def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
+        """Bound the differences on many boxes."""
+        return self._between(*of(self.sources[0]))
+
+    def _between(self, low: FloatArray, high: FloatArray) -> Range:
+        """Bound the differences, given bounds on the entries: (size,), or (N, size) of N sets."""
+        first, second = self.first, self.second
+        lower, upper = low[..., second] - high[..., first], high[..., second] - low[..., first]
+        # a difference of floats is zero only if they are equal
+        lower = np.where(lower == 0, 0.0, np.nextafter(lower, -np.inf))
+        upper = np.where(upper == 0, 0.0, np.nextafter(upper, np.inf))
+        alone = first == second
+        return np.where(alone, 0.0, lower), np.where(alone, 0.0, upper)
+
+    def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
+        """Return the place of the first entry of each pair."""
+        places = before(self.sources[0])
+        return None if places is None else places[self.first]
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark both entries of these pairs."""
+        for pairs in (self.first, self.second):
+            masks[self.sources[0]][pairs[mask]] = True
+
+    def part(
+        self,
+        rows: IntArray,
+        kept: Mapping[int, IntArray],
+        number: Mapping[int, int],
+        bounds: Bounds,
+    ) -> Node:
+        """Return the differences of these pairs."""
+        (source,) = self.sources
+        pairs = (np.searchsorted(kept[source], p[rows]) for p in (self.first, self.second))
+        return Difference.of(number[source], kept[source].size, *pairs)
+
+
+def times(rows: FloatArray, matrix: Matrix) -> FloatArray:
+    """Return ``rows @ M`` as an ndarray."""
+    spend_product(matrix, rows.shape[0])
+    return rows @ matrix if isinstance(matrix, np.ndarray) else np.asarray((matrix.T @ rows.T).T)
+
+
+def _times_transposed(rows: FloatArray, matrix: Matrix) -> FloatArray:
+    """Return ``rows @ Mᵀ`` as an ndarray."""
+    spend_product(matrix, rows.shape[0])
+    return rows @ matrix.T if isinstance(matrix, np.ndarray) else np.asarray((matrix @ rows.T).T)

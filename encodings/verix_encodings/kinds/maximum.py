@@ -1,0 +1,335 @@
+"""Maxima of pairs: ``a_i = max(z_p, z_q) = z_p + max(d, 0)``, with ``d = z_q − z_p ∈ [l, u]``.
+
+enclosure   a ∈ [max(l_p, l_q), max(u_p, u_q)]
+lines       z_p + α d ≤ a ≤ z_p + λ d + β                  (:func:`max_lines`)
+phases      d ≥ 0: a = z_q,  d ≤ 0: a = z_p
+slopes      z_q has that of max(d, 0), z_p one minus it
+program     ``blocks.maxpool``
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
+from verix_encodings.blocks.maxpool import big_m_max
+from verix_encodings.bounds.batch_lines import Products
+from verix_encodings.bounds.interval import Bounds, Interval, Range
+from verix_encodings.bounds.lines import Enclosing, relu_lines
+from verix_encodings.bounds.patches import Rows, product, total
+from verix_encodings.bounds.phases import entries_of
+from verix_encodings.bounds.slope_products import by_phase, centred
+from verix_encodings.kinds.affine import Difference, times
+from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries
+
+# of 0.5 to 1, the factor with the lowest margins on seven networks with pools
+_FLAT = 0.85
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(Node):
+    """``a_i = max(z_p, z_q)`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
+
+    ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
+    ``a = z_p + max(d, 0)``: the sign of ``d`` is the phase, for bounds and programs. Maxima of more
+    entries are made of pairs, see :mod:`verix_encodings.network.maxima`.
+    """
+
+    plural: ClassVar[str] = "maxima"
+    exact: ClassVar[bool] = True
+    retightened: ClassVar[str | None] = "max"
+
+    source: int
+    entries: int
+    first: IntArray
+    second: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", frozen_indices(self.first))
+        object.__setattr__(self, "second", frozen_indices(self.second))
+        if self.first.ndim != 1 or self.first.shape != self.second.shape:
+            raise ValueError("a maximum of pairs has two vectors of indices, equally long")
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return self.source, self.entries
+
+    @property
+    def phase(self) -> int:
+        """The number of the difference, whose sign is the phase."""
+        return self.source
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """The number of the difference, whose bounds shape the lines."""
+        return (self.source,)
+
+    def greatest(self, z: FloatArray) -> FloatArray:
+        """Return the greater entry of each pair in ``z``, a vector or the rows of a matrix."""
+        result: FloatArray = np.maximum(z[self.first], z[self.second])
+        return result
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the number of pairs; ``ValueError`` if they are not those of the difference."""
+        entries, size = np.append(self.first, self.second), sizes[self.entries]
+        if np.any((entries < 0) | (entries >= size)):
+            raise ValueError(
+                f"takes maxima of entries that value {self.entries} of size {size} does not have"
+            )
+        if not (self.source and self._compares(nodes[self.source - 1])):
+            raise ValueError(
+                f"takes maxima of pairs, but value {self.source} is not the difference of these "
+                "pairs"
+            )
+        return self.first.size
+
+    def _compares(self, node: Node) -> bool:
+        """Return whether ``node`` is the difference of these pairs."""
+        return (
+            isinstance(node, Difference)
+            and node.sources == (self.entries,)
+            and np.array_equal(node.first, self.first)
+            and np.array_equal(node.second, self.second)
+        )
+
+    def renumbered(self, number: Callable[[int], int]) -> "Max":
+        """Return the maxima that read these values instead."""
+        return Max(number(self.source), number(self.entries), self.first, self.second)
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Return the greater entry of each pair."""
+        spend_entries(values[self.source].size)
+        return self.greatest(values[self.entries])
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the maxima where the entries lie in these bounds."""
+        lower, upper = of(self.entries)
+        return self.greatest(lower.T).T, self.greatest(upper.T).T
+
+    def add_gradients(
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add the gradients to those of the greater entries."""
+        second = values[self.entries][self.second] > values[self.entries][self.first]
+        np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
+        np.add.at(slopes[self.entries], self.second, np.where(second, slope, 0.0))
+
+    def undecided(self, lower: FloatArray, upper: FloatArray) -> BoolArray:
+        """Mark pairs that may be ordered either way."""
+        return (lower < 0) & (upper > 0)
+
+    def compared(self, lower: FloatArray, upper: FloatArray) -> IntArray:
+        """Return the entries of pairs that may be ordered either way by their own bounds."""
+        low = lower[self.second] < upper[self.first]
+        high = upper[self.second] > lower[self.first]
+        return np.concatenate([self.first[low & high], self.second[low & high]])
+
+    def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
+        """Return the place of the first entry of each pair."""
+        places = before(self.entries)
+        return None if places is None else places[self.first]
+
+    def relaxation(self, bounds: Sequence[Interval]) -> "PairLines":
+        """Return the lines of :func:`max_lines` with matrices of two entries a row."""
+        entries, difference = bounds[self.entries], bounds[self.source]
+        ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
+        lines, size = max_lines(self, *ends), self.first.size
+        rows = np.tile(np.arange(size), 2)
+        columns = np.concatenate([self.first, self.second])
+
+        def slopes(first: FloatArray, second: FloatArray) -> sp.csr_array:
+            values = np.concatenate([first, second])
+            result = sp.csr_array((values, (rows, columns)), (size, entries.lower.size))
+            result.eliminate_zeros()
+            return result
+
+        above = slopes(lines.above_first, lines.above_second)
+        below = slopes(1.0 - lines.below_second, lines.below_second)
+        magnitude = entries.magnitude
+        reach = np.abs(lines.ceiling) + magnitude[self.first] + magnitude[self.second]
+        return PairLines(lines.ceiling, np.zeros(size), reach, self, above, below)
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
+        """Return the lines on each box."""
+        entries = of(self.entries)
+        return BatchPairs(self, max_lines(self, entries, of(self.source)), entries[0].shape[1])
+
+    def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound the rounding of its lines."""
+        return gamma * 4.0 * self.greatest(magnitude(self.entries))
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the entries with the slopes of the first of the pairs, and of the second."""
+        difference, size = bounds[self.source], bounds[self.entries].lower.size
+        ends = (
+            (self.first, ~(difference.lower >= 0) & (difference.upper <= 0), difference.lower < 0),
+            (self.second, difference.lower >= 0, difference.upper > 0),
+        )
+        for entries, always, ever in ends:
+            part = by_phase(lower, upper, always, always | ever)
+            ones = (np.ones(entries.size), (np.arange(entries.size), entries))
+            spread = sp.csr_array(ones, shape=(entries.size, size))
+            yield self.entries, (part[0] @ spread, part[1] @ spread)
+
+    def slope_ranges(
+        self, of: Ranges, middle: FloatArray, half: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the entries with their slopes on each box."""
+        (lower, upper), size = of(self.source), of(self.entries)[0].shape
+        least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
+        # pairs may share an entry
+        totals = np.zeros(size), np.zeros(size)
+        for entries, low, high in (
+            (self.first, 1.0 - most, 1.0 - least),
+            (self.second, least, most),
+        ):
+            for sum_, part in zip(totals, centred(middle, half, low, high), strict=True):
+                np.add.at(sum_.T, entries, part.T)
+        yield self.entries, totals
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the differences of these pairs, which mark their entries."""
+        masks[self.source][:] |= mask
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return an entry for each difference, which other nodes may read as well."""
+        return masks[self.source]
+
+    def part(
+        self,
+        rows: IntArray,
+        kept: Mapping[int, IntArray],
+        number: Mapping[int, int],
+        bounds: Bounds,
+    ) -> Node:
+        """Return the maxima of these pairs."""
+        pairs = (np.searchsorted(kept[self.entries], p[rows]) for p in (self.first, self.second))
+        return Max(number[self.source], number[self.entries], *pairs)
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add the maxima, with a binary for each pair that may be ordered either way."""
+        return big_m_max(
+            context.builder,
+            context.label,
+            (self.first, self.second),
+            context.values[self.entries],
+            entries=context.bounds[self.entries],
+            difference=context.bounds[self.source],
+        )
+
+    def encoding_error(
+        self,
+        errors: Sequence[FloatArray],
+        reaches: Sequence[FloatArray],
+        interval: Interval,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the errors of the entries: the node may hand on the expression of one."""
+        return self.greatest(errors[self.entries]), interval.magnitude
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Return the errors of the entries: a maximum adds none."""
+        return self.greatest(errors[self.entries])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaxLines:
+    """Lines around ``max(z_p, z_q)``: ``f z_p + s z_q + c`` above, ``(1 − b) z_p + b z_q`` below.
+
+    ``above_first`` is ``f``, ``above_second`` ``s``, ``ceiling`` ``c`` and ``below_second`` ``b``.
+    """
+
+    above_first: FloatArray
+    above_second: FloatArray
+    ceiling: FloatArray
+    below_second: FloatArray
+
+
+def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
+    """Return lines around the maxima ``node`` where ``entries`` and their ``difference`` lie.
+
+    With ``d = z_q − z_p ∈ [l, u]``, and ``λ``, ``β``, ``α`` of the ReLU of ``d``:
+
+        z_p + α d ≤ max(z_p, z_q) = z_p + max(d, 0) ≤ z_p + λ d + β
+                    max(z_p, z_q) ≤ max(u_p, u_q)                      the ceiling
+
+    The middle of the line is the mean of those of ``z_p + u / 2`` and ``z_q − l / 2``. The ceiling
+    takes its place if its height over ``max(l_p, l_q)``, times 0.85, is less than that of the line:
+    it passes no error of earlier layers on.
+    """
+    (low, high), (l, u) = entries, difference
+    slope, intercept, floor = relu_lines(l, u)
+    first, second = node.first, node.second
+    ceiling = np.maximum(high[..., first], high[..., second])
+    ground = np.maximum(low[..., first], low[..., second])
+    middle = (low + high) / 2
+    line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
+    flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
+    return MaxLines(
+        np.where(flat, 0.0, 1.0 - slope),
+        np.where(flat, 0.0, slope),
+        np.where(flat, ceiling, intercept),
+        floor,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairLines(Enclosing):
+    """Lines around the maxima ``node``: ``above`` and ``below`` have two entries a row."""
+
+    node: Max
+    above: sp.csr_array
+    below: sp.csr_array
+
+    def _before(
+        self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
+    ) -> list[tuple[int, Rows]]:
+        above = product(positive, self.above)
+        if slopes is None:
+            return [(self.node.entries, total(above, product(negative, self.below)))]
+        lower = dense(negative)
+        shares = entries_of(self.node.first, self.node.second, self.above.shape[1])
+        before = product(np.hstack([lower * (1.0 - slopes), lower * slopes]), shares)
+        return [(self.node.entries, total(before, above))]
+
+    def _at(
+        self, values: Mapping[int, FloatArray], slopes: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        z = values[self.node.entries]
+        spend_entries(z.size, 8)
+        if slopes is None:
+            return z @ self.above.T, z @ self.below.T
+        low = (1.0 - slopes) * z[:, self.node.first] + slopes * z[:, self.node.second]
+        return z @ self.above.T, low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchPairs:
+    """Lines around the maxima ``node`` on many boxes, of entries of a value of this ``size``."""
+
+    node: Max
+    lines: MaxLines
+    size: int
+
+    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+        """Return a form above ``row·a`` on the box of each row: constants, and coefficients."""
+        lines = self.lines
+        positive = np.maximum(row, 0.0)
+        shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
+        negative, below = row - positive, lines.below_second[owner]
+        first = positive * lines.above_first[owner] + negative * (1.0 - below)
+        second = positive * lines.above_second[owner] + negative * below
+        # pairs may share an entry
+        pairs, shape = np.arange(self.node.first.size), (self.node.first.size, self.size)
+        result = times(first, placed(1.0, pairs, self.node.first, shape))
+        result += times(second, placed(1.0, pairs, self.node.second, shape))
+        return shift, [(self.node.entries, result)]

@@ -1,0 +1,444 @@
+"""What a kind of node answers about itself: the interface between networks and their algorithms.
+
+A node computes a value ``v`` from earlier values. Every algorithm asks the node, and none asks of
+which kind it is, so that a kind is one file here. :class:`Node` has three abstract methods and a
+property; the others have defaults that are valid for every node, and loose:
+
+| asked by | default |
+|---|---|
+| values, and their enclosure | none: a kind gives ``value`` and ``enclosure`` |
+| gradients, for searches | zero: a function in steps |
+| backward bounds | ``v`` lies in its enclosure: no line, nothing to optimise |
+| branching on phases | no phase |
+| ranges of slopes | infinite: nothing follows from them |
+| rounding of an evaluation | the enclosure around arguments that are off by their own errors |
+| a program | columns in their bounds, and between their lines: a relaxation |
+| re-tightening a program | not possible: each ball is encoded anew |
+| the cone of some neurons | all of the sources |
+
+So a new kind is right from its first line, and each method that it adds makes answers tighter. A
+node that works entry by entry is :class:`Elementwise`, with less to write.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    relative_error,
+)
+from verix_encodings.blocks.affine import define
+from verix_encodings.blocks.formulations import ReluEncoding
+from verix_encodings.bounds.batch_lines import BatchLines, BatchRelaxation
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region
+from verix_encodings.bounds.lines import Lines, Planes, Relaxation
+from verix_encodings.bounds.slope_products import centred, outward
+from verix_encodings.program.builder import ProgramBuilder
+from verix_encodings.program.program import Expressions
+from verix_encodings.work import spend_entries
+
+Ranges: TypeAlias = Callable[[int], Range]
+"""A function from the number of a value to bounds on it: arrays of shape (size,) or (N, size)."""
+
+OPERATIONS = 16
+"""An evaluation of a node rounds no more than so many operations do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodingContext:
+    """What an encoding of the value numbered ``value`` is made from.
+
+    ``builder`` is the program under construction; ``label`` names its columns and rows; ``values``
+    are the values before it, as expressions, and ``bounds`` hold for all values of the network.
+    ``relu`` is the formulation of ReLUs, ``segments`` the number of pieces around a smooth
+    function. An encoding that takes seconds raises ``TimeoutError`` once ``late()``.
+    """
+
+    builder: ProgramBuilder
+    label: str
+    value: int
+    values: Sequence[Expressions]
+    bounds: Bounds
+    relu: ReluEncoding
+    segments: int
+    late: Late
+
+
+class Node(ABC):
+    """A node of a network: it computes one value from those with the numbers ``sources``."""
+
+    __slots__ = ()
+
+    plural: ClassVar[str] = "other functions"
+    """What people call its entries, where they are counted; empty if they are not."""
+
+    exact: ClassVar[bool] = False
+    """True if its encoding has no points but runs of the node."""
+
+    retightened: ClassVar[str | None] = None
+    """The stem of its rows' names, if other big-Ms make a program for a smaller ball.
+
+    The rows and columns are those of ``blocks.relu``, for the last of its sources, with the phases
+    of :attr:`phase`. The stem is empty if the node has no rows.
+    """
+
+    flat: ClassVar[bool] = False
+    """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
+
+    # what networks ask
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+
+    @abstractmethod
+    def size(self, sizes: Sequence[int], nodes: Sequence["Node"]) -> int:
+        """Return the size of its value, given the ``sizes`` of all values before it.
+
+        ``nodes`` are those of the network. Raises ``ValueError`` if the node does not fit them.
+        """
+
+    @abstractmethod
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Evaluate the node in float64, given all ``values`` before it: (size,), or (size, N)."""
+
+    @abstractmethod
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the value where each source ``k`` lies in ``of(k)``, rounded outward."""
+
+    @abstractmethod
+    def renumbered(self, number: Callable[[int], int]) -> Self:
+        """Return the node that reads the value ``number(k)`` for each source ``k``."""
+
+    @property
+    def name(self) -> str:
+        """The name of its function, for people."""
+        return type(self).__name__.lower()
+
+    @property
+    def matrices(self) -> tuple[tuple[int, Matrix], ...]:
+        """The weights of an affine map, by source; other nodes have none."""
+        return ()
+
+    @property
+    def relu_of(self) -> int | None:
+        """The number of ``z`` if the node is ``max(z, 0)``, which formulations encode."""
+        return None
+
+    def add_gradients(  # noqa: B027 - a function in steps has none
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add the gradients by the sources to ``slopes``, in place, given that by the node.
+
+        All are columns of N inputs. Plain float64, for searches.
+        """
+
+    # what bounds ask
+
+    def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:
+        """Bound the value over inputs in ``region``, where ``bounds`` hold before it."""
+        return self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
+
+    def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
+        """Bound the value on many boxes, (N, size); ``magnitude(k)`` is at least any ``|v_k|``."""
+        return self.enclosure(of)
+
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """Numbers of the values whose bounds shape the node's lines."""
+        return self.sources
+
+    def undecided(self, lower: FloatArray, upper: FloatArray) -> BoolArray:
+        """Mark entries of a watched value that tighter bounds would help, given their bounds."""
+        return lower < upper
+
+    def compared(self, lower: FloatArray, upper: FloatArray) -> IntArray:
+        """Return entries of its last source, in these bounds, whose order decides the node."""
+        return np.zeros(0, dtype=np.intp)
+
+    def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
+        """Return a place for each entry, near for entries that read near ones; None without any.
+
+        ``before`` returns that of a source.
+        """
+        return None
+
+    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
+        """Return forms above and below the node where ``bounds`` hold before it."""
+        low, high = self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
+        return Planes(high, low, np.maximum(np.abs(low), np.abs(high)), {}, {})
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchRelaxation:
+        """Return forms around the node on many boxes, where ``of(k)`` bound its sources.
+
+        If ``flat``, lower lines that may have the slope zero have it.
+        """
+        low, high = self.enclosure(of)
+        return BatchLines((), high, low, np.maximum(np.abs(low), np.abs(high)))
+
+    def backward_error(
+        self, gamma: float, magnitude: Callable[[int], FloatArray]
+    ) -> FloatArray | float:
+        """Bound the rounding of each entry's batch relaxation that this does not count itself.
+
+        ``magnitude(k)`` is at least any ``|v_k|``, and ``gamma`` covers the terms of a row.
+        """
+        return 0.0
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with bounds on the outputs' derivatives by it, through this node.
+
+        ``lower`` and ``upper``, shape (outputs, size), bound those by the node. Infinite bounds say
+        nothing, which is right for a function that jumps.
+        """
+        for source in self.sources:
+            ends = np.full((lower.shape[0], bounds[source].lower.size), np.inf)
+            yield source, (-ends, ends)
+
+    def slope_ranges(
+        self, of: Ranges, middle: FloatArray, half: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield each source with the middle and half width of derivatives by it, on many boxes.
+
+        Plain float64, for branching. By default the change of the node over a box is shared out
+        among the entries of its sources, by their widths.
+        """
+        low, high = self.enclosure(of)
+        change = np.sum((np.abs(middle) + half) * (high - low), axis=1, keepdims=True)
+        for source in self.sources:
+            wide = np.subtract(*of(source)[::-1])
+            steep = np.divide(change, wide, out=np.zeros_like(wide), where=wide > 0)
+            yield source, (np.zeros_like(steep), steep)
+
+    @property
+    def phase(self) -> int | None:
+        """The number of the value whose sign is the node's phase: its lines are exact for each."""
+        return None
+
+    # what the cone of some neurons asks
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the entries of the sources that the entries in ``mask`` depend on, in ``masks``."""
+        for source in self.sources:
+            masks[source][:] |= mask.any()
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return which entries stay in a part of the network that needs those in ``mask``."""
+        return np.ones_like(mask)
+
+    def part(
+        self,
+        rows: IntArray,
+        kept: Mapping[int, IntArray],
+        number: Mapping[int, int],
+        bounds: Bounds,
+    ) -> "Node":
+        """Return the node of its entries ``rows`` alone, where ``kept`` are those of the sources.
+
+        The values have other ``number``s, and those without any are zero.
+        """
+        return self.renumbered(number.__getitem__)
+
+    # what programs and proofs ask
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add the node to a program; return its value."""
+        return within_bounds(context)
+
+    def encoding_error(
+        self,
+        errors: Sequence[FloatArray],
+        reaches: Sequence[FloatArray],
+        interval: Interval,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound the rounding in its expressions, and the magnitude of its value.
+
+        ``errors`` and ``reaches`` are those of the values before it, ``interval`` bounds its own.
+        """
+        return np.zeros(interval.lower.size), interval.magnitude
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error of :meth:`value`, given those of the values before it.
+
+        By default the value may be anywhere in its enclosure where a source is off at all, and is
+        rounded by 16 operations at most: a node of longer sums has a bound of its own.
+        """
+        low, high = self.enclosure(
+            lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
+        )
+        off = any(errors[k].any() for k in self.sources)
+        return _own_rounding(low, high) + (high - low if off else 0.0)
+
+
+class Elementwise(Node):
+    """A node that works entry by entry on the value ``source``, a field of the subclass.
+
+    A subclass is a dataclass with ``apply`` and ``range_of``. It should have ``lines_of`` and
+    ``slope_range``, and ``derivative`` for searches.
+    """
+
+    __slots__ = ()
+
+    source: int
+
+    @abstractmethod
+    def apply(self, z: FloatArray) -> FloatArray:
+        """Evaluate the function in float64, elementwise."""
+
+    @abstractmethod
+    def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Bound the function on each interval, rounded outward."""
+
+    def lines_of(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return ``s⁻, b⁻, s⁺, b⁺`` with ``s⁻ z + b⁻ ≤ v ≤ s⁺ z + b⁺`` on each interval.
+
+        They hold in real arithmetic. By default they are flat.
+        """
+        low, high = self.range_of(lower, upper)
+        return np.zeros_like(low), low, np.zeros_like(high), high
+
+    def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Bound the derivative on each interval, rounded outward; infinite where it jumps."""
+        return np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
+
+    def derivative(self, z: FloatArray) -> FloatArray:
+        """Return the derivative in float64, elementwise, for searches."""
+        return np.zeros_like(z)
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Indices of the values that the node reads."""
+        return (self.source,)
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        """Return the size of its value: that of its source."""
+        return sizes[self.source]
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        """Evaluate the node in float64."""
+        z = values[self.source]
+        spend_entries(z.size)
+        return self.apply(z)
+
+    def enclosure(self, of: Ranges) -> Range:
+        """Bound the value where its source lies in these bounds."""
+        return self.range_of(*of(self.source))
+
+    def renumbered(self, number: Callable[[int], int]) -> Self:
+        """Return the node that reads the value ``number(source)``."""
+        changed: Any = replace(self, source=number(self.source))  # type: ignore[type-var]
+        return changed  # type: ignore[no-any-return]
+
+    def add_gradients(
+        self, slopes: Sequence[FloatArray], slope: FloatArray, values: Sequence[FloatArray]
+    ) -> None:
+        """Add the gradient by the source."""
+        slopes[self.source][:] += slope * self.derivative(values[self.source])
+
+    def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
+        """Return the places of the source's entries."""
+        return before(self.source)
+
+    def relaxation(self, bounds: Sequence[Interval]) -> Relaxation:
+        """Return the lines on the bounds of its source."""
+        z = bounds[self.source]
+        s_low, b_low, s_high, b_high = self.lines_of(z.lower, z.upper)
+        steep = np.maximum(np.abs(s_low), np.abs(s_high))
+        reach = np.abs(b_low) + np.abs(b_high) + steep * z.magnitude
+        return Lines(b_high, b_low, reach, self.source, s_high, s_low)
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchRelaxation:
+        """Return the lines on each box."""
+        lower, upper = of(self.source)
+        s_low, b_low, s_high, b_high = self.lines_of(lower, upper)
+        steep = np.maximum(np.abs(s_low), np.abs(s_high))
+        reach = np.abs(b_low) + np.abs(b_high) + steep * np.maximum(np.abs(lower), np.abs(upper))
+        return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the source with the slopes, times those of the function."""
+        z = bounds[self.source]
+        yield self.source, outward(lower, upper, *self.slope_range(z.lower, z.upper))
+
+    def slope_ranges(
+        self, of: Ranges, middle: FloatArray, half: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the source with the slopes, times those of the function, or of its chords."""
+        lower, upper = of(self.source)
+        least, most = self.slope_range(lower, upper)
+        if not (np.isfinite(least).all() and np.isfinite(most).all()):
+            low, high = self.range_of(lower, upper)
+            wide = upper - lower
+            most = np.divide(high - low, wide, out=np.zeros_like(wide), where=wide > 0)
+            least = -most
+        yield self.source, centred(middle, half, least, most)
+
+    def mark(self, masks: Mapping[int, BoolArray], mask: BoolArray, bounds: Bounds) -> None:
+        """Mark the same entries of the source."""
+        masks[self.source][:] |= mask
+
+    def kept(self, masks: Mapping[int, BoolArray], mask: BoolArray) -> BoolArray:
+        """Return an entry for each of the source, which other nodes may read as well."""
+        return masks[self.source]
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add a column ``a_label_i`` for each entry, in its bounds and between the lines."""
+        interval, result = context.bounds[self.source], within_bounds(context)
+        every = np.arange(interval.lower.size)
+        z = define(
+            context.builder, f"z_{context.label}", context.values[self.source], interval, every
+        )
+        s_low, b_low, s_high, b_high = self.lines_of(interval.lower, interval.upper)
+        none = np.full(every.size, np.inf)
+        for name, slope, low, high in (
+            ("below", s_low, b_low, none),
+            ("above", s_high, -none, b_high),
+        ):
+            terms = [(np.ones(every.size), result.columns), (-slope, z)]
+            context.builder.add_rows(f"line_{name}_{context.label}", every, terms, low, high)
+        return result
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: that of the source, times the steepest slope, and the node's own.
+
+        Where the slope has no bound, the value may be anywhere in the range of the function.
+        """
+        z, off = bounds[self.source], errors[self.source]
+        lower, upper = z.lower - off, z.upper + off
+        low, high = self.range_of(lower, upper)
+        steepest = np.abs(self.slope_range(lower, upper)).max(axis=0)
+        with np.errstate(invalid="ignore"):
+            carried = np.where(off > 0, np.fmin(steepest * off, high - low), 0.0)
+        return _own_rounding(low, high) + carried
+
+
+def _own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:
+    return relative_error(OPERATIONS) * (1.0 + np.maximum(np.abs(low), np.abs(high)))
+
+
+def within_bounds(context: EncodingContext) -> Expressions:
+    """Return a new column ``a_label_i`` for each entry of the value, in its bounds."""
+    interval = context.bounds[context.value]
+    every = np.arange(interval.lower.size)
+    name = f"a_{context.label}"
+    columns = context.builder.add_columns(name, every, interval.lower, interval.upper)
+    return Expressions(columns, sp.eye_array(every.size, format="csr"), np.zeros(every.size))

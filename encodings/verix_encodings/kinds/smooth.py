@@ -1,0 +1,102 @@
+"""Smooth functions: ``a = σ(z)`` with ``z ∈ [l, u]``, such as a sigmoid.
+
+    enclosure   between lines of slope 0
+    lines       s⁻ z + b⁻ ≤ a ≤ s⁺ z + b⁺                      (``bounds.strips``)
+    slopes      [min σ', max σ'] over [l, u]
+    program     segments, enclosed                             (``blocks.smooth_enclosure``)
+    rounding    |σ(z)| ≤ 1 + 2 |z|, slopes in [−2, 2]
+
+The functions are those of ``bounds.smooth_functions``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from verix_encodings.arrays import FloatArray, relative_error
+from verix_encodings.blocks.smooth_enclosure import enclose_smooth
+from verix_encodings.bounds.batch_lines import BatchLines
+from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.lines import Lines
+from verix_encodings.bounds.smooth_functions import SmoothFunction
+from verix_encodings.bounds.strips import best_lines, slope_range, value_range
+from verix_encodings.kinds.node import OPERATIONS, Elementwise, EncodingContext, Ranges
+from verix_encodings.program.program import Expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth(Elementwise):
+    """``a = σ(z)``, elementwise, of the value ``source``, for a smooth ``σ``."""
+
+    plural: ClassVar[str] = "smooth activations"
+
+    source: int
+    function: SmoothFunction
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.function.name
+
+    def apply(self, z: FloatArray) -> FloatArray:
+        """Return ``σ(z)``."""
+        return self.function.evaluate(z)
+
+    def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Bound ``σ`` on each interval."""
+        return value_range(self.function, lower, upper)
+
+    def lines_of(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the best lines."""
+        return best_lines(self.function, lower, upper)
+
+    def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
+        """Bound ``σ'`` on each interval."""
+        return slope_range(self.function, lower, upper)
+
+    def derivative(self, z: FloatArray) -> FloatArray:
+        """Return ``σ'(z)``."""
+        return self.function.slope(z)
+
+    def relaxation(self, bounds: Sequence[Interval]) -> Lines:
+        """Return the lines on the bounds of its source."""
+        z = bounds[self.source]
+        s_low, b_low, s_high, b_high = best_lines(self.function, z.lower, z.upper)
+        # a slope of σ is at most two
+        reach = np.abs(b_low) + np.abs(b_high) + 2.0 * z.magnitude
+        return Lines(b_high, b_low, reach, self.source, s_high, s_low)
+
+    def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
+        """Return the lines on each box."""
+        s_low, b_low, s_high, b_high = best_lines(self.function, *of(self.source))
+        return BatchLines(((self.source, s_high, s_low),), b_high, b_low)
+
+    def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
+        """Bound the rounding of its lines."""
+        return gamma * (3.0 + 12.0 * magnitude(self.source))
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Enclose the function by segments."""
+        z, interval = context.values[self.source], context.bounds[self.source]
+        return enclose_smooth(
+            context.builder,
+            context.label,
+            self.function,
+            z,
+            interval,
+            segments=context.segments,
+            late=context.late,
+        )
+
+    def evaluation_error(
+        self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
+    ) -> FloatArray:
+        """Bound the error: that of the source times the steepest slope, and the function's own."""
+        z = bounds[self.source]
+        steepest = np.abs(slope_range(self.function, z.lower, z.upper)).max(axis=0)
+        own = relative_error(OPERATIONS) * (1.0 + z.magnitude)
+        return np.asarray(steepest * errors[self.source] + own)

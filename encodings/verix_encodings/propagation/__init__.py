@@ -1,0 +1,1 @@
+"""Bounds of whole networks: forward, backward, by optimised slopes, for one region or many."""

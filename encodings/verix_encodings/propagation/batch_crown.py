@@ -1,0 +1,200 @@
+"""Backward linear bounds (CROWN) on many boxes of inputs at once, for branching on inputs.
+
+The mathematics is that of ``propagation.linear_form``. ``N`` boxes lie inside one *root*: a box, or
+a norm ball in a box. Bounds of value ``v_k`` are a pair of arrays of shape (N, size of v_k). A
+bound on ``c·v_k`` over one box is a row ``c``; the rows of all boxes stand below each other, and
+``owner`` tells the box of each row. An affine node is then one matrix product for all rows, and
+only neurons that a box leaves undecided need rows.
+
+Each row is replaced twice, with two lower lines of unstable ReLUs, and the better bound counts:
+``α`` as there, and ``α = 0``. Zero is looser for one neuron, but needs no slope at the input, which
+costs more the wider a box is. Together they need a fraction of the boxes that either needs.
+
+Rounding errors are bounded once for the root: with ``m_k ≥ |v_k|`` there, a row ``c`` at ``v_k``
+loses at most ``|c|·e_k`` on its way to the sources of ``v_k``. Each kind of node bounds ``e_k``,
+with ``γ`` of all terms summed there; a few count their errors box by box instead. Rows that meet at
+``v_k`` lose ``γ |c|·m_k`` more. Bounds over a box are cut at those of the root, so these errors are
+valid for every box.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
+from verix_encodings.bounds.batch_lines import BatchRelaxation
+from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.interval import Bounds, Late, Range, never
+from verix_encodings.kinds.node import Node
+from verix_encodings.network.network import Network
+from verix_encodings.propagation.crown import readers_of
+from verix_encodings.work import spend_calls
+
+# entries of the rows that go through the network together: these stay in the cache
+_ROWS_AT_ONCE = 2**17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forms:
+    """Linear forms ``A x + b`` above margins: ``coefficients`` (R, d); ``upper`` bounds, (R,)."""
+
+    coefficients: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """Boxes, bounds of their values so far, and relaxations of activations made from these."""
+
+    boxes: Boxes
+    found: Sequence[Range]
+    relaxed: dict[tuple[int, bool], BatchRelaxation] = field(default_factory=dict)
+
+    def relaxation(self, value: int, node: Node, *, flat: bool) -> BatchRelaxation:
+        """Return the relaxation of ``node``, which computes ``value``.
+
+        The lower line of an unstable ReLU has the slope zero if it is ``flat``.
+        """
+        key = value, flat and node.flat
+        if key not in self.relaxed:
+            self.relaxed[key] = node.batch_relaxation(self.found.__getitem__, flat=flat)
+        return self.relaxed[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchCrown:
+    """Bounds of ``network`` on boxes inside a root, where ``root`` are valid bounds."""
+
+    network: Network
+    root: Bounds
+    _errors: dict[int, FloatArray] = field(init=False)
+    _readers: dict[int, list[Node]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = range(1, len(self.network.nodes) + 1)
+        errors = {value: self._error(value) for value in values}
+        object.__setattr__(self, "_errors", errors)
+        object.__setattr__(self, "_readers", readers_of(self.network))
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """The numbers of the values whose bounds shape the lines of later nodes."""
+        return tuple(sorted(self._readers))
+
+    def bounds(
+        self, boxes: Boxes, known: Mapping[int, Range], late: Late | None = never
+    ) -> list[Range]:
+        """Bound every value but the last over each of ``boxes``.
+
+        ``known`` are bounds proven already for some values. Neurons that interval arithmetic
+        leaves undecided get backward bounds until ``late()``; none do if it is None.
+        """
+        # with what a search does around its bounds, in small arrays
+        spend_calls(400)
+        found: list[Range] = [(boxes.lower, boxes.upper)]
+        batch = _Batch(boxes, found)
+        for value in range(1, len(self.network.nodes)):
+            node = self.network.nodes[value - 1]
+            lower, upper = node.over_boxes(found.__getitem__, self._magnitude)
+            lower = np.maximum(lower, self.root[value].lower)
+            upper = np.minimum(upper, self.root[value].upper)
+            if value in known:
+                lower = np.maximum(lower, known[value][0])
+                upper = np.minimum(upper, known[value][1])
+            found.append((lower, upper))
+            beyond_input = not boxes.plain or any(s != 0 for s in node.sources)
+            if value in self._readers and beyond_input and late is not None and not late():
+                found[value] = self._tightened(batch, value)
+        return found
+
+    def margins(
+        self, boxes: Boxes, found: Sequence[Range], owner: IntArray, margin: IntArray
+    ) -> Forms:
+        """Bound output ``margin[r]`` over box ``owner[r]`` from above, given ``bounds``."""
+        ones = np.ones(owner.size)
+        return self._upper(_Batch(boxes, found), len(self.network.nodes), (owner, margin, ones))
+
+    def _error(self, value: int) -> FloatArray:
+        gamma = relative_error(self.network.sizes[value] + len(self.network.nodes))
+        error = self.network.nodes[value - 1].backward_error(gamma, self._magnitude)
+        return np.broadcast_to(error, (self.network.sizes[value],))
+
+    def _magnitude(self, value: int) -> FloatArray:
+        return self.root[value].magnitude
+
+    def _tightened(self, batch: _Batch, value: int) -> Range:
+        lower, upper = batch.found[value]
+        owner, neuron = np.nonzero(self._undecided(value, lower, upper))
+        if not owner.size:
+            return lower, upper
+        sign = np.repeat([1.0, -1.0], owner.size)
+        rows = np.tile(owner, 2), np.tile(neuron, 2), sign
+        extremes = self._upper(batch, value, rows).upper
+        lower, upper = lower.copy(), upper.copy()
+        # a NaN, from coefficients that overflowed, is no bound: the known one stays
+        upper[owner, neuron] = np.fmin(upper[owner, neuron], extremes[: owner.size])
+        lower[owner, neuron] = np.fmax(lower[owner, neuron], -extremes[owner.size :])
+        return lower, upper
+
+    def _undecided(self, value: int, lower: FloatArray, upper: FloatArray) -> BoolArray:
+        """Mark the neurons that a box leaves open for a reader of ``value``; shape (N, size)."""
+        open_ = np.zeros(lower.shape, dtype=bool)
+        for reader in self._readers[value]:
+            open_ |= reader.undecided(lower, upper)
+        return open_
+
+    def _upper(
+        self, batch: _Batch, value: int, rows: tuple[IntArray, IntArray, FloatArray]
+    ) -> Forms:
+        """Bound ``sign · v`` of neurons of a value over their boxes: owner, neuron and sign."""
+        owner, neuron, sign = rows
+        coefficients = np.empty((owner.size, self.network.input_size))
+        upper = np.empty(owner.size)
+        at_once = max(_ROWS_AT_ONCE // max(self.network.sizes[: value + 1]), 1)
+        for first in range(0, owner.size, at_once):
+            some = slice(first, first + at_once)
+            c = np.zeros((owner[some].size, self.network.sizes[value]))
+            c[np.arange(c.shape[0]), neuron[some]] = sign[some]
+            coefficients[some], upper[some] = self._form(batch, value, c, owner[some], flat=False)
+            if any(node.flat for node in self.network.nodes[:value]):
+                way, total = self._form(batch, value, c, owner[some], flat=True)
+                better = total < upper[some]
+                coefficients[some][better], upper[some][better] = way[better], total[better]
+        return Forms(coefficients, upper)
+
+    def _form(
+        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the coefficients of ``c·v`` at the input, and the bound that they give."""
+        at_input, constant = self._replaced(batch, value, c, owner, flat=flat)
+        greatest = batch.boxes.greatest(at_input, owner)
+        rounding = relative_error(1) * (np.abs(constant) + np.abs(greatest))
+        return at_input, constant + greatest + rounding
+
+    def _replaced(
+        self, batch: _Batch, value: int, c: FloatArray, owner: IntArray, *, flat: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Replace ``c·v`` down to the input: coefficients there, and a constant with all errors."""
+        constant = np.zeros(owner.size)
+        pending = {value: c}
+
+        def add(source: int, product: FloatArray) -> None:
+            if source in pending:
+                product = pending[source] + product
+                constant[:] += np.abs(product) @ (relative_error(1) * self._magnitude(source))
+            pending[source] = product
+
+        for current in range(value, 0, -1):
+            row = pending.pop(current, None)
+            if row is None:
+                continue
+            node = self.network.nodes[current - 1]
+            constant += np.abs(row) @ self._errors[current]
+            shift, products = batch.relaxation(current, node, flat=flat).replaced(row, owner)
+            constant += shift
+            for source, product in products:
+                add(source, product)
+        if 0 not in pending:
+            pending[0] = np.zeros((owner.size, self.network.input_size))
+        return pending[0], constant

@@ -1,0 +1,213 @@
+"""Backward linear bounds (CROWN, DeepPoly): tighter than interval arithmetic, and also valid.
+
+Each neuron that interval arithmetic leaves undecided is bounded by the greatest value of a linear
+form in the input (``propagation.linear_form``), layer after layer: tighter bounds of one layer make
+the forms of the next ones tighter. A lower bound is minus an upper bound on the negated value
+(Zhang, Weng, Chen, Hsieh, Daniel, NeurIPS 2018; Singh, Gehr, Püschel, Vechev, POPL 2019).
+
+Neurons do not depend on each other: they are bounded in blocks, and the deadline is checked between
+blocks. Every bound is valid by itself, so a pass that ends early is valid, too.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from verix_encodings.arrays import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    count_of_entries,
+    placed,
+)
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
+from verix_encodings.kinds.node import Node
+from verix_encodings.network.network import Network
+from verix_encodings.propagation.interval_bounds import forward_interval
+from verix_encodings.propagation.linear_form import Relaxations, extend_relaxation, upper_form
+
+# products of a block of rows with the matrices behind it: less than a second, and in the cache
+_BLOCK = 5 * 10**8
+_LEAST_ROWS = 32
+
+
+Tighten: TypeAlias = Callable[[Network, Region, Bounds, IntArray, Late], Interval]
+"""A function that tightens the last of some bounds, for the neurons with these numbers."""
+
+
+def crown_bounds(
+    network: Network,
+    region: Region,
+    known: Bounds = (),
+    late: Late = never,
+    *,
+    within: Bounds = (),
+) -> Bounds:
+    """Bound every value of ``network`` over the inputs in ``region``, inside interval arithmetic.
+
+    ``known`` are bounds proven already for the first values; they are returned as they are.
+    ``within`` are bounds on all values over a larger region; the result lies inside. Values
+    that no activation reads, and neurons that interval arithmetic decides, keep its bounds,
+    except for the output. Once ``late()``, so do all remaining neurons: the bounds hold, but they
+    are wider. Raises ``OverflowError`` as :func:`interval_bounds` does.
+    """
+    relaxation: Relaxations = {}
+
+    def tighten(
+        network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
+    ) -> Interval:
+        return _tightened(network, region, bounds, rows, late, relaxation=relaxation)
+
+    return layer_by_layer(network, region, tighten, known, late=late, within=within)
+
+
+def layer_by_layer(
+    network: Network,
+    region: Region,
+    tighten: Tighten,
+    known: Bounds = (),
+    *,
+    late: Late = never,
+    within: Bounds = (),
+) -> Bounds:
+    """Return interval bounds, those of undecided neurons and of the output tightened on the way.
+
+    The other arguments and the errors are those of :func:`crown_bounds`.
+    """
+    readers = readers_of(network)
+    last = len(network.nodes)
+    bounds: list[Interval] = list(known) or [region.box]
+    for value, node in enumerate(network.nodes, start=1):
+        if value < len(known):
+            continue
+        interval = forward_interval(node, region, bounds, value)
+        bounds.append(intersection(interval, within[value]) if within else interval)
+        if value == last:
+            rows = np.arange(network.sizes[value])
+        else:
+            rows = neurons_to_tighten(network, readers, value, bounds[value])
+        # over the input alone interval arithmetic is exact
+        if rows.size and any(source != 0 for source in node.sources):
+            bounds[value] = tighten(network, region, tuple(bounds), rows, late)
+    return tuple(bounds)
+
+
+def intersection(one: Interval, other: Interval) -> Interval:
+    """Return the values in both intervals; ``ValueError`` if there are none."""
+    return Interval(np.maximum(one.lower, other.lower), np.minimum(one.upper, other.upper))
+
+
+def readers_of(network: Network) -> dict[int, list[Node]]:
+    """Return the nodes whose lines the bounds of a value shape, by value; absent if none."""
+    readers: dict[int, list[Node]] = {}
+    for node in network.nodes:
+        for value in node.watched:
+            readers.setdefault(value, []).append(node)
+    return readers
+
+
+def undecided(readers: list[Node], interval: Interval) -> IntArray:
+    """Return the neurons that the ``interval`` leaves open for a reader: phases, maxima, curves."""
+    open_ = np.zeros(interval.lower.size, dtype=bool)
+    for reader in readers:
+        open_ |= reader.undecided(interval.lower, interval.upper)
+    return np.flatnonzero(open_)
+
+
+def neurons_to_tighten(
+    network: Network, readers: dict[int, list[Node]], value: int, interval: Interval
+) -> IntArray:
+    """Return the neurons of ``value`` to tighten.
+
+    Entries that maxima behind its ReLU compare are among them if they are close: behind the ReLU
+    the bounds are the same.
+    """
+    relus, found = set(), [undecided(readers.get(value, []), interval)]
+    positive = np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0)
+    for later, node in enumerate(network.nodes[value:], start=value + 1):
+        if node.relu_of == value:
+            relus.add(later)
+        elif node.sources and node.sources[-1] in relus:
+            found.append(node.compared(*positive))
+    return np.unique(np.concatenate(found))
+
+
+def _tightened(
+    network: Network,
+    region: Region,
+    bounds: Bounds,
+    rows: IntArray,
+    late: Late,
+    *,
+    relaxation: Relaxations,
+) -> Interval:
+    """Tighten ``rows`` of the last of ``bounds``; ``relaxation`` is extended up to it."""
+    value, found = len(bounds) - 1, bounds[-1]
+    for block in _blocks(network, value, rows):
+        if late():
+            break
+        extend_relaxation(relaxation, network, bounds, value)
+        signs = np.repeat([1.0, -1.0], block.size)
+        # as sparse as the network is: a neuron of a convolution depends on a few of those before it
+        shape = signs.size, network.sizes[value]
+        units = placed(signs, np.arange(signs.size), np.tile(block, 2), shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            extremes = upper_bounds(network, region, bounds, value, units, relaxation=relaxation)
+        found = inside(found, block, extremes)
+    return found
+
+
+def inside(known: Interval, rows: IntArray, extremes: FloatArray) -> Interval:
+    """Return ``known`` with ``extremes``: upper bounds of ``rows``, then those of their negatives.
+
+    Bounds that are wider than the known ones have no effect.
+    """
+    lower, upper = known.lower.copy(), known.upper.copy()
+    # a NaN, from coefficients that overflowed, is no bound: the known one stays
+    upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
+    lower[rows] = np.fmax(lower[rows], -extremes[rows.size :])
+    return Interval(lower, upper)
+
+
+def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
+    """Return ``rows`` in blocks of less than a second each, by the most entries that they can meet.
+
+    Neurons of a convolution that read the same window are put together, few at once: so the columns
+    that a block reaches stay few.
+    """
+    places = _windows(network, value)
+    if places is None:
+        terms = [term for node in network.nodes[:value] for term in node.matrices]
+        entries = sum(count_of_entries(matrix) for _, matrix in terms)
+        at_once = max(_LEAST_ROWS, _BLOCK // max(2 * entries, 1))
+    else:
+        rows, at_once = rows[np.argsort(places[rows], kind="stable")], _LEAST_ROWS
+    return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
+
+
+def _windows(network: Network, value: int) -> IntArray | None:
+    """Return the first entry that each neuron reads of the source of its sparse map, else None.
+
+    Activations and differences stand where the neurons before them do.
+    """
+    if value == 0:
+        return None
+    return network.nodes[value - 1].windows(lambda source: _windows(network, source))
+
+
+def upper_bounds(
+    network: Network,
+    region: Region,
+    bounds: Bounds,
+    value: int,
+    coefficients: Matrix,
+    *,
+    relaxation: Relaxations | None = None,
+) -> FloatArray:
+    """Bound ``C v`` from above for the value ``v`` numbered ``value``; shape (rows of C,).
+
+    ``bounds`` must be valid for the values before ``value``; ``coefficients`` is ``C``;
+    ``relaxation`` is that of :func:`upper_form`.
+    """
+    return upper_form(network, bounds, value, coefficients, relaxation).greatest(region)

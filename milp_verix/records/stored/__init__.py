@@ -1,1 +1,0 @@
-"""The parts of results as JSON: numbers, the subject, and the fields of each class."""

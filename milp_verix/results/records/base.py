@@ -1,0 +1,246 @@
+"""The fields that every result has: the prediction, the ball, and the effort of the search."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.inputs.inputs import Inputs
+from milp_verix.inputs.still import still_features
+from milp_verix.results.records.kinds import (
+    Amount,
+    Count,
+    DomainEnd,
+    Index,
+    Indices,
+    Norm,
+    Points,
+    Prediction,
+    Sha256,
+    Shape,
+)
+from milp_verix.results.records.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counterfactual:
+    """An input inside the ball whose ``prediction`` by onnxruntime is not the original's.
+
+    In an explanation it differs from the original only in irrelevant features and in the one that
+    it belongs to.
+
+    Attributes:
+        input: The input.
+        prediction: What onnxruntime predicts for it.
+        rival: A class that scores above the original's where a result is ``against`` some classes
+            alone; None elsewhere.
+    """
+
+    input: Points
+    prediction: Prediction
+    rival: Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """The network that a result is about.
+
+    Attributes:
+        file: Name of the ONNX file.
+        sha256: SHA-256 of the ONNX file.
+        input_shape: Shape of the input.
+        dtype: Type of the input's numbers, as NumPy names it.
+        softmax_stripped: True if a final Softmax was left out.
+        content_sha256: A hash of the file, of weights stored beside it, of the input's shape and of
+            the output's name.
+        sigmoid_stripped: True if a final Sigmoid was left out.
+        class_names: Words for the classes, if the model itself tells them.
+    """
+
+    file: str
+    sha256: Sha256
+    input_shape: Shape
+    dtype: str
+    softmax_stripped: bool
+    content_sha256: Sha256
+    sigmoid_stripped: bool = False
+    class_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Result:
+    """The prediction and the ball that a result is about, and the effort of the search.
+
+    Raises ``ValueError`` for fields that contradict each other.
+
+    Attributes:
+        model: The network.
+        input: The input explained.
+        prediction: The prediction explained.
+        epsilon: Radius of the ball; of a described input, the largest of ``radii``. In JSON null
+            stands for infinity, in ``radii`` and ``domain`` too.
+        norm: Norm of the ball.
+        delta: Most that outputs of a regression may change; None for a class.
+        output: The one output that a regression is about; None for all.
+        against: Classes that the prediction was compared with; None for all others.
+        domain: Lower and upper end of the inputs, each for all coordinates or a number for each.
+        groups: Coordinates of each feature: feature ``i`` is ``groups[i]``.
+        feature_shape: Shape in which the features are an image, or None.
+        feature_names: Names of the features that the user gave, or None.
+        image_shape: Shape in which the input is an image; None if its own is one.
+        inputs: Description of the input, if the user gave one, or None.
+        radii: Radius of each described feature, or None.
+        solver: Solver that was asked for.
+        statistics: Effort of the search.
+        notes: Reservations, and how the result came about.
+        versions: Versions of Python, of packages and of the solver.
+    """
+
+    kind: ClassVar[str]
+    """Kind of the result in JSON."""
+
+    told: ClassVar[str]
+    """What messages call such a result."""
+
+    derived: ClassVar[tuple[str, ...]] = ("input_sha256", "words", "still")
+    """Properties that JSON has beside the fields, for readers of the file."""
+
+    model: ModelInfo
+    input: Points
+    prediction: Prediction
+    epsilon: Amount
+    norm: Norm
+    delta: Amount | None
+    domain: tuple[DomainEnd, DomainEnd]
+    groups: tuple[Indices, ...]
+    feature_shape: Shape | None
+    solver: str
+    statistics: Statistics
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    output: Count | None = None
+    against: Indices | None = None
+    image_shape: Shape | None = None
+    feature_names: tuple[str, ...] | None = None
+    inputs: Inputs | None = None
+    radii: tuple[Amount, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
+        self.input.flags.writeable = False
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        """Raise ``ValueError`` where fields that all results have contradict each other."""
+        x, count, size = self.input, len(self.groups), self.input.size
+        inputs, coordinates = self.inputs, [[*group] for group in self.groups]
+        for fits, told in (
+            (size > 0, "the input has no numbers"),
+            (x.shape == self.model.input_shape, "the input's shape is not model.input_shape"),
+            (str(x.dtype) == self.model.dtype, "the input's type is not model.dtype"),
+            (_are_parts(coordinates, size), "each coordinate belongs to one feature, groups says"),
+            (_has(self.feature_shape, count), f"feature_shape is not that of {count} features"),
+            (_has(self.image_shape, size), f"image_shape is not that of {size} numbers"),
+            (_one_each(self.feature_names, count), "feature_names has a name for each feature"),
+            (all(_one_each(e, size) for e in self.domain), "domain has an end for each number"),
+            (_one_each(self.radii, count), "radii has one for each feature"),
+            (isinstance(self.prediction, int) == (self.delta is None), "delta is not of a class"),
+            (self.prediction != (), "prediction has no output"),
+            (self.against != (), "against names no class"),
+            (len({*(self.against or ())}) == len(self.against or ()), "against has a class twice"),
+            ((inputs is None) == (self.radii is None), "inputs and radii belong together"),
+            (inputs is None or inputs.listed == coordinates, "inputs describes other features"),
+        ):  # fmt: skip
+            if not fits:
+                raise ValueError(told)
+
+    def _refuse_no_features(self, **sets: Iterable[int]) -> None:
+        """Raise ``ValueError`` unless each of ``sets``, by name, lists features, ascending."""
+        everything = {*range(len(self.groups))}
+        for name, given in sets.items():
+            if [*given] != sorted({*given} & everything):
+                raise ValueError(f"{name} lists features of the input, ascending, each once")
+
+    def _refuse_points(
+        self, found: Iterable[Counterfactual | None], changing: Iterable[int] | None = None
+    ) -> None:
+        """Raise ``ValueError`` for counterfactuals in ``found`` that cannot be some.
+
+        Those have another kind of prediction than the original's, or change other features than
+        those in ``changing``, if it is given.
+        """
+        kind = _kind_of(self.prediction)
+        for point in found:
+            if point is not None and _kind_of(point.prediction) != kind:
+                raise ValueError(
+                    "a counterfactual's prediction is of another kind than the original's"
+                )
+            if point is not None and changing is not None:
+                self._refuse_change(point.input, changing)
+
+    def _refuse_change(self, point: NDArray[Any], features: Iterable[int]) -> None:
+        """Raise ``ValueError`` unless ``point`` differs from the input in ``features`` alone."""
+        changed = (point != self.input).reshape(-1)
+        allowed = [i for feature in features for i in self.groups[feature]]
+        if changed.sum() > changed[allowed].sum():
+            raise ValueError("a counterfactual changes features other than its own")
+
+    @property
+    def input_sha256(self) -> str:
+        """SHA-256 of the input's bytes, little-endian, in C order."""
+        return array_hash(self.input)
+
+    @property
+    def words(self) -> dict[str, str] | None:
+        """The input in the words of its description, by feature; None without one."""
+        return None if self.inputs is None else self.inputs.words(self.input)
+
+    @property
+    def still(self) -> Indices:
+        """Features that have one value all over the ball, ascending, as far as that is proven.
+
+        That they stay as they are says nothing about the network.
+        """
+        x = self.input.reshape(-1)
+        if self.inputs is not None and self.radii is not None:
+            return still_features(self.inputs, self.radii, tuple(x.tolist()))
+        low, high = (np.broadcast_to(end, x.shape) for end in self.domain)
+        stuck = (low == high) | (self.epsilon == 0)
+        if not stuck.any():
+            return ()
+        return tuple(f for f, group in enumerate(self.groups) if stuck[list(group)].all())
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The words for a predicted class that the inputs give, or the model; none without any."""
+        if not isinstance(self.prediction, int):
+            return ()
+        described = () if self.inputs is None else self.inputs.class_names
+        return described or self.model.class_names
+
+
+def array_hash(array: NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's bytes in C order, little-endian."""
+    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+def _kind_of(prediction: Prediction) -> int:
+    """Return how many values a prediction has, -1 for a class."""
+    return len(prediction) if isinstance(prediction, tuple) else -1
+
+
+def _are_parts(groups: list[list[int]], size: int) -> bool:
+    return all(groups) and sorted(i for group in groups for i in group) == [*range(size)]
+
+
+def _has(shape: tuple[int, ...] | None, count: int) -> bool:
+    return shape is None or (bool(shape) and math.prod(shape) == count)
+
+
+def _one_each(values: Any, count: int) -> bool:
+    return not isinstance(values, tuple) or len(values) == count

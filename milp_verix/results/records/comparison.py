@@ -1,0 +1,191 @@
+"""The result of a comparison: the answers of each pair of solver and formulation, and their cost.
+
+Frozen data; :mod:`milp_verix.comparison.compare` makes it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from milp_verix.atomic_write import replacing
+from milp_verix.errors import InputError
+from milp_verix.results.records.explanation import Explanation
+from milp_verix.results.records.kinds import Prediction
+from milp_verix.results.records.verdict import Answer, Verdict
+
+if TYPE_CHECKING:
+    from verix_encodings import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A solver and the formulation it is given, by their names."""
+
+    solver: str
+    formulation: str
+
+    def __str__(self) -> str:
+        return f"{self.solver}, {self.formulation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A pair that has no result, and why."""
+
+    pair: Pair
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class SolverTime:
+    """Seconds spent inside a solver's sessions, and on what.
+
+    ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
+    ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
+    their program and took ``resolve_seconds``. A solver that reads a file at each minimisation
+    builds while it solves.
+    """
+
+    builds: int = 0
+    build_seconds: float = 0.0
+    solves: int = 0
+    solve_seconds: float = 0.0
+    resolves: int = 0
+    resolve_seconds: float = 0.0
+
+    def __add__(self, other: "SolverTime") -> "SolverTime":
+        return SolverTime(
+            self.builds + other.builds,
+            self.build_seconds + other.build_seconds,
+            self.solves + other.solves,
+            self.solve_seconds + other.solve_seconds,
+            self.resolves + other.resolves,
+            self.resolve_seconds + other.resolve_seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """The answers of one pair, and the effort that they took.
+
+    ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
+    an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
+    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, 0 where it
+    tells none. ``seconds`` is the wall-clock time in all, ``inside`` the part of it inside the
+    solver. ``stopped`` names the reason of an early end. A run has either an ``explanation`` or,
+    if checks were compared, their ``verdicts``.
+    """
+
+    pair: Pair
+    version: str
+    answers: tuple[Answer, ...]
+    checks: int
+    solves: int
+    nodes: int
+    iterations: int
+    seconds: float
+    inside: SolverTime
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+    verdicts: tuple[Verdict, ...] = ()
+
+    def count(self, answer: Answer) -> int:
+        """Return how many of the answers are ``answer``."""
+        return self.answers.count(answer)
+
+    @property
+    def size(self) -> int | None:
+        """Number of features in the explanation; None where checks were compared."""
+        return None if self.explanation is None else self.explanation.size
+
+    @property
+    def unknown(self) -> int:
+        """Number of checks, or of features, that were not decided."""
+        return self.count(Answer.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Disagreement:
+    """One pair claims that a check holds, and another has a point that refutes it.
+
+    ``free`` are the features of the check. The point, ``witness``, lies in the ball, moves none but
+    these, was replayed in onnxruntime, and has the margin numbered ``index`` at ``margin`` > 0 in
+    float64: so ``holding`` is wrong. ``encoding`` is the program of the check.
+    """
+
+    holding: Pair
+    violated: Pair
+    free: tuple[int, ...]
+    witness: NDArray[Any]
+    index: int
+    margin: float
+    encoding: "Encoding"
+
+    def write(self, path: str | Path) -> None:
+        """Write the check as a program, ``.lp`` or ``.mps``, for any solver.
+
+        Its least cost is ``encoding.output.constant[index]`` minus the greatest margin. Raises
+        ``InputError`` for a path that cannot be written.
+        """
+        row, _ = self.encoding.output.row(self.index, self.encoding.program.columns)
+        try:
+            with replacing(Path(path)) as target:
+                self.encoding.program.write(target, -row)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def __str__(self) -> str:
+        constant = float(self.encoding.output.constant[self.index])
+        return (
+            f"{self.holding} says that a check on {len(self.free)} features holds, which a "
+            f"counterfactual of {self.violated} refutes: margin {self.index} is {self.margin:.6g} "
+            f"there, so the least cost is at most {constant - self.margin:.17g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The same question to several pairs of solver and formulation.
+
+    ``checks`` are those compared, each the free ones of ``features`` features; None where
+    explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
+    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
+    ``rules``, as texts, narrow the question.
+    """
+
+    model: str
+    sha256: str
+    prediction: Prediction
+    epsilon: float
+    norm: str
+    delta: float | None
+    checks: tuple[tuple[int, ...], ...] | None
+    features: int
+    rounds: int
+    runs: tuple[Run, ...]
+    skipped: tuple[Skipped, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
+    stopped: str | None = None
+    against: tuple[int, ...] | None = None
+    output: int | None = None
+    rules: tuple[str, ...] = ()
+
+    @property
+    def agree(self) -> bool:
+        """True if no two definite verdicts contradict each other."""
+        return not self.disagreements
+
+    @property
+    def complete(self) -> bool:
+        """True if every run decided everything."""
+        return not any(run.unknown or run.stopped for run in self.runs)
+
+    def __repr__(self) -> str:
+        state = "all agree" if self.agree else f"{len(self.disagreements)} disagreements"
+        return f"Comparison({self.model}: {len(self.runs)} runs, {state})"

@@ -1,0 +1,159 @@
+"""The file of a comparison: a row for each run, and what the rows are about."""
+
+from typing import Literal, TypedDict
+
+from milp_verix.results.records.kinds import Amount, Count, Indices, Norm, Prediction, Sha256
+
+
+class RunNumbers(TypedDict):
+    """A run as a line of CSV.
+
+    Attributes:
+        solver: Name of the solver.
+        formulation: Encoding of ReLUs.
+        version: Version of the solver.
+        size: Size of the explanation; None for checks.
+        holds: Answers that hold.
+        violated: Answers with a counterfactual.
+        unknown: Answers that are unknown.
+        seconds: Wall-clock time in all.
+        build_seconds: Seconds that loading programs took.
+        solve_seconds: Seconds that solving took.
+        resolve_seconds: The part of it on programs solved before.
+        checks: Checks answered.
+        builds: Programs loaded.
+        solves: Programs solved.
+        resolves: Solves that were not the first on their program.
+        nodes: Nodes of the solver.
+        iterations: Simplex iterations.
+    """
+
+    solver: str
+    formulation: str
+    version: str
+    size: Count | None
+    holds: Count
+    violated: Count
+    unknown: Count
+    seconds: Amount
+    build_seconds: Amount
+    solve_seconds: Amount
+    resolve_seconds: Amount
+    checks: Count
+    builds: Count
+    solves: Count
+    resolves: Count
+    nodes: Count
+    iterations: Count
+
+
+class RunRow(RunNumbers):
+    """A run of one pair of solver and formulation.
+
+    Attributes:
+        answers: One for each check or feature.
+        stopped: Reason of an early end, or None.
+        notes: Reservations.
+    """
+
+    answers: tuple[Literal["holds", "violated", "unknown"], ...]
+    stopped: str | None
+    notes: tuple[str, ...]
+
+
+class PairNames(TypedDict):
+    """A solver and a formulation.
+
+    Attributes:
+        solver: Name of the solver.
+        formulation: Encoding of ReLUs.
+    """
+
+    solver: str
+    formulation: str
+
+
+class SkippedPair(PairNames):
+    """A pair without a run.
+
+    Attributes:
+        reason: Why there is none.
+    """
+
+    reason: str
+
+
+class Contradiction(TypedDict):
+    """Two answers that contradict each other.
+
+    Attributes:
+        holding: Pair that says that the check holds.
+        violated: Pair with a point that refutes it.
+        free: Features that are free in the check.
+        margin: Number of the margin.
+        reached: The margin at the point, above zero.
+        witness: The point, flat.
+    """
+
+    holding: PairNames
+    violated: PairNames
+    free: Indices
+    margin: Count
+    reached: float
+    witness: tuple[float, ...]
+
+
+class ComparedModel(TypedDict):
+    """The network that is compared on.
+
+    Attributes:
+        file: Name of the ONNX file.
+        sha256: SHA-256 of the ONNX file.
+    """
+
+    file: str
+    sha256: Sha256
+
+
+class ComparisonFile(TypedDict):
+    """Written by ``compare`` and ``Comparison.to_json``, and read by ``report``.
+
+    Attributes:
+        schema: Number of the format.
+        kind: Kind of the file.
+        model: The network.
+        prediction: The prediction explained.
+        epsilon: Radius of the ball; None is unlimited.
+        norm: Norm of the ball.
+        delta: Most that outputs of a regression may change; None for a class.
+        against: Classes compared with the prediction; None for all others.
+        output: The one output that a regression is about; None for all.
+        rules: Rules between features.
+        features: Number of features.
+        checks: The checks compared, as lists of free features; None where explanations were.
+        rounds: Rounds, of which the one with the median time is told.
+        agree: True if no two answers contradict each other.
+        stopped: Reason of an early end, or None.
+        runs: A run for each pair of solver and formulation.
+        skipped: Pairs without a run.
+        disagreements: Answers that contradict each other.
+    """
+
+    schema: Literal[1]
+    kind: Literal["comparison"]
+    model: ComparedModel
+    prediction: Prediction
+    epsilon: Amount | None
+    norm: Norm
+    delta: Amount | None
+    against: Indices | None
+    output: Count | None
+    rules: tuple[str, ...]
+    features: Count
+    checks: tuple[Indices, ...] | None
+    rounds: Count
+    agree: bool
+    stopped: str | None
+    runs: tuple[RunRow, ...]
+    skipped: tuple[SkippedPair, ...]
+    disagreements: tuple[Contradiction, ...]

@@ -1,0 +1,115 @@
+"""A contrastive explanation: the least change that changes the prediction."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Amount, Cost, FeatureSet
+
+NEAREST_GAP = 1e-3
+"""A distance counts as proven if no counterfactual is nearer by more than this share of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ContrastiveExplanation(Result):
+    """A set of features, and an input that differs in these alone and is predicted otherwise.
+
+    It has the fields of every :class:`~milp_verix.results.records.base.Result`.
+
+    Attributes:
+        contrast: The features, ascending; None if no contrast was found.
+        counterfactual: The input, in the ball and run in onnxruntime; None without a contrast.
+        robust: A proof that no contrast exists: the prediction is the same all over the ball, or
+            wherever the features ``must_not`` keep their values.
+        costs: Costs of the features; None for 1 each.
+        lower_bound: Proven least cost of every contrast; None if none exists.
+        unknown_reason: Obstacle to a proof, or None.
+        must_not: Features that no contrast may change.
+        scales: What the change of each coordinate is divided by in the ``distance``; None where the
+            number or the cost of features was minimised.
+    """
+
+    kind: ClassVar[str] = "contrastive"
+    told: ClassVar[str] = "a contrastive explanation"
+    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "cost", "gap", "proven")
+
+    contrast: FeatureSet | None
+    counterfactual: Counterfactual | None
+    robust: bool
+    costs: tuple[Amount, ...] | None
+    lower_bound: Cost | None
+    unknown_reason: str | None = None
+    must_not: FeatureSet = ()
+    scales: tuple[Amount, ...] | None = None
+
+    def __post_init__(self) -> None:
+        Result.__post_init__(self)
+        self._refuse_no_features(must_not=self.must_not, contrast=self.contrast or ())
+        if self.costs is not None and len(self.costs) != len(self.groups):
+            raise ValueError("each feature has one cost")
+        scales = self.scales
+        if scales is not None and not (len(scales) == self.input.size and min(scales) > 0):
+            raise ValueError("each coordinate has a scale above zero")
+        if (self.contrast is None) != (self.counterfactual is None):
+            raise ValueError("a contrast and its counterfactual belong together")
+        if self.robust and (self.contrast is not None or self.lower_bound is not None):
+            raise ValueError("where nothing changes the prediction there is nothing to explain")
+        if self.contrast is None or self.counterfactual is None:
+            return
+        if {*self.contrast} & {*self.must_not}:
+            raise ValueError("a contrast has none of the features that must not change")
+        self._refuse_points([self.counterfactual], self.contrast)
+        if self.lower_bound is None or (self.gap or 0.0) < 0:
+            raise ValueError("the lower bound is above the cost of the contrast")
+
+    @property
+    def size(self) -> int | None:
+        """Number of features in the contrast."""
+        return None if self.contrast is None else len(self.contrast)
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of the features of the contrast together, or the distance if that is minimised."""
+        if self.contrast is None or self.scales is not None:
+            return self.distance
+        return math.fsum(self._cost_of(f) for f in self.contrast)
+
+    @property
+    def distance(self) -> float | None:
+        """Distance of the counterfactual, see :func:`milp_verix.contrastive`.
+
+        None without a counterfactual, and where the number or the cost of features was minimised.
+        """
+        if self.scales is None or self.contrast is None or self.counterfactual is None:
+            return None
+        before, after = (x.reshape(-1).tolist() for x in (self.input, self.counterfactual.input))
+        shares = [abs(b - a) / s for a, b, s in zip(before, after, self.scales, strict=True)]
+        return math.fsum(self._cost_of(f) * self._amount(f, shares) for f in self.contrast)
+
+    def _amount(self, feature: int, shares: list[float]) -> float:
+        """Return how far a feature moves, from the ``shares`` that its coordinates move."""
+        moved = [shares[i] for i in self.groups[feature]]
+        if self.inputs is not None and self.inputs.features[feature].unordered:
+            return float(any(moved))
+        return math.fsum(moved)
+
+    def _cost_of(self, feature: int) -> float:
+        return 1.0 if self.costs is None else self.costs[feature]
+
+    @property
+    def gap(self) -> float | None:
+        """Amount by which another contrast could be cheaper; None where none was found."""
+        if self.cost is None or self.lower_bound is None:
+            return None
+        return self.cost - self.lower_bound
+
+    @property
+    def proven(self) -> bool:
+        """True if it is proven that no contrast is cheaper, or that there is none.
+
+        Of distances: that none is nearer by more than 0.1 %.
+        """
+        if self.robust or self.gap is None or self.cost is None:
+            return self.robust
+        return self.gap <= (0.0 if self.scales is None else NEAREST_GAP * self.cost)

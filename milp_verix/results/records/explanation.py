@@ -1,0 +1,126 @@
+"""An abductive explanation: features that keep the prediction when they are fixed."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from milp_verix.results.records.base import Counterfactual, Result
+from milp_verix.results.records.kinds import Amount, Cost, FeatureSet, Index, Indices, Points
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Explanation(Result):
+    """An abductive explanation of one prediction.
+
+    Claim: with the features in ``explanation`` fixed, every input in the ball and the domain has
+    the prediction of the original. Each feature in ``explanation`` but not in ``unknown`` has a
+    counterfactual, so that it could not have been left out. It has the fields of every
+    :class:`~milp_verix.results.records.base.Result`.
+
+    Attributes:
+        order: Name of the traversal order.
+        permutation: The features in that order.
+        sensitivity: Score of each feature behind the order, or None.
+        explanation: Features that keep the prediction when they are fixed.
+        irrelevant: The other features; those in ``still`` have no room to change.
+        unknown_reasons: Why features of the explanation were not decided.
+        counterfactuals: For each decided feature of the explanation, an input that changes it and
+            irrelevant ones alone.
+        lower_bound: Proven least cost of every explanation that holds the features ``must`` and
+            none of ``must_not``; None if no minimum was sought.
+        bounds: Method that bounded neurons, or None.
+        formulation: Encoding of ReLUs, or None.
+        costs: Cost of each feature; None for 1 each, so that the cost is the size.
+        traversal: Name of the traversal, or None.
+        must: Features that the explanation had to have.
+        must_not: Features that it could not have.
+        scenarios: Inputs of the ball of all features on which the bound of an unfinished search
+            rests: another search may begin with them.
+    """
+
+    kind: ClassVar[str] = "explanation"
+    told: ClassVar[str] = "an explanation"
+    derived: ClassVar[tuple[str, ...]] = (
+        *Result.derived,
+        *("unknown", "minimal", "cost", "gap", "proven"),
+    )
+
+    order: str
+    permutation: Indices
+    sensitivity: tuple[float, ...] | None
+    explanation: FeatureSet
+    irrelevant: FeatureSet
+    unknown_reasons: Mapping[Index, str]
+    counterfactuals: Mapping[Index, Counterfactual]
+    lower_bound: Cost | None = None
+    bounds: str | None = None
+    formulation: str | None = None
+    costs: tuple[Amount, ...] | None = None
+    traversal: str | None = None
+    must: FeatureSet = ()
+    must_not: FeatureSet = ()
+    scenarios: tuple[Points, ...] = ()
+
+    def __post_init__(self) -> None:
+        Result.__post_init__(self)
+        self._check()
+        for name in ("unknown_reasons", "counterfactuals"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def _check(self) -> None:
+        """Raise ``ValueError`` where the parts contradict each other."""
+        everything = list(range(len(self.groups)))
+        if sorted([*self.explanation, *self.irrelevant]) != everything:
+            raise ValueError("explanation and irrelevant must hold each feature exactly once")
+        if sorted(self.permutation) != everything:
+            raise ValueError("permutation must hold each feature exactly once")
+        if not set(self.unknown_reasons) <= set(self.explanation):
+            raise ValueError("a feature that is unknown must be in the explanation")
+        if set(self.counterfactuals) != set(self.explanation) - set(self.unknown_reasons):
+            raise ValueError("each feature explained and not unknown needs a counterfactual")
+        if self.costs is not None and len(self.costs) != len(self.groups):
+            raise ValueError("each feature has one cost")
+        if self.sensitivity is not None and len(self.sensitivity) != len(self.groups):
+            raise ValueError("each feature has one score in sensitivity")
+        self._refuse_no_features(must=self.must, must_not=self.must_not)
+        self._refuse_points(self.counterfactuals.values())
+        if self.lower_bound is not None and not 0 <= self.lower_bound <= self.cost:
+            raise ValueError("the lower bound is above the cost of the explanation")
+
+    @property
+    def size(self) -> int:
+        """Number of features in the explanation."""
+        return len(self.explanation)
+
+    @property
+    def unknown(self) -> FeatureSet:
+        """Features that are in the explanation because they were not decided, ascending."""
+        return tuple(sorted(self.unknown_reasons))
+
+    @property
+    def minimal(self) -> bool:
+        """True if no single feature can be left out: all were decided."""
+        return not self.unknown_reasons
+
+    @property
+    def cost(self) -> Cost:
+        """Sum of the costs of the features in the explanation; its size where there are none."""
+        if self.costs is None:
+            return self.size
+        total = math.fsum(self.costs[feature] for feature in self.explanation)
+        return int(total) if total == int(total) else total
+
+    @property
+    def gap(self) -> Cost | None:
+        """Amount by which another explanation could be cheaper; None where nobody asked."""
+        return None if self.lower_bound is None else self.cost - self.lower_bound
+
+    @property
+    def proven(self) -> bool:
+        """True if the lower bound is within a millionth of the cost.
+
+        No cheaper explanation exists then, up to that rounding.
+        """
+        return self.gap is not None and self.gap <= 1e-6 * self.cost

@@ -1,0 +1,269 @@
+"""Kinds of nodes that say little of themselves: every algorithm is right about them, if loose."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.support.random_networks import cube
+from tests.support.scipy_reference import optimum
+from verix_encodings import (
+    Affine,
+    Elementwise,
+    Interval,
+    Network,
+    Node,
+    Relu,
+    alpha_bounds,
+    crown_bounds,
+    encode,
+    interval_bounds,
+    slope_bounds,
+)
+from verix_encodings.arrays import FloatArray, relative_error
+from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.bounds.interval import Range
+from verix_encodings.kinds.node import Ranges
+from verix_encodings.models.retightened import can_be_retightened, retightened_encoding
+from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.proofs.safe_bound import encoding_error, evaluation_error
+from verix_encodings.propagation.batch_crown import BatchCrown
+from verix_encodings.propagation.batch_slopes import slope_ranges
+from verix_encodings.propagation.cone import cone
+
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Elementwise):
+    """1 where ``z ≥ 0``, 0 elsewhere: no line, no slope, no phase."""
+
+    source: int
+
+    def apply(self, z: FloatArray) -> FloatArray:
+        return np.asarray(z >= 0, dtype=np.float64)
+
+    def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
+        return self.apply(lower), self.apply(upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Kink(Elementwise):
+    """``min(|z|, 1)`` with lines of slopes ±1, and slopes in [−1, 1]."""
+
+    source: int
+
+    def apply(self, z: FloatArray) -> FloatArray:
+        return np.minimum(np.abs(z), 1.0)
+
+    def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
+        ends = self.apply(lower), self.apply(upper)
+        least = np.where((lower < 0) & (upper > 0), 0.0, np.minimum(*ends))
+        return least, np.maximum(*ends)
+
+    def lines_of(
+        self, lower: FloatArray, upper: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        low, high = self.range_of(lower, upper)
+        flat = np.zeros_like(low)
+        # |z| is above the function; below it is nothing but its least value
+        slope = np.where(lower >= 0, 1.0, np.where(upper <= 0, -1.0, 0.0))
+        return flat, low, slope, np.where(slope == 0, high, 0.0)
+
+    def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
+        return np.full_like(lower, -1.0), np.ones_like(upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Node):
+    """The products of the entries of two values."""
+
+    one: int
+    other: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return self.one, self.other
+
+    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+        if sizes[self.one] != sizes[self.other]:
+            raise ValueError("multiplies values of different sizes")
+        return sizes[self.one]
+
+    def value(self, values: Sequence[FloatArray]) -> FloatArray:
+        return values[self.one] * values[self.other]
+
+    def enclosure(self, of: Ranges) -> Range:
+        ends = np.stack([a * b for a in of(self.one) for b in of(self.other)])
+        error = relative_error(1) * np.abs(ends).max(axis=0)
+        return ends.min(axis=0) - error, ends.max(axis=0) + error
+
+    def renumbered(self, number: Callable[[int], int]) -> "Product":
+        return replace(self, one=number(self.one), other=number(self.other))
+
+
+KINDS: dict[str, Callable[[int], Node]] = {
+    "step": Step,
+    "kink": Kink,
+    "product": lambda value: Product(value, value - 1),
+}
+
+
+def network_with(kind: str, rng: np.random.Generator) -> Network:
+    """Two affine maps and ReLUs, with nodes of the kind behind each, all read by the output."""
+
+    def affine(*sources: int, rows: int = 4) -> Affine:
+        terms = ((s, rng.normal(size=(rows, 3 if s == 0 else 4))) for s in sources)
+        return Affine(tuple(terms), rng.normal(size=rows) / 2)
+
+    first = [affine(0), Relu(1), KINDS[kind](2)]
+    second = [affine(2, 3), KINDS[kind](4) if kind != "product" else Product(4, 3)]
+    return Network((3,), (*first, *second, Relu(4), affine(5, 6, rows=2)))
+
+
+def some_box(rng: np.random.Generator) -> Interval:
+    ends = np.sort(rng.uniform(-1.5, 1.5, (2, 3)), axis=0)
+    return Interval(*ends)
+
+
+def inputs(box: Interval, rng: np.random.Generator) -> FloatArray:
+    """Return 300 points of ``box``, as columns: corners among them."""
+    shares = np.hstack([rng.random((3, 200)), rng.integers(0, 2, (3, 100))])
+    points = box.lower[:, None] + shares * (box.upper - box.lower)[:, None]
+    return np.clip(points, box.lower[:, None], box.upper[:, None])
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+seeds = pytest.mark.parametrize("seed", range(5))
+
+
+@every_kind
+@seeds
+def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_with(kind, rng), some_box(rng)
+    values = batch_values(network, inputs(box, rng))
+    crown = crown_bounds(network, box)
+    for bounds in (interval_bounds(network, box), crown, alpha_bounds(network, box)):
+        for interval, value in zip(bounds, values, strict=True):
+            assert np.all(interval.lower[:, None] <= value + 1e-12)
+            assert np.all(value - 1e-12 <= interval.upper[:, None])
+    one = values[0][:, 7]
+    for single, several in zip(network.values(one), values, strict=True):
+        np.testing.assert_allclose(single, several[:, 7], atol=1e-12)
+
+
+@every_kind
+@seeds
+def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_with(kind, rng), some_box(rng)
+    middle = box.lower / 2 + box.upper / 2
+    boxes = Boxes(np.stack([box.lower, middle]), np.stack([middle, box.upper]))
+    crown = BatchCrown(network, crown_bounds(network, box))
+    found = crown.bounds(boxes, {})
+    owner, margin = np.divmod(np.arange(4), 2)
+    upper = crown.margins(boxes, found, owner, margin).upper.reshape(2, 2)
+    centre, half = slope_ranges(network, found, np.zeros(2, dtype=np.intp))
+    assert np.isfinite(centre).all()
+    assert np.all(half >= 0)
+    for number in range(2):
+        part = Interval(boxes.lower[number], boxes.upper[number])
+        values = batch_values(network, inputs(part, rng))
+        for (low, high), value in zip(found, values[:-1], strict=True):
+            assert np.all(low[number][:, None] <= value + 1e-12)
+            assert np.all(value - 1e-12 <= high[number][:, None])
+        assert np.all(values[-1] <= upper[number][:, None] + 1e-12)
+
+
+@every_kind
+@seeds
+def test_slopes_hold_or_say_nothing(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_with(kind, rng), some_box(rng)
+    lower, upper = slope_bounds(network, crown_bounds(network, box))
+    if kind != "kink":
+        assert not np.isfinite(lower).any()
+        assert not np.isfinite(upper).any()
+        return
+    points = inputs(box, rng)
+    ends = batch_values(network, points)[-1]
+    way = points[:, 1:] - points[:, :-1]
+    most = np.maximum(upper @ np.maximum(way, 0), 0) - np.minimum(lower, 0) @ np.maximum(-way, 0)
+    moved = np.where(way > 0, upper[..., None] * way, lower[..., None] * way).sum(axis=1)
+    assert np.all(ends[:, 1:] - ends[:, :-1] <= np.maximum(most, moved) + 1e-9)
+    gradients = batch_gradients(network, batch_values(network, points), np.zeros(300, np.intp))
+    assert np.isfinite(gradients).all()
+
+
+@every_kind
+@seeds
+def test_a_part_of_the_network_has_its_values(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_with(kind, rng), some_box(rng)
+    bounds = crown_bounds(network, box)
+    points = inputs(box, rng)
+    for value in range(1, len(bounds)):
+        rows = np.flatnonzero(rng.random(network.sizes[value]) < 0.5)
+        if rows.size:
+            part, inner, places = cone(network, bounds, value, rows)
+            assert part.sizes == tuple(interval.lower.size for interval in inner)
+            found = batch_values(part, points)[-1][places]
+            np.testing.assert_allclose(found, batch_values(network, points)[value][rows])
+
+
+@every_kind
+@seeds
+def test_a_program_has_every_run_and_is_never_called_exact(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network, box = network_with(kind, rng), some_box(rng)
+    bounds = crown_bounds(network, box)
+    encoding = encode(network, bounds)
+    assert not network.exact
+    assert not can_be_retightened(network)
+    with pytest.raises(ValueError, match="takes no other functions"):
+        retightened_encoding(network, bounds)
+    highest = batch_values(network, inputs(box, rng))[-1].max(axis=1)
+    assert encoding_error(network, bounds) < 1e-9
+    for output in range(2):
+        cost, constant = encoding.output.row(output, encoding.program.columns)
+        least, _ = optimum(encoding.program, -cost)
+        assert constant - least >= highest[output] - 1e-7
+        if kind != "product":  # its program has no lines
+            assert constant - least <= bounds[-1].upper[output] + 1e-6
+
+
+@pytest.mark.parametrize("kind", ["step", "kink"])
+def test_the_error_of_an_evaluation_covers_a_jump(kind: str) -> None:
+    """An argument that is off by its error may be on the other side of a jump."""
+    first = Affine(((0, np.array([[0.1, 0.2, -0.3]])),), np.zeros(1))
+    network = Network((3,), (first, KINDS[kind](1)))
+    bounds = interval_bounds(network, Interval(np.ones(3), np.ones(3)))
+    (error,) = evaluation_error(network, bounds)
+    # 0.1 + 0.2 − 0.3 is 5.6e-17 in float64, and −2.8e-17 for the stored numbers
+    assert error >= 1.0 if kind == "step" else 0 < error < 1e-12
+
+
+def test_the_error_of_a_product_covers_those_of_its_factors() -> None:
+    weights = [0.1, 0.2, 0.3]
+    first = Affine(((0, np.array([weights])),), np.zeros(1))
+    network = Network((3,), (first, Product(1, 1)))
+    (error,) = evaluation_error(network, interval_bounds(network, Interval(np.ones(3), np.ones(3))))
+    exact = sum(map(Fraction, weights)) ** 2
+    off = abs(Fraction(float(network.evaluate(np.ones(3))[0])) - exact)
+    assert 0 < off <= Fraction(float(error)) < Fraction(1, 10**12)
+
+
+def test_a_node_that_does_not_fit_is_refused_by_its_number() -> None:
+    first = Affine(((0, np.ones((2, 3))),), np.zeros(2))
+    with pytest.raises(ValueError, match="node 1 multiplies values of different sizes"):
+        Network((3,), (first, Product(0, 1)))
+
+
+def test_counts_are_told_by_kind() -> None:
+    network = network_with("step", np.random.default_rng(0))
+    assert network.counts == {"ReLUs": 8, "other functions": 8}
+    assert network.enclosed == {"step"}
+    assert interval_bounds(network, cube(3))[3].upper.max() <= 1.0

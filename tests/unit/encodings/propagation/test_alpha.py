@@ -1,0 +1,159 @@
+"""Bounds with optimised slopes enclose all values, inside CROWN's bounds, and may be exact."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.random_networks import (
+    as_layers,
+    cube,
+    network_of,
+    random_box,
+    random_graph,
+    random_layers,
+    smooth_network,
+)
+from verix_encodings import (
+    Affine,
+    Interval,
+    Network,
+    NormBall,
+    Relu,
+    alpha_bounds,
+    crown_bounds,
+)
+from verix_encodings.propagation import alpha
+from verix_encodings.propagation.linear_form import upper_form
+
+pytestmark = pytest.mark.usefixtures("matrix_storage")
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(seeds, st.integers(4, 10))
+def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_graph(rng, nodes=nodes)
+    box = random_box(rng, network.input_size)
+    found = alpha_bounds(network, box)
+    for _ in range(3):
+        assert_encloses(network, box, inside(box, rng), lambda *_: found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_points_of_a_norm_ball_are_enclosed(seed: int, norm: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = ["sigmoid", "tanh", "elu"]
+    for network in (
+        network_of(random_layers(rng, (4, 9, 7, 6, 3))),
+        smooth_network(random_layers(rng, (4, 6, 5, 3)), names),
+        random_graph(rng, size=4, nodes=9),
+    ):
+        ball = NormBall(cube(4), np.full(4, 0.5), 0.4, norm)
+        found = alpha_bounds(network, ball)
+        for direction in rng.normal(size=(200, 4)):
+            step = direction / np.linalg.norm(direction, norm) * 0.4 * rng.random() ** 0.25
+            for interval, value in zip(found, network.values(0.5 + step), strict=True):
+                assert np.all(interval.lower <= value + 1e-12)
+                assert np.all(value <= interval.upper + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_lie_inside_those_of_crown(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for network in (random_graph(rng, size=4, nodes=9), network_of(random_layers(rng, (4, 8, 3)))):
+        box = random_box(rng, 4)
+        for tight, wide in zip(alpha_bounds(network, box), crown_bounds(network, box), strict=True):
+            assert np.all((wide.lower <= tight.lower) & (tight.upper <= wide.upper))
+
+
+def test_outputs_of_deep_networks_are_tighter_than_by_crown() -> None:
+    ratios = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        network = network_of(random_layers(rng, (6, 12, 12, 12, 3)))
+        box = Interval(np.full(6, 0.3), np.full(6, 0.7))
+        tight, wide = (m(network, box)[-1] for m in (alpha_bounds, crown_bounds))
+        ratios.append(np.mean(tight.upper - tight.lower) / np.mean(wide.upper - wide.lower))
+    assert max(ratios) < 0.8
+
+
+def one_neuron() -> tuple[Network, Interval]:
+    """``y = 3x/4 − max(x, 0)`` on [−2, 1]: the greatest value is 0, at 0.
+
+    CROWN's slope for x ∈ [−2, 1] is α = 0, so that 3x/4 − αx ≤ 3/4. With α = 3/4 the bound is 0.
+    """
+    nodes = (
+        Affine(((0, np.ones((1, 1))),), np.zeros(1)),
+        Relu(1),
+        Affine(((0, np.array([[0.75]])), (2, np.array([[-1.0]]))), np.zeros(1)),
+    )
+    return Network((1,), nodes), Interval(np.array([-2.0]), np.array([1.0]))
+
+
+def test_a_slope_gives_the_bound_worked_out_by_hand() -> None:
+    network, box = one_neuron()
+    bounds = crown_bounds(network, box)
+    assert bounds[-1].upper[0] == pytest.approx(0.75, abs=1e-12)
+    for share in range(9):
+        slope = Fraction(share, 8)
+        form = upper_form(
+            network, bounds, 3, np.ones((1, 1)), slopes={2: np.full((1, 1), float(slope))}
+        )
+        tilt = Fraction(3, 4) - slope
+        exact = max(tilt * -2, tilt * 1)
+        (above,) = form.greatest(box)
+        assert exact <= Fraction(float(above)) <= exact + Fraction(1, 10**12)
+
+
+def test_the_best_slope_of_one_neuron_is_found() -> None:
+    network, box = one_neuron()
+    upper = alpha_bounds(network, box)[-1].upper[0]
+    assert 0 <= upper < 0.2
+
+
+def test_blocks_of_rows_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = network_of(random_layers(np.random.default_rng(1), (4, 9, 7, 3)))
+    whole = alpha_bounds(network, cube(4))
+    monkeypatch.setattr(alpha, "_ENTRIES", 40)
+    for one, other in zip(alpha_bounds(network, cube(4)), whole, strict=True):
+        np.testing.assert_allclose(one.lower, other.lower, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(one.upper, other.upper, rtol=1e-9, atol=1e-9)
+
+
+def test_a_pass_that_ends_early_is_valid_and_inside_what_was_known() -> None:
+    network = network_of(random_layers(np.random.default_rng(1), (4, 9, 7, 3)))
+    known, widths = crown_bounds(network, cube(4)), []
+    for units in (0, 1, 5, 12, 100):
+        looks = 0
+
+        def late(units: int = units) -> bool:
+            nonlocal looks
+            looks += 1
+            return looks > units
+
+        found = alpha_bounds(network, cube(4), late, within=known)
+        for one, most in zip(found, known, strict=True):
+            assert np.all((most.lower <= one.lower) & (one.upper <= most.upper))
+        point = inside(cube(4), np.random.default_rng(0))
+        assert_encloses(network, cube(4), point, lambda *_, b=found: b)
+        widths.append(sum(float(np.sum(one.upper - one.lower)) for one in found))
+    assert widths[0] == sum(float(np.sum(one.upper - one.lower)) for one in known)
+    assert np.all(np.diff(widths) <= 0)
+    assert widths[-1] < widths[0]
+
+
+def test_coefficients_that_overflow_leave_crowns_bounds() -> None:
+    layers = as_layers(
+        ([[1e150]], [0.0]), ([[1e150], [-1e150]], [-1.0, -1.0]), ([[1.0, -1.0]], [0.0])
+    )
+    network = network_of(layers)
+    box = Interval(np.array([-1e-160]), np.array([1e-160]))
+    for tight, wide in zip(alpha_bounds(network, box), crown_bounds(network, box), strict=True):
+        assert np.all((wide.lower <= tight.lower) & (tight.upper <= wide.upper))
