@@ -7,6 +7,7 @@ from typing import Unpack
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
+from milp_verix.clock import Deadline
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, explained
@@ -18,6 +19,7 @@ from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Orde
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Comparison, Run
+from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
@@ -192,6 +194,9 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             stopped=self.stopped,
             against=getattr(question, "against", None),
             output=problem.output,
+            input_sha256=array_hash(problem.x),
+            time_limit=_seconds(self.search.time_limit),
+            check_time_limit=self.search.check_time_limit,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
 
@@ -204,6 +209,10 @@ def _asked(
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))
+
+
+def _seconds(limit: float | Deadline | None) -> float | None:
+    return limit.seconds if isinstance(limit, Deadline) else limit
 
 
 def _median(runs: list[Run]) -> Run:

@@ -45,8 +45,13 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
     assert "no two definite answers contradict each other" in done.stdout
     assert "not compared: cbc, partition:4: cbc takes no partition formulation" in done.stdout
     data = json.loads(out.read_text())
-    assert len(data["runs"]) == len(list(csv.DictReader(table.open()))) == 5
-    assert data["skipped"][0]["solver"] == "cbc"
+    rows_ = list(csv.DictReader(table.open()))
+    assert [row["skipped"] for row in rows_[:5]] == [""] * len(data["runs"])
+    assert (rows_[5]["solver"], rows_[5]["formulation"]) == ("cbc", "partition:4")
+    assert rows_[5]["skipped"] == data["skipped"][0]["reason"] != ""
+    assert {(row["model"], row["epsilon"], row["norm"]) for row in rows_} == {
+        ("digits.onnx", "0.1", "linf")
+    }
     with Image.open(picture) as image:
         assert min(image.size) > 300
 
@@ -111,6 +116,10 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
     done = run("--solvers", "phase", "--time-limit", 0.0001)
     assert done.exit_code == 3
     assert "phase, big_m: stopped: time limit" in done.stdout
+    table = tmp_path / "out.csv"
+    run("--solvers", "phase", "--time-limit", 0.0001, "--csv", table)
+    (line,) = csv.DictReader(table.open())
+    assert (line["stopped"], line["time_limit"]) == ("time limit", "0.0001")
     assert re.search(r"; \d+ answers are unknown", done.stdout)
     register(monkeypatch, "stopped", at_call(0, ctrl_c))
     out, picture = tmp_path / "out.json", tmp_path / "out.svg"
