@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tables import ROOT
 
-FOLDERS = ("milp_verix", "encodings/verix_encodings")
+FOLDERS = ("milp_verix", "encodings/verix_encodings", "checker/verix_checker")
 HEADLESS = frozenset(["what", "that", "how", "whether", "where", "which", "all", "those", "others"])
 
 

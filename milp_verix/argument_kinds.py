@@ -92,7 +92,7 @@ SEVERAL = Kind("a list", _is_several)
 TEXTS = Kind("a list of texts", _listing(_is_text))
 NAMES = Kind("a name, or a list of names and indices", _is_several)
 FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
-CLASS = Kind("a name or a number", lambda v: _is_integer(v) or _is_text(v))
+CLASS = Kind("a name or a whole number", lambda v: _is_integer(v) or _is_text(v))
 METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
 SOLVER = Kind("the name of a solver", _is_solver)
@@ -129,6 +129,7 @@ KINDS: Mapping[str, Kind] = {
     "quadratic": FLAG,
     "retry": TEXTS,
     "reuse": FLAG,
+    "search": Kind("a milp_verix.Search", lambda value: hasattr(value, "require_only")),
     "solver": SOLVER,
     "solvers": SOLVERS.or_none(),
     "sound_only": FLAG,

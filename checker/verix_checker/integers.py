@@ -42,7 +42,7 @@ def gathered(node: Any, x: Any, at: Any) -> Any:
 
 
 def sliced(node: Any, x: Any, start: Any, end: Any, axes: Any = None, by: Any = None) -> list[int]:
-    """Return a part of a list, forwards."""
+    """Return a slice of a list, with a positive step."""
     (first,), (last,), (step,) = start, end, by or (1,)
     require(axes in (None, [0], [-1]) and step > 0, "a Slice of a list")
     return numbers(x)[first:last:step]

@@ -6,7 +6,7 @@ of operators.py are run on the forms of the inputs, as far as one tensor needs t
 neuron a = max(z, 0) of a form z. Numbers are integers over one unit, and never rounded. A file is
 refused if it needs a finer unit, if it names anything twice, or if signatures.py does not list an
 operator as it is used. A last Softmax, LogSoftmax or Sigmoid is left out, for it keeps the order of
-scores; so do 1 - Sigmoid, which is the Sigmoid of the negative score, and both side by side.
+scores; so does 1 - Sigmoid, the Sigmoid of the negative score, and so do both side by side.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ FLOAT, DOUBLE = 1, 11
 
 
 def both(x: Any, y: Any, combined: Callable[[Any, Any], Any]) -> Any:
-    """Return the entries of two tensors combined; axes of size 1 are repeated."""
+    """Combine two tensors entry by entry; axes of size 1 are repeated."""
     a, b = sizes(x), sizes(y)
     longest = max(len(a), len(b))
     axes = [*zip(*([1] * (longest - len(n)) + n for n in (a, b)), strict=True)]

@@ -25,7 +25,7 @@ def sizes(x: Any) -> list[int]:
 
 
 def grid(shape: Any) -> Iterator[tuple[int, ...]]:
-    """Return the indices of a tensor in order, if these are not too many."""
+    """Return the indices of a tensor in order; refuse a tensor of more than ``MOST`` entries."""
     require(prod(shape) <= MOST, f"a tensor of shape {shape}, beyond {MOST} entries")
     return product(*map(range, shape))
 

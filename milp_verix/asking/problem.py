@@ -1,5 +1,11 @@
 """``Problem``: a question about one prediction, and the searches that answer it as methods."""
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature, unwrap
+from math import inf
+from typing import Any
+
 from milp_verix.auditing.audit import audit_of
 from milp_verix.certification.certificate import Certificate
 from milp_verix.certification.certify import certify
@@ -8,17 +14,25 @@ from milp_verix.duality.contrastive import contrastive_of
 from milp_verix.duality.marco import enumerate_problem
 from milp_verix.duality.relevance import relevance_of
 from milp_verix.global_search.minimum import minimum_of
+from milp_verix.inputs.radii import common_share
 from milp_verix.oracle.check import check_problem
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem import problem as checked
+from milp_verix.problem.question import Classification, Regression
+from milp_verix.problem.search import Search
+from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
-from milp_verix.reporting.words.wording import counted, joined, number
+from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
 from milp_verix.results.records.audit import Audit
 from milp_verix.results.records.explanation import Explanation
 from milp_verix.traversal.explain import explain_problem
 
-_NORMS = {"linf": "each by at most", "l1": "by at most, in all,", "l2": "in length by at most"}
+_NORMS = {
+    "linf": "each by at most {}",
+    "l1": "by at most {} in all",
+    "l2": "by at most {} in length",
+}
 
 
 class Problem(checked.Problem):  # noqa: D101 - that of the class above
@@ -44,24 +58,57 @@ class Problem(checked.Problem):  # noqa: D101 - that of the class above
 
     def __str__(self) -> str:
         """The question in words: the prediction, and the changes under which it is to stay."""
-        ball, names, prediction = self.ball, self.class_names, self.question.prediction
-        if isinstance(prediction, int):
-            told = f"class {prediction}"
-            told = f"“{names[prediction]}”" if prediction < len(names) else told
-        else:
-            told = f"({', '.join(map(number, prediction))})"
-        against = getattr(self.question, "against", None)
-        rivals = [names[one] if names else str(one) for one in against or ()]
-        stays = f"ahead of {joined(rivals)}" if rivals else "as it is"
-        delta = getattr(self.question, "delta", None)
-        stays = stays if delta is None else f"within {number(delta)} of it"
-        by = f"{_NORMS[ball.norm]} {number(ball.epsilon)}"
-        if self.radii is not None:
-            least, most = min(self.radii), max(self.radii)
-            by = f"each by at most {number(least)}"
-            by += "" if least == most else f" to {number(most)}, a radius for each"
-        features = counted(self.features.count, "feature")
+        question, names, rules = self.question, self.class_names, ""
+        told, kept = prediction_text(question.prediction), "as it is"
+        if isinstance(question.prediction, int):
+            told = f"“{names[question.prediction]}”" if names else f"class {told}"
+        if isinstance(question, Classification) and question.against:
+            rivals = [f"“{names[one]}”" if names else str(one) for one in question.against]
+            kept = f"ahead of {joined(rivals)}"
+        if isinstance(question, Regression):
+            kept = f"within ±{number(question.delta)}"
+        if self.inputs is not None and self.inputs.rules:
+            rules = f", and obey {counted(len(self.inputs.rules), 'rule')}"
+        value = "the prediction" if self.output is None else f"output {self.output}"
         return (
-            f"{self.network.name} predicts {told}: which of the {features} keep it {stays} while "
-            f"the others change, {by}?"
+            f"Which of the {counted(self.features.count, 'feature')} keep {value} of "
+            f"{self.network.name}, {told}, {kept} while the others change, {self._reach}{rules}?"
         )
+
+    @property
+    def _reach(self) -> str:
+        """The words for how far features may change."""
+        if self.inputs is None or self.radii is None:
+            return _NORMS[self.ball.norm].format(number(self.ball.epsilon))
+        least, most = min(self.radii), max(self.radii)
+        share = common_share(self.inputs, self.radii)
+        if least == inf:
+            return "each over its whole domain"
+        if share is not None:
+            return f"each by at most {number(100 * share)} % of its range"
+        if least == most:
+            return f"each by at most {number(least)} in its own unit"
+        return f"each by at most a radius of its own, {number(least)} to {number(most)}"
+
+
+def _method(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``answer`` as a method whose errors and signature are told by its ``name``."""
+    whole = readable(signature(answer), unwrap(answer).__globals__)
+
+    @wraps(answer)
+    def ask(*args: object, **options: object) -> object:
+        try:
+            whole.bind(*args, **options)
+        except TypeError as error:
+            astray = [one for one in options if one in Search.__annotations__]
+            hint = f"; give search=Search({astray[0]}=…)" if astray else ""
+            raise TypeError(f"Problem.{name}(): {error}{hint}") from None
+        return answer(*args, **options)
+
+    ask.__signature__ = whole  # type: ignore[attr-defined]
+    return ask
+
+
+for _name, _answer in [*vars(Problem).items()]:
+    if hasattr(_answer, "__wrapped__"):  # the functions of other modules, not those written here
+        setattr(Problem, _name, _method(_name, _answer))

@@ -141,7 +141,7 @@ class RoundedClaim:
 
     @classmethod
     def of(cls, reading: Reading, claim: Mapping[str, Any]) -> "RoundedClaim":
-        """Return a claim, given as a certificate has it: of a ball in one norm."""
+        """Return the claim of a certificate about a ball in one norm."""
         x, (epsilon,) = numbers_of(claim["input"]), numbers_of([claim["epsilon"]])
         free = [i for feature in claim["irrelevant"] for i in claim["features"][feature]]
         low, high = x.copy(), x.copy()

@@ -95,12 +95,12 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseOptions(Reading, Explained, Described, Ball, Case):
-    """All that poses a question, except for a radius; the help lists the last base first."""
+    """The options that pose a question, without a radius; the help lists the last base first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions(CaseOptions):
-    """All that poses a question about a ball."""
+    """The options that pose a question about a ball."""
 
     epsilon: Epsilon
 

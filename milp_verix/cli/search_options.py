@@ -50,7 +50,7 @@ class SearchOptions(LimitOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundOptions(LimitOptions):
-    """How values inside the network are bounded, and limits."""
+    """The bounds on values inside the network, and limits."""
 
     bounds: BoundsName = "crown"
     segments: Segments = DEFAULT_SEGMENTS
@@ -67,7 +67,7 @@ class CheckOptions(SearchOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TraversalOptions(CheckOptions):
-    """How features are tried, all but their order, and how each check is answered."""
+    """The strategy of a traversal without its order, and the options of each check."""
 
     transformation: Annotated[
         str, search_option(metavar="|".join(TRANSFORMATIONS), help="For the order sensitivity.")

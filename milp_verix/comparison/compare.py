@@ -62,10 +62,10 @@ def compare_solvers(
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
 
-    Every definite verdict of a run is held against every counterfactual of the others, see
-    ``comparison.contradictions``; contradictions are in ``disagreements``. A pair that does not
-    fit (the solver is not installed, or does not take the formulation) is in ``skipped`` with the
-    reason. Ctrl-C ends the comparison with the runs finished by then.
+    Every definite verdict of a run is compared with every counterfactual of the other runs, see
+    ``milp_verix.comparison.contradictions``; contradictions are in ``disagreements``. A pair that
+    does not fit (the solver is not installed, or does not take the formulation) is in ``skipped``
+    with the reason. Ctrl-C ends the comparison with the runs finished by then.
 
     Args:
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,

@@ -23,7 +23,7 @@ from verix_encodings.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierSearch:
-    """A ``traversal`` to go on with or None, and ``notes`` for the result.
+    """The state of an earlier search: a ``traversal`` to go on with, or None, and ``notes``.
 
     ``told`` is the lower bound that ``author`` tells, and no proof. ``scenarios`` are
     perturbations, shape (d, N).
@@ -37,7 +37,7 @@ class EarlierSearch:
 
     @property
     def advanced(self) -> bool:
-        """True if the earlier search had a first explanation, and had come to its scenarios."""
+        """True if the earlier search had found a first explanation and scenarios."""
         return self.traversal is not None and self.scenarios.size > 0
 
     def notes_on(self, bound: float, cost: float) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> Ear
 
 
 def points_of(problem: Problem, deltas: Iterable[FloatArray]) -> tuple[NDArray[np.floating], ...]:
-    """Return perturbations as inputs of the network, which lie in the ball by definition."""
+    """Return the inputs of the network that perturbations lead to, rounded into the ball."""
     everything, centre = np.arange(problem.x.size), problem.x.astype(np.float64)
     shape = problem.network.input_shape
     return tuple(

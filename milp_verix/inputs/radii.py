@@ -25,7 +25,7 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.names import meant
+from milp_verix.inputs.names import listed, no_feature
 from verix_encodings.arrays import FloatArray
 
 Epsilon: TypeAlias = float | str | Mapping[str, float | str] | Sequence[float | str] | NDArray[Any]
@@ -44,10 +44,10 @@ def radii_of(inputs: Inputs, epsilon: Epsilon) -> tuple[float, ...]:
         missing = [] if _OTHERS in epsilon else [n for n in inputs.names if n not in epsilon]
         if unknown or missing:
             wrong = sorted(map(str, unknown))
-            close = meant(wrong[0], inputs.names) if wrong else ""
+            told = f"there is none for {listed(missing)}"
             raise InputError(
                 "epsilon by name needs a radius for each feature, or '*' for those not named; "
-                f"wrong: {wrong or missing}{close}"
+                + (no_feature(wrong[0], inputs.names) if wrong else told)
             )
         given = [epsilon.get(name, epsilon.get(_OTHERS, 0.0)) for name in inputs.names]
     elif isinstance(epsilon, (Sequence, np.ndarray)) and not isinstance(epsilon, str):

@@ -12,10 +12,10 @@ FACTS_KEY = "milp_verix_facts"
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What the library of a model tells of it.
+    """Facts on a model that its library knows.
 
     ``regressor`` is the name of the class of a regressor, None for any other model. ``class_names``
-    are the words for what a classifier decides, if it knows more than their numbers. ``notes`` tell
+    are the names of a classifier's classes, empty if it has numbers alone. ``notes`` tell
     a reader of a result how the model was read.
     """
 

@@ -14,7 +14,7 @@ from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import length
-from verix_encodings.network.batch import batch_values
+from verix_encodings.network.batch import batch_gradients, batch_values
 
 _STEPS = 8  # of a climb; not measured
 _SHARES = tuple(0.5 ** np.arange(12))
@@ -91,6 +91,28 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
     moved = length(x - region.centre, region.norm)
     share = min(1.0, region.radius / moved) if moved else 1.0
     return np.asarray(region.centre + share * (x - region.centre))
+
+
+def climbs(
+    network: Network,
+    region: Interval | NormBall,
+    points: FloatArray,
+    outputs: IntArray,
+    late: Late = never,
+) -> FloatArray:
+    """Climb output ``outputs[n]`` from column ``n`` of ``points``, (d, N), all side by side.
+
+    Returns the points of ``region`` that the climbs reach, shape (d, N).
+    """
+
+    def values(x: FloatArray, numbers: IntArray) -> FloatArray:
+        reached = batch_values(network, x)[-1]
+        return np.asarray(reached[outputs[numbers], np.arange(numbers.size)])
+
+    def gradients(x: FloatArray, numbers: IntArray) -> FloatArray:
+        return batch_gradients(network, batch_values(network, x), outputs[numbers])
+
+    return frank_wolfe(points, values, gradients, region.farthest, late=late)[0]
 
 
 def climb(

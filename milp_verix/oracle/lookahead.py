@@ -36,7 +36,7 @@ def flipped(
 
     ``memory`` belongs to the set ``irrelevant``; once ``late()``, no more features are tried.
     """
-    expected = _expected(problem, memory)
+    expected = memory.reached[:, None] + _rises(problem, memory)
     for feature in features:
         if late():
             return
@@ -59,22 +59,18 @@ def flipped(
                 break
 
 
-def _expected(problem: Problem, memory: Memory) -> FloatArray:
-    """Return the first-order estimate of each margin with each feature freed; (m, features).
-
-    Infinite for L1 and L2, where one coordinate can move only at the cost of others.
-    """
-    if problem.ball.norm != "linf":
-        return np.full((memory.reached.size, problem.features.count), np.inf)
-    return memory.reached[:, None] + problem.features.totals(memory.rises(problem.ball.outer))
+def _rises(problem: Problem, memory: Memory) -> FloatArray:
+    """Return the first-order gain of each margin with each feature freed; shape (m, features)."""
+    rises = memory.rises(problem.ball.outer, problem.ball.region(memory.free))
+    return problem.features.totals(rises)
 
 
 def forecast(
     problem: Problem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
 ) -> int:
-    """Return how many of ``features``, from the first on, may be freed together; at least one."""
+    """Guess how many of ``features``, from the first on, can be freed together; at least one."""
     if problem.ball.norm == "linf":
-        rises = problem.features.totals(memory.rises(problem.ball.outer))[:, list(features)]
+        rises = _rises(problem, memory)[:, list(features)]
         expected = memory.reached[:, None] + np.cumsum(rises, axis=1)
         beyond = np.flatnonzero((expected >= 0).any(axis=0))
         return max(1, int(beyond[0])) if beyond.size else len(features)

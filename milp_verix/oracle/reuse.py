@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.gradient_ascent import climb, gradient, only
+from milp_verix.oracle.gradient_ascent import climb, climbs, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
+from verix_encodings.network.batch import batch_values
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8
@@ -64,11 +65,14 @@ class Memory:
             error = relative_error(1) * (np.abs(self.upper) + growth)
             return np.asarray(self.upper + growth + error)
 
-    def rises(self, box: Interval) -> FloatArray:
-        """Return the gain of each margin as one coordinate goes to its better end; shape (m, d).
+    def rises(self, box: Interval, region: Interval | NormBall) -> FloatArray:
+        """Estimate the gain of each margin as one coordinate may move in ``box``; shape (m, d).
 
-        By the gradients, from the worst points to the ends of ``box``: exact until a phase changes.
+        ``region`` are the inputs with the coordinates ``free`` free. By the gradients at the worst
+        points: exact until a phase changes for L∞; for L1 and L2 if the points are the worst.
         """
+        if isinstance(region, NormBall):
+            return region.gains(self.gradients, box)
         up, down = box.upper - self.points, self.points - box.lower
         return np.asarray(np.maximum(self.gradients * up, -self.gradients * down))
 
@@ -80,22 +84,25 @@ class Memory:
         Each is the worst point, moved along the gradient; or, if few coordinates are new, with each
         of these at its worse end. Once ``late()``, it ends.
         """
-        few = isinstance(region, Interval) and 0 < extra.size <= _ONE_BY_ONE
-        for margin in np.argsort(-self.reached, kind="stable"):
+        order = np.argsort(-self.reached, kind="stable")
+        if isinstance(region, NormBall):
+            # programs cost far more here than the few steps of a climb
+            points = climbs(self.network, region, self.points[order].T, order, late)
+            values = batch_values(self.network, points)[-1][order, np.arange(order.size)]
+            yield from zip(order.tolist(), points.T, values.tolist(), strict=True)
+            return
+        few = 0 < extra.size <= _ONE_BY_ONE
+        for margin in order.tolist():
             if late():
                 return
             point, value = self.points[margin], float(self.reached[margin])
             if few:
-                point, value = self._flipped(int(margin), extra, region.box)
-            elif isinstance(region, Interval):
+                point, value = self._flipped(margin, extra, region)
+            else:
                 moved = region.farthest(self.gradients[margin])
                 there = float(self.network.evaluate(moved)[margin])
                 point, value = (moved, there) if there > value else (point, value)
-            else:
-                # programs cost far more here than the few steps of a climb
-                point = climb(self.network, region, point, int(margin), late)
-                value = float(self.network.evaluate(point)[margin])
-            yield int(margin), point, value
+            yield margin, point, value
 
     def _flipped(self, margin: int, extra: IntArray, box: Interval) -> tuple[FloatArray, float]:
         point, value = self.points[margin].copy(), float(self.reached[margin])

@@ -40,9 +40,10 @@ class Room:
         return len(features) if fits.all() else max(1, int(np.argmin(fits)))
 
     def factor(self, features: Sequence[int], later: FloatArray) -> float:
-        """Return how much faster than the form margins grew to ``later``, with ``features`` free.
+        """Return the ratio of the margins' growth to the form's, with ``features`` free.
 
-        The largest of all margins; at least 1, and at most 100.
+        ``later`` are the bounds of the margins then. The ratio is the largest of all margins, at
+        least 1 and at most 100.
         """
         expected = np.sum(self.growth[:, list(features)], axis=1)
         grown = (later - self.upper) / np.where(expected > 0, expected, np.inf)
@@ -50,10 +51,7 @@ class Room:
 
 
 def room_of(problem: Problem, margins: Network, bounds: Bounds, upper: FloatArray) -> Room:
-    """Return the room of the set over whose ball ``bounds`` hold; ``upper`` bound its margins.
-
-    The ball is one of L∞.
-    """
+    """Return the room of a set: ``bounds`` hold over its L∞ ball, ``upper`` bound its margins."""
     every = np.eye(margins.output_size)
     slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)
     centre, box = problem.x.astype(np.float64), problem.ball.outer

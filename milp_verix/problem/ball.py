@@ -19,7 +19,7 @@ from milp_verix.arguments import number_in
 from milp_verix.errors import InputError
 from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.blocks.mixed_domain import mixed_box
 from verix_encodings.bounds.mixed_domain import MixedDomain
 from verix_encodings.bounds.norm_ball import length
@@ -160,9 +160,16 @@ class Ball:
         return witness if mixed.contains(witness) else self.centre.copy()
 
     def _in_the_norm(self, witness: NDArray[Any], free: IntArray) -> bool:
-        """Return whether ``‖witness − centre‖_p ≤ ε``, in exact arithmetic."""
+        """Return whether ``‖witness − centre‖_p ≤ ε``, by fractions if float64 leaves it open."""
         if self.norm == "linf":
             return True  # its box is the ball
+        with np.errstate(all="ignore"):
+            moved = np.abs(witness[free].astype(np.float64) - self.centre[free].astype(np.float64))
+            total = float(np.sum((moved / self.epsilon) ** _ORDERS[self.norm]))
+        # terms too small for float64 change far less than this
+        error = relative_error(free.size)
+        if abs(total - 1.0) > error * total:
+            return total < 1.0
         pairs = zip(witness[free], self.centre[free], strict=True)
         moves = [abs(Fraction(float(w)) - Fraction(float(c))) for w, c in pairs if w != c]
         if self.norm == "l1":

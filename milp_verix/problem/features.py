@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.arguments import indices_of, refuse_surrogates
 from milp_verix.errors import InputError
 from milp_verix.image_shape import image_layout, likely_image
+from milp_verix.inputs.names import listed, meant
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -66,10 +67,10 @@ class Features:
         except (ValueError, TypeError):
             found = -1
         if not 0 <= found < self.count:
-            known = ", ".join(names) or "none has a name"
+            known = listed(names) or "none has a name"
             raise InputError(
                 f"there is no feature {given!r}: give an index from 0 to {self.count - 1}, or a "
-                f"name ({known})"
+                f"name ({known}){meant(str(given), names)}"
             )
         return found
 

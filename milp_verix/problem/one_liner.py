@@ -7,6 +7,7 @@ from these.
 """
 
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.problem import Problem
 from milp_verix.problem.search import Search
+from milp_verix.problem.signatures import readable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,10 +92,12 @@ def _signature(
     taken = plain.parameters["asked"].annotation.__args__[0].__annotations__
     known: dict[str, Parameter] = {}
     for kind in (Given, *answers, Search):
-        for name, parameter in signature(kind).parameters.items():
+        aliases = vars(sys.modules[kind.__module__])
+        for name, parameter in readable(signature(kind), aliases).parameters.items():
             if name in taken and name not in plain.parameters:
                 known.setdefault(name, parameter.replace(kind=Parameter.KEYWORD_ONLY))
     course = {name: known.pop(name) for name in _COURSE if name in known}
+    plain = readable(plain, function.__globals__)
     positional = [one for one in plain.parameters.values() if one.name != "asked"]
     return plain.replace(parameters=[*positional, *known.values(), *course.values()])
 

@@ -108,7 +108,7 @@ class DecisionOptions(TypedDict, total=False):
 
 
 class TraversalOptions(CheckOptions, DecisionOptions, total=False):
-    """All options of a search."""
+    """The options of a search, every one."""
 
 
 class ComparisonOptions(LimitOptions, BoundOptions, DecisionOptions, total=False):

@@ -28,6 +28,7 @@ from milp_verix.problem.features import Features, make_features, named
 from milp_verix.problem.options import Asked, Given, InputLike
 from milp_verix.problem.question import Question, make_question
 from milp_verix.problem.reading import reading_notes
+from milp_verix.problem.signatures import readable
 from verix_encodings import Network
 
 
@@ -36,8 +37,8 @@ from verix_encodings import Network
 class Problem:
     """A question about one prediction: network, input, ball and features; checked once.
 
-    It stands for all searches that answer it. Two problems are equal if network, input, ball,
-    question and features are, and may be keys of dictionaries.
+    Its methods are the searches that answer it. Two problems are equal if network, input, ball,
+    question and features are; they can be keys of dictionaries.
 
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
@@ -75,7 +76,7 @@ class Problem:
 
     network: OnnxNetwork
     question: Question
-    """What the prediction is, and the changes of it that count."""
+    """The prediction, and the changes of it that count."""
     ball: Ball
     features: Features
     output: int | None
@@ -83,7 +84,7 @@ class Problem:
     image_shape: tuple[int, ...] | None
     """The shape in which the input is an image, None if its own shape tells."""
     notes: tuple[str, ...]
-    """Whether the image's shape was taken from the array given, and how outputs were read."""
+    """Notes for readers of results: how the array given and the outputs were read."""
     inputs: Inputs | None
     """The description of the input, if it has one."""
     radii: tuple[float, ...] | None
@@ -168,8 +169,8 @@ class Problem:
 
 _plain = signature(Problem.__init__)
 _options = signature(Given).parameters.values()
-Problem.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
-    parameters=[*[*_plain.parameters.values()][:-1], *_options]
+Problem.__init__.__signature__ = readable(  # type: ignore[attr-defined]
+    _plain.replace(parameters=[*[*_plain.parameters.values()][:-1], *_options]), globals()
 )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
+from milp_verix.inputs.names import meant
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.options import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
@@ -286,10 +287,11 @@ def _classification(
     else:
         question = Classification(int(np.argmax(scores)), classes)
     label, against = given.label, given.against
-    if label is not None and _class(label, classes, "label", names) != question.label:
+    told = question.label if label is None else _class(label, classes, "label", names)
+    if told != question.label:
         raise InputError(
-            f"the network predicts class {question.label}, not {label}; an explanation is of what "
-            "the network predicts"
+            f"the network predicts {_called(question.label, names)}, not {_called(told, names)}; "
+            "an explanation is of what the network predicts"
         )
     if against is None:
         return question
@@ -311,8 +313,8 @@ def _rivals_in(
         raise InputError("against names no class; leave it out to compare with all of them")
     if label in rivals:
         raise InputError(
-            f"against names class {label}, which the network predicts; name others of the "
-            f"classes 0..{classes - 1}"
+            f"against names {_called(label, names)}, which the network predicts; name others of "
+            f"the classes {', '.join(names) or f'0..{classes - 1}'}"
         )
     return tuple(rivals)
 
@@ -325,13 +327,19 @@ def _class(given: ClassLike, classes: int, what: str, names: Sequence[str]) -> i
         known = f"they are {', '.join(names)}" if names else "the classes have no names"
         raise InputError(
             f"{what}: no class is called {given!r}: {known}; or give a number, 0..{classes - 1}"
+            f"{meant(given, names)}"
         )
     return list(names).index(given)
+
+
+def _called(label: int, names: Sequence[str]) -> str:
+    return f"class {label}" + (f" ({names[label]})" if names else "")
 
 
 def _index(value: int, size: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{what} must be an integer, got {value!r}")
     if not 0 <= value < size:
-        raise InputError(f"{what} {value} is out of range: the network's outputs are 0..{size - 1}")
+        kind = "outputs" if what == "output" else "classes"
+        raise InputError(f"{what} {value} is out of range: the network's {kind} are 0..{size - 1}")
     return int(value)

@@ -1,4 +1,4 @@
-"""How an answer is looked for: solver, bounds, formulation, limits; checked once."""
+"""The options of a search: solver, bounds, formulation, limits; checked once."""
 
 from dataclasses import dataclass, fields
 
@@ -19,10 +19,10 @@ EXACTNESS = ("exact", "relaxation", "bounds")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """How answers are looked for: the solver, its limits, and what a check does before it.
+    """The options of a search: its solver, its limits, and how it bounds and encodes the network.
 
-    Frozen, and equal to a search with equal options. No option changes what a proof is; some leave
-    features undecided.
+    A search is frozen, and equal to one with equal options. No option changes what a proof is; some
+    leave features undecided.
 
     Args:
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
@@ -46,8 +46,8 @@ class Search:
             1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
-        reuse: whether a check uses points and bounds of earlier checks; the explanation is the same
-            without, and slower.
+        reuse: whether a check uses points and bounds of earlier checks; without it, the same
+            explanation takes longer.
         tolerances: the distances that separate a proof from noise.
 
     Raises:

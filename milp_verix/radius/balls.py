@@ -87,7 +87,7 @@ class Balls:
 
     @cached_property
     def _movable(self) -> BoolArray:
-        """Whether some radius lets each coordinate move, shape (d,)."""
+        """True for each coordinate that some radius lets move, shape (d,)."""
         inputs, scale = self.problem.inputs, self.scale
         if inputs is None or scale is None:
             return np.ones(self.problem.x.size, dtype=bool)
@@ -112,9 +112,9 @@ class Balls:
 
 
 def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
-    """Return the radius of each feature at the radius 1; None where nothing is described.
+    """Return the radius of each feature at the radius 1; None without a description of inputs.
 
-    Raises ``InputError`` for a scale that is none, is infinite, or lets no feature move.
+    Raises ``InputError`` for a scale that is no radius, is infinite, or lets no feature move.
     """
     if inputs is None:
         if not (isinstance(scale, int | float) and scale == 1.0):

@@ -1,9 +1,9 @@
 """An earlier result of the same question, and how much of it a new search may take over.
 
-A counterfactual is run in onnxruntime again, and is inside the ball by definition: it rests on
-nobody's word. A proof is not in a result, and a file can be edited: the earlier claim that some
-features may be free counts once it is proven again, and an earlier lower bound never counts. A note
-tells that bound as the word of the earlier run.
+A counterfactual is run in onnxruntime again, inside the ball, so it needs no trust. A result has no
+proof in it, and a file can be edited: the earlier claim that some features may be free counts once
+it is proven again, and an earlier lower bound never counts. A note tells that bound, and which run
+claimed it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -32,7 +32,7 @@ TRUSTED: dict[str, dict[str, str]] = {
         "scip_persistent": "as scip_direct",
     },
 }
-"""What the class of each trusted solver makes "infeasible" of.
+"""The statuses that the class of each trusted solver maps to "infeasible".
 
 "Infeasible or unbounded" is "infeasible" here, since the bounds of columns bound the cost.
 """
@@ -56,7 +56,7 @@ DISTRUSTED: dict[str, dict[str, str]] = {
         "scip": 'Pyomo searches its message for "infeasible"',
     },
 }
-"""What is known against some of the other solvers."""
+"""Reasons not to trust "infeasible" from some of the other solvers."""
 
 
 def distrust(family: str, native: str) -> str | None:

@@ -34,11 +34,11 @@ _PART = 0.2
 def rises(
     problem: Problem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
-    """Return the scores of features, of as many as a fifth of the work left allows.
+    """Return scores of features, computed until a fifth of the remaining work is spent.
 
-    ``order`` is one of ``BOUND_ORDERS``; the bounds of features are computed in the sequence
-    ``turn``. Scores have the shape (features,) and the units of the network's outputs; features
-    without one have NaN. Raises ``OutOfTimeError`` if there is no time for a single one,
+    ``order`` is one of ``BOUND_ORDERS``; ``turn`` is the sequence in which features are bounded.
+    Scores have the shape (features,) and the units of the network's outputs, NaN for features
+    that were not reached. Raises ``OutOfTimeError`` if there is no time for a single one,
     ``OverflowError`` where a bound leaves the range of float64.
     """
     deadline.check()

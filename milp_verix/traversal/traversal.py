@@ -114,7 +114,7 @@ class Walk:
         return tuple(sorted(asked, key=lambda feature: tried.get(feature, 0.0)))
 
     def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
-        """Check whether ``features`` can be freed too; raises ``OutOfTimeError``."""
+        """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late."""
         if not self.oracle.proven:
             self.deadline.check()
         ask = self.oracle.check_by_bounds if by_bounds else self.oracle.check
@@ -179,9 +179,9 @@ class Walk:
         self.state.activity = ""
 
     def settle(self, features: Sequence[int], verdict: Verdict) -> None:
-        """Record the ``verdict`` on freeing ``features`` too.
+        """Record the ``verdict`` on freeing ``features`` beside the irrelevant ones.
 
-        All are freed if it holds; otherwise it must be about a single feature.
+        A verdict that holds frees all of them; any other must be about a single feature.
         """
         if verdict.holds:
             self.state.irrelevant.extend(features)

@@ -65,6 +65,13 @@ def test_contrastive() -> None:
     assert [row[:4] for row in rows] == [["15", "1", "1", "yes"], ["8", "robust", "–", "yes"]]
 
 
+def test_norms() -> None:
+    options = ("--indices", "15,8", "--balls", "l1:0.2,l2:0.3")
+    _, *rows = lines("norms.py", MODEL, f"{IMAGES}:images", *options)
+    assert [row[:3] for row in rows] == [["l1", "0.2", "2"], ["l2", "0.3", "2"]]
+    assert all(row[4:6] == ["0", "0"] for row in rows)
+
+
 @pytest.mark.slow
 def test_minimum() -> None:
     options = ("--indices", "15,0", "--epsilon", 0.1, "--orders", "influence")

@@ -29,6 +29,9 @@ class Region(Protocol):
     def greatest(self, matrix: Matrix) -> FloatArray:
         """Return the upper bounds of :meth:`extremes` alone."""
 
+    def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
+
     def farthest(self, way: FloatArray) -> FloatArray:
         """Return a point of the set where ``way·x`` is largest, up to rounding; shape (d,).
 
@@ -81,6 +84,10 @@ class Interval:
     def greatest(self, matrix: Matrix) -> FloatArray:
         """Return the upper bounds of :meth:`extremes` alone."""
         return self.extremes(matrix)[1]
+
+    def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
+        return self.greatest(rows), self.farthest(rows.T).T
 
     def farthest(self, way: FloatArray) -> FloatArray:
         """Return the point of the box where ``way·v`` is largest, (d,); or (d, N) of columns."""

@@ -123,8 +123,8 @@ class MixedDomain:
     def cut(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Shrink boxes, finite and of shape (N, d), around their points of ``D``.
 
-        Returns both ends of all boxes, and which of them are not proven empty, (N,). The ends of
-        the others mean nothing.
+        Returns both ends of all boxes, and a mask, shape (N,), of the boxes that are not proven
+        empty. The ends of empty boxes mean nothing.
         """
         lower, upper = self._whole(lower, upper)
         kept = np.all(lower <= upper, axis=1)
@@ -142,7 +142,7 @@ class MixedDomain:
         return lower, upper, kept
 
     def nearly(self, points: FloatArray) -> BoolArray:
-        """Return which of ``points``, (N, d), satisfy the clauses up to rounding; shape (N,)."""
+        """Mark the ``points``, (N, d), that satisfy the clauses up to rounding; shape (N,)."""
         found = np.ones(points.shape[0], dtype=bool)
         for clause in self.clauses:
             some = np.zeros(points.shape[0], dtype=bool)
@@ -157,7 +157,7 @@ class MixedDomain:
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Shrink boxes with whole ends, (N, d), around the unit vectors left in each block.
 
-        Also returns which boxes leave each block some, (N,).
+        Also returns a mask, shape (N,), of the boxes that leave a unit vector in each block.
         """
         within, starts = joined(self.blocks)
         owner = np.repeat(np.arange(starts.size), [block.size for block in self.blocks])

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, Matrix, dense, frozen, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, Matrix, dense, frozen, relative_error
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.work import spend_entries
 
 _ROWS_AT_ONCE = 256
 _L2_STEPS = 30
+_LEAST = 2.0**-1074
 
 
 def length(moves: FloatArray, norm: int) -> float:
@@ -64,34 +65,62 @@ class NormBall:
         parts = [np.zeros(0)]
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
             rows = dense(matrix[start : start + _ROWS_AT_ONCE, :])
-            error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
-            spend_entries(rows.size, 32)
-            parts.append(rows @ self.centre + self._reach(rows) + error)
+            parts.append(self._bound(rows, self._moves_along(rows)))
         return np.concatenate(parts)
 
-    def farthest(self, way: FloatArray) -> FloatArray:
-        """Return a point where ``way·x`` is largest, shape (d,); one a column for ways (d, N).
+    def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
+        along = self._moves_along(rows)
+        return self._bound(rows, along), self._point(rows, along)
 
-        It lies in the box; its distance from the centre may be off by rounding. Coordinates in
-        which a way is zero stay at the centre. Moves ``δ`` instead of points ``x`` are those of a
-        ball around zero: ``NormBall(Interval(lower, upper), zeros, radius, norm)``.
+    def farthest(self, way: FloatArray) -> FloatArray:
+        """Return a point where ``way·x`` is largest, shape (d,).
+
+        For ways of shape (d, N), the result has a point in each column. Points lie in the box;
+        their distance from the centre may be off by rounding. Coordinates in which a way is zero
+        stay at the centre. For moves ``δ`` instead of points, take a ball around zero:
+        ``NormBall(Interval(lower, upper), zeros, radius, norm)``.
         """
         ways = np.atleast_2d(way.T)
-        up, down = self.box.upper - self.centre, self.centre - self.box.lower
-        spend_entries(ways.size, 32)
-        weight, room = np.abs(ways), np.where(ways > 0, up, down)
-        moves = largest_move(weight, room, np.full(weight.shape[0], self.radius), self.norm)
-        moved = self.centre + np.sign(ways) * moves
-        return np.clip(moved, self.box.lower, self.box.upper).T.reshape(way.shape)
+        return self._point(ways, self._moves_along(ways)).T.reshape(way.shape)
 
-    def _reach(self, rows: FloatArray) -> FloatArray:
-        """Bound ``c·(x − x₀)`` over the ball from above, for each row ``c``."""
-        # what is not exact in these differences is covered by the relative error below
+    def gains(self, ways: FloatArray, box: Interval) -> FloatArray:
+        """Estimate what the largest ``way·x`` gains by one coordinate's room in a larger ``box``.
+
+        For ``ways`` of shape (N, d), the result is (N, d). This ball's multiplier ``λ`` stays
+        valid, so but for rounding no gain is too low, and those of several coordinates add up to a
+        bound on what these gain together.
+        """
+        along, free = self._moves_along(ways), self._free
+        more = np.where(ways > 0, box.upper - self.centre, self.centre - box.lower)
+        with np.errstate(all="ignore"):
+            result = along.payoffs(np.abs(ways), more)
+            result[:, free] -= along.payoffs(np.abs(ways)[:, free], along.room)
+        return result
+
+    @property
+    def _free(self) -> BoolArray:
+        """The coordinates that are not fixed, shape (d,)."""
+        return self.box.lower < self.box.upper
+
+    def _moves_along(self, rows: FloatArray) -> "_Moves":
+        """Return the moves of free coordinates that raise ``c·x``, for each row ``c``."""
+        # what is not exact in these differences is covered by the relative error of the bound
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
-        free = self.box.lower < self.box.upper
-        weight = np.abs(rows[:, free])
+        free = self._free
+        spend_entries(rows.size, 32)
         room = np.where(rows[:, free] > 0, up[free], down[free])
-        return reach_in_box(weight, room, np.full(rows.shape[0], self.radius), self.norm)
+        radius = np.full(rows.shape[0], self.radius)
+        return _Moves.of(np.abs(rows[:, free]), room, radius, self.norm)
+
+    def _bound(self, rows: FloatArray, along: "_Moves") -> FloatArray:
+        error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
+        return np.asarray(rows @ self.centre + along.reach() + error)
+
+    def _point(self, rows: FloatArray, along: "_Moves") -> FloatArray:
+        free, points = self._free, np.tile(self.centre, (rows.shape[0], 1))
+        points[:, free] += np.sign(rows[:, free]) * along.largest()
+        return np.clip(points, self.box.lower, self.box.upper)
 
 
 def reach_in_box(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
@@ -99,24 +128,76 @@ def reach_in_box(weight: FloatArray, room: FloatArray, radius: FloatArray, norm:
 
     ``weight`` and ``room`` have the shape (N, d), ``radius`` (N,); none is negative.
     """
-    if norm == 1:
-        value = _l1(weight, room, radius)
-    else:
-        unit, share = _scaled(room, radius)
-        value = unit * _l2(weight, share)
-    return np.asarray(value * (1.0 + relative_error(weight.shape[1])))
+    return _Moves.of(weight, room, radius, norm).reach()
 
 
 def largest_move(weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> FloatArray:
     """Return the ``t`` at which :func:`reach_in_box` has its maximum, up to rounding; (N, d)."""
+    return _Moves.of(weight, room, radius, norm).largest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Moves:
+    """Moves ``t`` with ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius``, and the best λ for ``Σ w_i t_i``.
+
+    The bound of a row is ``unit`` times that of :attr:`share`, the ``room`` in this unit, with the
+    radius ``total`` and the ``multiplier`` λ in it. ``weight``, ``room`` and ``share`` have the
+    shape (N, d), ``unit`` and ``total`` (N,), ``multiplier`` (N, 1).
+    """
+
+    weight: FloatArray
+    room: FloatArray
+    share: FloatArray
+    unit: FloatArray
+    total: FloatArray
+    multiplier: FloatArray
+    norm: int
+
+    @classmethod
+    def of(cls, weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> "_Moves":
+        """Return the moves with their multipliers."""
+        ones = np.ones(weight.shape[0])
+        if norm == 1:
+            return cls(weight, room, room, ones, radius, _l1_multiplier(weight, room, radius), 1)
+        unit, share = _scaled(room, radius)
+        return cls(weight, room, share, unit, ones, _l2_multiplier(weight, share), 2)
+
+    def reach(self) -> FloatArray:
+        """Bound ``Σ w_i t_i`` from above, rounded up; shape (N,)."""
+        gains = np.sum(_payoffs(self.weight, self.share, self.multiplier, self.norm), axis=1)
+        value = self.unit * (self.multiplier[:, 0] * self.total + gains)
+        return np.asarray(value * (1.0 + relative_error(self.weight.shape[1])))
+
+    def payoffs(self, weight: FloatArray, room: FloatArray) -> FloatArray:
+        """Return what λ makes of coordinates with such ``room``; both (N, number)."""
+        unit = self.unit[:, None]
+        return unit * _payoffs(weight, room / unit, self.multiplier, self.norm)
+
+    def largest(self) -> FloatArray:
+        """Return the ``t`` with the largest ``Σ w_i t_i``, up to rounding; (N, d)."""
+        if self.norm == 1:
+            # sorted by weight there are the full ones, those with the weight λ, and empty ones
+            full = np.where(self.weight > self.multiplier, self.room, 0.0)
+            rest = np.where(self.weight == self.multiplier, self.room, 0.0)
+            before = np.cumsum(rest, axis=1) - rest
+            left = (self.total - np.sum(full, axis=1))[:, None] - before
+            return np.asarray(full + np.clip(left, 0.0, rest))
+        with np.errstate(all="ignore"):
+            wanted = np.where(self.weight > 0, self.weight / (2.0 * self.multiplier), 0.0)
+        return np.asarray(self.unit[:, None] * np.minimum(wanted, self.share))
+
+
+def _payoffs(weight: FloatArray, room: FloatArray, multiplier: FloatArray, norm: int) -> FloatArray:
+    """Return ``max(w − λ, 0) h`` for ``p = 1`` or ``φ_λ(w, h)`` for ``p = 2``; shape (N, d)."""
     if norm == 1:
-        return filled_up(weight, room, radius[:, None])
-    unit, share = _scaled(room, radius)
-    return np.asarray(unit[:, None] * _filled_l2(weight, share))
+        return np.asarray(np.maximum(weight - multiplier, 0.0) * room)
+    at_end = weight > 2.0 * multiplier * room
+    inner = weight**2 / (4.0 * np.where(multiplier > 0, multiplier, 1.0))
+    return np.where(at_end, weight * room - multiplier * room**2, inner)
 
 
-def _l1(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
-    """Return the maximum for ``p = 1`` and ε = ``radius``, for each row of ``weight``, shape (N,).
+def _l1_multiplier(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
+    """Return the best λ for ``p = 1`` and ε = ``radius``, for each row of ``weight``, (N, 1).
 
     Coordinates with the largest weights are filled up; λ is the weight at which ε is used up.
     """
@@ -125,9 +206,7 @@ def _l1(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
     filled = np.cumsum(np.take_along_axis(room, order, axis=1), axis=1)
     last = np.sum(filled < radius[:, None], axis=1)
     padded = np.concatenate([sorted_weight, np.zeros((weight.shape[0], 1))], axis=1)
-    multiplier = np.take_along_axis(padded, last[:, None], axis=1)
-    spared: FloatArray = np.sum(np.maximum(weight - multiplier, 0.0) * room, axis=1)
-    return multiplier[:, 0] * radius + spared
+    return np.take_along_axis(padded, last[:, None], axis=1)
 
 
 def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -138,22 +217,24 @@ def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArra
     """
     size = room.shape[1]
     unit = np.minimum(radius, math.sqrt(size) * np.max(room, axis=1, initial=0.0) * (1 + 1e-12))
-    some = np.where(unit > 0, unit, 1.0)[:, None]
-    share = np.nextafter(np.minimum(room, unit[:, None]) / some, np.inf)
-    return unit, np.where(unit[:, None] > 0, share, 0.0)
+    some = np.where(unit > 0, unit, 1.0)
+    # the bound has room for a relative error, not for a quotient that is rounded to zero
+    share = np.minimum(room, unit[:, None]) / some[:, None] + _LEAST
+    return some, np.where(unit[:, None] > 0, share, 0.0)
 
 
-def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
-    """Return the maximum for ``p = 2`` and ε = 1, for each row of ``weight``, shape (N,).
+def _l2_multiplier(weight: FloatArray, room: FloatArray) -> FloatArray:
+    """Return the best λ for ``p = 2`` and ε = 1, for each row of ``weight``, (N, 1).
 
     Coordinates at the end of their ``room`` are fixed there. Then λ is solved for with the free
     coordinates, until no further one reaches its end.
     """
-    multiplier = np.linalg.norm(weight, axis=1, keepdims=True) / 2.0
+    squares, ends = weight**2, room**2
+    multiplier = np.sqrt(squares.sum(axis=1, keepdims=True)) / 2.0
     for _ in range(_L2_STEPS):
         at_end = weight > 2.0 * multiplier * room
-        left = 1.0 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)
-        others = np.linalg.norm(np.where(at_end, 0.0, weight), axis=1, keepdims=True)
+        left = 1.0 - np.sum(ends * at_end, axis=1, keepdims=True)
+        others = np.sqrt(np.sum(squares * ~at_end, axis=1, keepdims=True))
         # no room left for the others, or nothing to gain by them: this λ stays
         usable = (left > 0) & (others > 0)
         better = others / (2.0 * np.sqrt(np.where(usable, left, 1.0)))
@@ -161,11 +242,7 @@ def _l2(weight: FloatArray, room: FloatArray) -> FloatArray:
         multiplier = np.where(usable, better, np.where(others > 0, multiplier, 0.0))
         if np.array_equal(multiplier, before):
             break
-    at_end = weight > 2.0 * multiplier * room
-    inner = weight**2 / (4.0 * np.where(multiplier > 0, multiplier, 1.0))
-    gains = np.where(at_end, weight * room - multiplier * room**2, inner)
-    total: FloatArray = multiplier[:, 0] + np.sum(gains, axis=1)
-    return total
+    return np.asarray(multiplier)
 
 
 def filled_up(weight: FloatArray, room: FloatArray, total: float | FloatArray) -> FloatArray:
@@ -180,19 +257,3 @@ def filled_up(weight: FloatArray, room: FloatArray, total: float | FloatArray) -
     filled = np.empty_like(room)
     np.put_along_axis(filled, order, np.clip(total - before, 0.0, ordered), axis=-1)
     return filled
-
-
-def _filled_l2(weight: FloatArray, room: FloatArray) -> FloatArray:
-    """Return the maximiser ``t`` for ``p = 2`` and ε = 1, for each row of ``weight``, (N, d).
-
-    It is a multiple of the weights, except for coordinates fixed at the end of their ``room``.
-    """
-    at_end = np.zeros(weight.shape, dtype=bool)
-    while True:
-        left = 1.0 - np.sum(np.where(at_end, room, 0.0) ** 2, axis=1, keepdims=True)
-        others = np.linalg.norm(np.where(at_end, 0.0, weight), axis=1, keepdims=True)
-        scale = np.sqrt(np.maximum(left, 0.0)) / np.where(others > 0, others, np.inf)
-        beyond = ~at_end & (weight * scale > room)
-        if not beyond.any():
-            return np.where(at_end, room, weight * scale)
-        at_end |= beyond

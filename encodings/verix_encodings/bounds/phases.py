@@ -24,7 +24,8 @@ from verix_encodings.arrays import FloatArray, IntArray
 class Phases:
     """Suppositions about one activation: row ``rows[k]`` supposes a phase of ``neurons[k]``.
 
-    Which phase, says the lower slope of the neuron in that row: 1 or 0. Its line is exact.
+    The neuron's lower slope in that row tells the phase: 1 for active, 0 for inactive. In its phase
+    the line is exact.
     """
 
     rows: IntArray

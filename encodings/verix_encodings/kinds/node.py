@@ -1,4 +1,4 @@
-"""What a kind of node answers about itself: the interface between networks and their algorithms.
+"""The interface between networks and their algorithms: a kind of node answers for itself.
 
 A node computes a value ``v`` from earlier values. Every algorithm asks the node, and none asks of
 which kind it is, so that a kind is one file here. :class:`Node` has three abstract methods and a
@@ -54,7 +54,7 @@ OPERATIONS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodingContext:
-    """What an encoding of the value numbered ``value`` is made from.
+    """The ingredients of an encoding of the value numbered ``value``.
 
     ``builder`` is the program under construction; ``label`` names its columns and rows; ``values``
     are the values before it, as expressions, and ``bounds`` hold for all values of the network.
@@ -78,10 +78,10 @@ class Node(ABC):
     __slots__ = ()
 
     plural: ClassVar[str] = "other functions"
-    """What people call its entries, where they are counted; empty if they are not."""
+    """The noun for its entries, where they are counted; empty if they are not."""
 
     exact: ClassVar[bool] = False
-    """True if its encoding has no points but runs of the node."""
+    """True if each point of its encoding is an evaluation of the node."""
 
     retightened: ClassVar[str | None] = None
     """The stem of its rows' names, if other big-Ms make a program for a smaller ball.
@@ -166,9 +166,9 @@ class Node(ABC):
         return np.zeros(0, dtype=np.intp)
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return a place for each entry, near for entries that read near ones; None without any.
+        """Return a place for each entry, close for entries that read close ones; or None.
 
-        ``before`` returns that of a source.
+        ``before`` returns the places of a source.
         """
         return None
 
@@ -188,7 +188,7 @@ class Node(ABC):
     def backward_error(
         self, gamma: float, magnitude: Callable[[int], FloatArray]
     ) -> FloatArray | float:
-        """Bound the rounding of each entry's batch relaxation that this does not count itself.
+        """Bound the rounding of each entry that :meth:`batch_relaxation` leaves uncounted.
 
         ``magnitude(k)`` is at least any ``|v_k|``, and ``gamma`` covers the terms of a row.
         """
@@ -273,8 +273,8 @@ class Node(ABC):
     ) -> FloatArray:
         """Bound the error of :meth:`value`, given those of the values before it.
 
-        By default the value may be anywhere in its enclosure where a source is off at all, and is
-        rounded by 16 operations at most: a node of longer sums has a bound of its own.
+        By default, if a source has an error, the value may be anywhere in its enclosure. Its own
+        rounding is that of 16 operations at most: a node of longer sums has a bound of its own.
         """
         low, high = self.enclosure(
             lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])

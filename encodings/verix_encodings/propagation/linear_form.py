@@ -47,8 +47,16 @@ class LinearForm:
 
     def greatest(self, region: Region) -> FloatArray:
         """Bound the form over ``region`` from above, rounded up; shape (rows,)."""
-        total = self.constant + region.greatest(self.coefficients)
-        return total + self.error + 8 * UNIT_ROUNDOFF * np.abs(total)
+        return self._rounded_up(region.greatest(self.coefficients))
+
+    def highest(self, region: Region) -> tuple[FloatArray, FloatArray]:
+        """Return :meth:`greatest`, and a point of ``region`` for each row where it is largest."""
+        bounds, points = region.highest(dense(self.coefficients))
+        return self._rounded_up(bounds), points
+
+    def _rounded_up(self, reach: FloatArray) -> FloatArray:
+        total = self.constant + reach
+        return np.asarray(total + self.error + 8 * UNIT_ROUNDOFF * np.abs(total))
 
 
 def upper_form(

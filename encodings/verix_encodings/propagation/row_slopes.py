@@ -113,9 +113,8 @@ class RowSlopes:
 
     def extremes(self, region: Region) -> FloatArray:
         """Bound the rows over ``region`` from above, rounded up; shape (R,)."""
-        form = self._form()
-        self.points = region.farthest(form.coefficients.T).T
-        return form.greatest(region)
+        bounds, self.points = self._form().highest(region)
+        return bounds
 
     def keep(self, rows: BoolArray) -> None:
         """Drop all other rows."""

@@ -25,10 +25,10 @@ def smaller_contrast(
     delta: FloatArray,
     late: Late,
 ) -> tuple[BoolArray, FloatArray]:
-    """Return some of the features ``free``, and a perturbation by which they change the prediction.
+    """Return fewer of the features ``free``, and a change of them that changes the prediction.
 
-    ``delta``, shape (d,), does so for all of ``free``, shape (features,): it raises a margin above
-    ``needed``, (m,). Once ``late()``, the features so far are returned.
+    ``delta``, shape (d,), changes it by all of ``free``, shape (features,): it raises a margin
+    above ``needed``, (m,). Once ``late()``, the features so far are returned.
     """
     order = np.flatnonzero(free)
     for _ in range(_ROUNDS):

@@ -35,13 +35,6 @@ class Claim:
     upper: FloatArray
     deadline: Deadline
 
-    @property
-    def open_phases(self) -> int:
-        """The number of neurons whose phase the bounds leave open."""
-        phases = [node.phase for node in self.margins.nodes]
-        ranges = [self.bounds[phase] for phase in phases if phase is not None]
-        return sum(int(np.count_nonzero((r.lower < 0) & (r.upper > 0))) for r in ranges)
-
     def after(self, decision: "Decision") -> "Claim":
         """Return the claim about the margins that ``decision`` leaves open."""
         upper = np.minimum(self.upper, decision.upper)
@@ -102,18 +95,15 @@ class Candidate:
     """An engine that may be opened: ``open(apart)`` raises ``SolverError`` where it does not open.
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
-    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates or
-    fewer than ``least_open`` open phases, nor if a candidate of its ``group`` before it has not
-    been given up.
+    ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
+    nor if a candidate of its ``group`` before it has not been given up.
     """
 
     name: str
     open: Callable[[bool], Engine]
     most_free: float = np.inf
-    least_open: int = 0
     group: str | None = None
 
     def takes(self, claim: Claim) -> bool:
         """Return whether the engine may be asked about ``claim``."""
-        few = claim.free.size <= self.most_free
-        return few and (not self.least_open or claim.open_phases >= self.least_open)
+        return claim.free.size <= self.most_free

@@ -7,13 +7,13 @@ from importlib.metadata import version
 import numpy as np
 
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.gradient_ascent import frank_wolfe
+from milp_verix.oracle.gradient_ascent import climbs
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import Problem
 from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.network.batch import batch_gradients, batch_values
+from verix_encodings.network.batch import batch_values
 
 _REPLAYS = 3  # points of a batch that onnxruntime runs; not measured
 
@@ -56,16 +56,7 @@ class TriedPoints:
     def climb(self, starts: FloatArray) -> None:
         """Climb the margin that is closest to zero at each of ``starts``, shape (k, d)."""
         margin = np.argmax(batch_values(self.network, starts.T)[-1], axis=0)
-
-        def values(points: FloatArray, numbers: IntArray) -> FloatArray:
-            reached = batch_values(self.network, points)[-1]
-            return np.asarray(reached[margin[numbers], np.arange(numbers.size)])
-
-        def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
-            there = batch_values(self.network, points)
-            return batch_gradients(self.network, there, margin[numbers])
-
-        self.seen(frank_wolfe(starts.T, values, gradients, self.region.farthest)[0].T)
+        self.seen(climbs(self.network, self.region, starts.T, margin).T)
 
 
 @dataclass(slots=True, eq=False)

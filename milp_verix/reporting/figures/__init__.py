@@ -1,1 +1,1 @@
-"""The parts of a figure of an explanation; ``reporting.plotting`` puts them together."""
+"""Figures of results: the parts of a figure, and a module for each kind of result."""

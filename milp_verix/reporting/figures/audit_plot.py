@@ -67,7 +67,8 @@ _COLOURS = {
 def audit_statuses(audit: Audit) -> tuple[AuditStatus, ...]:
     """Return the status of each feature.
 
-    Features outside a set that is not sound are missing or undecided if a completion was found.
+    Outside of a set that is not sound, features are missing or undecided only if the audit found a
+    sound set around it.
     """
     found = [AuditStatus.OUTSIDE] * len(audit.groups)
     for feature in audit.explanation:

@@ -71,7 +71,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a page shows of a result: pictures, a figure or a table, and a note."""
+    """A result on a page: pictures, a figure or a table, and a note."""
 
     pictures: Sequence[Picture] = ()
     drawing: Picture | None = None

@@ -211,7 +211,10 @@ def _kept(result: Result, features: tuple[int, ...], which: str = "of the explan
         rest = f"{counted(left, 'other feature')} {_keep(left)}"
         return joined([*told, *([rest] if left > 0 else [])])
     if len(features) <= SHOWN:
-        return f"{joined([labels[f] for f in features])} {_keep(len(features))}"
+        told = [labels[f] for f in features]
+        if labels.names is None:  # a comma stands between pixels
+            told = [text.replace(", ", " ") for text in told]
+        return f"{joined(told)} {_keep(len(features))}"
     return f"the {len(features)} {labels.unit} {which} keep their values"
 
 

@@ -105,7 +105,7 @@ class Result:
     """Kind of the result in JSON."""
 
     told: ClassVar[str]
-    """What messages call such a result."""
+    """The noun for such a result in messages."""
 
     derived: ClassVar[tuple[str, ...]] = ("input_sha256", "words", "still")
     """Properties that JSON has beside the fields, for readers of the file."""

@@ -23,7 +23,7 @@ _WORDS = {
 }
 _FAULT = re.compile(r"(?P<told>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL)
 READ = "\0read"
-"""Stands for a value that was read and need not be made again."""
+"""Placeholder for an array: :func:`difference` does not compare it with the one stored."""
 
 _SHOWN = 60
 _ABSENT = object()

@@ -28,8 +28,8 @@ class Explanation(Result):
         unknown_reasons: Why features of the explanation were not decided.
         counterfactuals: For each decided feature of the explanation, an input that changes it and
             irrelevant ones alone.
-        lower_bound: Proven least cost of every explanation that holds the features ``must`` and
-            none of ``must_not``; None if no minimum was sought.
+        lower_bound: Proven lower bound on the cost of each explanation with the features ``must``
+            and without those in ``must_not``; None if no minimum was sought.
         bounds: Method that bounded neurons, or None.
         formulation: Encoding of ReLUs, or None.
         costs: Cost of each feature; None for 1 each, so that the cost is the size.

@@ -98,7 +98,7 @@ def array_in(values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArr
 
 
 def read_when_asked(result: Any) -> None:
-    """Let the counterfactuals of an explanation be parsed when someone asks for their input."""
+    """Postpone parsing each counterfactual of an explanation until its input is read."""
     found = getattr(result, "counterfactuals", {})
     if any(isinstance(point.input, UnreadArray) for point in found.values()):
         unread = {feature: UnreadCounterfactual(point) for feature, point in found.items()}

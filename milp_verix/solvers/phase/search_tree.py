@@ -97,7 +97,7 @@ class Search:
             self.put_back(Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers))
 
     def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
-        """Return the certificate of :attr:`bound` for a program with ``rows`` rows, if kept."""
+        """Return the certificate of :attr:`bound` over ``rows`` rows; None unless asked for."""
         if not self.targets.certify:
             return None
         nothing = np.zeros(rows)

@@ -102,7 +102,7 @@ def study_page(
 
 
 def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
-    """Return at ``most`` so many of the tasks, evenly from the first to the last."""
+    """Return up to ``most`` tasks, evenly spread from the first to the last."""
     if len(there) <= most:
         return list(there)
     return [there[place * len(there) // most] for place in range(most)]

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -73,12 +74,59 @@ def test_a_question_in_words() -> None:
     net, x = network(), images()[15]
     told = str(Problem(net, x, epsilon=0.1, against=[9, 3]))
     assert told == (
-        "digits.onnx predicts class 7: which of the 64 features keep it ahead of 3 and 9 while "
-        "the others change, each by at most 0.1?"
+        "Which of the 64 features keep the prediction of digits.onnx, class 7, ahead of 3 and 9 "
+        "while the others change, each by at most 0.1?"
     )
-    told = str(Problem(pair(), X, epsilon=0.1, inputs=described()))
-    assert "predicts “young”: which of the 2 features keep it as it is" in told
-    assert "within 0.5 of it" in str(Problem(pair(), X, epsilon=0.1, norm="l2", delta=0.5))
+    told = str(Problem(pair(), X, epsilon=0.1, norm="l2", delta=0.5, output=1))
+    assert told == (
+        "Which of the 2 features keep output 1 of the model in memory, 0.25, within ±0.5 while the "
+        "others change, by at most 0.1 in length?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "reach"),
+    [
+        (0.1, "by at most 0.1 in its own unit"),
+        ("30%", "by at most 30 % of its range"),
+        (np.inf, "over its whole domain"),
+        ({"age": 0.5, "size": 0.25}, "by at most a radius of its own, 0.25 to 0.5"),
+    ],
+)
+def test_a_question_about_a_table_in_words(epsilon: Any, reach: str) -> None:
+    inputs = mv.Inputs(
+        [mv.continuous("age", 0, 1), mv.continuous("size", 0, 2)],
+        class_names=["young", "small"],
+        rules=["age <= 0.9"],
+    )
+    told = str(Problem(pair(), X, epsilon=epsilon, against="small", inputs=inputs))
+    assert told == (
+        "Which of the 2 features keep the prediction of the model in memory, “young”, ahead of "
+        f"“small” while the others change, each {reach}, and obey 1 rule?"
+    )
+
+
+def test_options_of_a_search_go_into_a_search() -> None:
+    problem = Problem(pair(), X, epsilon=0.1)
+    with pytest.raises(
+        TypeError, match=r"Problem.explain\(\): .*'solver'; give search=Search\(solv"
+    ):
+        problem.explain(solver="phase")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Problem.relevance\(\): missing .*'feature'$"):
+        problem.relevance()  # type: ignore[call-arg]
+    with pytest.raises(InputError, match=r"search must be a milp_verix.Search, got \{'solver'"):
+        problem.check([0], search={"solver": "phase"})  # type: ignore[arg-type]
+
+
+def test_signatures_are_readable() -> None:
+    for asked in (mv.explain, mv.minimum, Problem, Problem.minimum, Problem.sweep):
+        told = str(inspect.signature(asked))
+        assert not re.search(r"numpy|typing|collections|milp_verix|'\w+ \|", told), told
+    assert "costs: CostsLike = None" in str(inspect.signature(Problem.minimum))
+
+
+def test_a_question_is_told_in_short() -> None:
+    net, x = network(), images()[15]
     assert repr(Problem(net, x, epsilon=0.1)).startswith("Problem('digits.onnx', x of shape")
 
 
@@ -109,11 +157,15 @@ def test_features_and_classes_by_name() -> None:
     assert problem.relevance("age").features == (0,)
     assert problem.compare(solvers=["phase"], checks=[["size"]]).checks == ((1,),)
     assert problem.export(["age"]).program.rows >= 0
-    for wrong in (lambda: problem.check(["weight"]), lambda: problem.minimum(costs={"x": 1})):
-        with pytest.raises(InputError, match=r"there is no feature .*age, size"):
+    for wrong in (lambda: problem.check(["sizes"]), lambda: problem.minimum(costs={"sice": 1})):
+        with pytest.raises(InputError, match=r"there is no feature .*age, size.*did you mean 'siz"):
             wrong()
-    with pytest.raises(InputError, match="no class is called 'old': they are young, small"):
-        Problem(pair(), X, epsilon=0.4, label="old", inputs=described())
+    with pytest.raises(InputError, match=r"no class is called 'yung': they are young, small.*you"):
+        Problem(pair(), X, epsilon=0.4, label="yung", inputs=described())
+    with pytest.raises(InputError, match=r"class 0 \(young\), not class 1 \(small\)"):
+        Problem(pair(), X, epsilon=0.4, label="small", inputs=described())
+    with pytest.raises(InputError, match=r"names class 0 \(young\), .* the classes young, small"):
+        Problem(pair(), X, epsilon=0.4, against="young", inputs=described())
 
 
 def test_an_option_that_a_search_does_not_take_is_refused() -> None:

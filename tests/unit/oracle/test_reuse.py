@@ -150,7 +150,7 @@ def test_rises_are_what_a_linear_margin_gains() -> None:
     assert memory is not None
     box = Interval(np.array([0.25, 0.5]), np.array([0.625, 1.0]))
     # from the middle, x0 goes up by an eighth or down by a quarter, x1 only up
-    np.testing.assert_array_equal(memory.rises(box), [[0.125, 0.0], [0.0, 1.5]])
+    np.testing.assert_array_equal(memory.rises(box, box), [[0.125, 0.0], [0.0, 1.5]])
 
 
 def test_the_features_that_flip_are_told_apart_at_once() -> None:

@@ -156,6 +156,29 @@ def test_a_norm_ends_at_its_radius_to_the_last_digit(
             assert ball.contains(ball.nearest_witness(beyond, free), free)
 
 
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(20))
+def test_members_of_a_norm_are_those_of_fractions(
+    seed: int, dtype: type[np.floating[Any]], norm: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    size, order = int(rng.integers(1, 30)), int(norm[1])
+    epsilon = float(rng.choice([1e-200, 1e-30, 0.1, 1.0, 1e30]))
+    centre = (rng.random(size) * (epsilon > 1e-9)).astype(dtype)
+    ball = make_ball(centre, epsilon, norm, (-np.inf, np.inf))
+    moved = rng.normal(size=size) * (rng.random(size) < 0.7)
+    moved *= epsilon / max(float(np.linalg.norm(moved, ord=order)), 1e-300)
+    for scale in (0.5, *(1 + rng.normal(size=9) * 10.0 ** rng.uniform(-17, -6, 9)), 2.0):
+        witness = (centre + scale * moved).astype(dtype)
+        terms = [
+            abs(Fraction(float(w)) - Fraction(float(c))) ** order
+            for w, c in zip(witness, centre, strict=True)
+        ]
+        inside = sum(terms, Fraction()) <= Fraction(epsilon) ** order
+        assert ball._in_the_norm(witness, np.arange(size)) is inside
+
+
 def test_a_point_that_is_no_number_gives_no_witness() -> None:
     ball = make_ball(np.array([0.5, 0.5], np.float32), 0.1)
     free = np.array([0])

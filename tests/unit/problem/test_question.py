@@ -123,8 +123,8 @@ def test_lost_confidence_is_that_of_the_class() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": 0}, "predicts class 1, not 0"),
-        ({"label": 3}, "label 3 is out of range: the network's outputs are 0..2"),
+        ({"label": 0}, "predicts class 1, not class 0"),
+        ({"label": 3}, "label 3 is out of range: the network's classes are 0..2"),
         ({"label": -1}, "label -1 is out of range"),
         ({"label": 1.0}, "label must be an integer, got 1.0"),
         ({"label": True}, "label must be an integer, got True"),

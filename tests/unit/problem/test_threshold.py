@@ -93,7 +93,7 @@ def test_labels_and_outputs_that_do_not_fit(tmp_path: Path) -> None:
     label = make_question(network, x, Given(epsilon=0)).prediction
     assert isinstance(label, int)
     assert make_question(network, x, Given(epsilon=0, label=label)).prediction == label
-    with pytest.raises(InputError, match=f"predicts class {label}, not {1 - label}"):
+    with pytest.raises(InputError, match=f"predicts class {label}, not class {1 - label}"):
         make_question(network, x, Given(epsilon=0, label=1 - label))
     with pytest.raises(InputError, match="label 2 is out of range"):
         make_question(network, x, Given(epsilon=0, label=2))

@@ -1,5 +1,6 @@
 """Bounds over L1 and L2 balls: valid for every point, and reached by one."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -13,6 +14,7 @@ from tests.support.random_networks import network_of, random_layers
 from tests.support.scipy_reference import violation
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
 from verix_encodings.blocks.input_ball import l2_tangents
+from verix_encodings.bounds.norm_ball import largest_move
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -183,3 +185,100 @@ def test_the_farthest_points_reach_the_bounds_column_by_column(seed: int, norm: 
     for way, corner in zip(ways.T, corners.T, strict=True):
         np.testing.assert_array_equal(corner, ball.box.farthest(way))
         assert way @ corner >= way @ ball.centre
+
+
+def greater_room(rng: np.random.Generator, ball: NormBall) -> NormBall:
+    """Return the ball in a larger box."""
+    size = ball.centre.size
+    more = rng.exponential(0.5, (2, size)) * (rng.random((2, size)) < 0.6)
+    return replace(ball, box=Interval(ball.box.lower - more[0], ball.box.upper + more[1]))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("seed", range(60))
+def test_gains_add_up_to_a_bound_on_what_a_larger_box_gains(seed: int, norm: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, norm)
+    larger = greater_room(rng, ball)
+    ways = rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.8)
+    gains = ball.gains(ways, larger.box)
+    largest = largest_l1 if norm == 1 else largest_l2
+    assert np.all(gains >= -1e-9)
+    for way, gain in zip(ways, gains, strict=True):
+        before = largest(ball, way)
+        assert largest(larger, way) <= before + gain.sum() + 1e-7
+        for i in range(5):
+            lower, upper = ball.box.lower.copy(), ball.box.upper.copy()
+            lower[i], upper[i] = larger.box.lower[i], larger.box.upper[i]
+            alone = replace(ball, box=Interval(lower, upper))
+            assert largest(alone, way) <= before + gain[i] + 1e-7
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_gains_are_exact_to_first_order(norm: int) -> None:
+    rng = np.random.default_rng(norm)
+    checked = 0
+    for _ in range(60):
+        ball = random_ball(rng, norm)
+        way = rng.normal(size=(1, 5))
+        lower, upper = ball.box.lower.copy(), ball.box.upper.copy()
+        lower[0], upper[0] = lower[0] - 1e-5, upper[0] + 1e-5
+        larger = replace(ball, box=Interval(lower, upper))
+        gain = ball.gains(way, larger.box)[0]
+        found = (larger.greatest(way) - ball.greatest(way))[0]
+        assert gain[1:].tolist() == [0.0] * 4
+        assert found == pytest.approx(gain[0], abs=1e-9)
+        checked += gain[0] > 1e-6
+    assert checked >= 20
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_and_points_at_once_are_those_one_by_one(seed: int, norm: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, norm)
+    rows = rng.normal(size=(7, 5)) * (rng.random((7, 5)) < 0.8)
+    for region in (ball, ball.box):
+        bounds, points = region.highest(rows)
+        np.testing.assert_array_equal(bounds, region.greatest(rows))
+        np.testing.assert_array_equal(points, region.farthest(rows.T).T)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_weights_that_are_equal_share_the_radius(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 3, (4, 6)).astype(np.float64)
+    room, radius = rng.integers(0, 4, (4, 6)) / 4, rng.integers(0, 9, 4) / 4
+    moves = largest_move(weight, room, radius, 1)
+    assert np.all((moves >= 0) & (moves <= room))
+    assert np.all(moves.sum(axis=1) <= radius)
+    for w, h, r, t in zip(weight, room, radius, moves, strict=True):
+        # in fractions: the largest weights first
+        left, best = Fraction(float(r)), Fraction()
+        for k in np.argsort(-w):
+            taken = min(left, Fraction(float(h[k])))
+            left, best = left - taken, best + taken * Fraction(float(w[k]))
+        assert (
+            sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(w, t, strict=True)) == best
+        )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_of_an_l2_ball_are_above_points_in_fractions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # the box ends where the best point of the ball does, so that the room is rounded
+    ways = rng.integers(1, 8, 3).astype(np.float64)
+    moved = ways / 8
+    ball = NormBall(Interval(-moved, moved), np.zeros(3), 1.0, 2)
+    bound = Fraction(float(ball.greatest(ways[None])[0]))
+    inside = sum(Fraction(float(m)) ** 2 for m in moved) <= 1
+    best = sum(Fraction(float(w)) * Fraction(float(m)) for w, m in zip(ways, moved, strict=True))
+    # beyond the ball, Cauchy and Schwarz's point is scaled to length one
+    assert bound >= best if inside else bound**2 >= sum(Fraction(float(w)) ** 2 for w in ways)
+
+
+def test_room_that_vanishes_beside_the_radius_counts() -> None:
+    least = 2.0**-1074
+    ball = NormBall(Interval(np.zeros(2), np.array([least, 4.0])), np.zeros(2), 3.0, 2)
+    way = np.array([[2.0**500, 2.0**-600]])
+    assert Fraction(float(ball.greatest(way)[0])) >= Fraction(2) ** -574

@@ -1,4 +1,4 @@
-"""The portfolio asks the engine that decides the most in a second, and loses little to find it."""
+"""The portfolio asks the engine that decides the most for its work, and loses little to find it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,8 +15,6 @@ from milp_verix.oracle.engines.portfolio import Portfolio
 from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
 from tests.support.clocks import WorkClock, slice_of, slice_seconds
-from tests.support.random_networks import cube, network_of, random_graph, random_layers
-from verix_encodings import Max, Network, Relu, interval_bounds
 
 LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
 
@@ -272,34 +270,6 @@ def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: Work
     assert not few.asked
     # alone, the other has all the time
     assert first.slices == [pytest.approx(1e9)]
-
-
-def bounded(network: Network) -> Claim:
-    """Return a claim about ``network`` over the unit cube."""
-    bounds = interval_bounds(network, cube(network.input_size))
-    return replace(claim(1e9), margins=network, bounds=bounds)
-
-
-def test_an_engine_is_not_asked_about_fewer_open_phases_than_it_takes(clock: WorkClock) -> None:
-    network = network_of(random_layers(np.random.default_rng(2), (4, 9, 6, 2)))
-    phases = bounded(network).open_phases
-    for least, asked in ((phases, True), (phases + 1, False)):
-        first, many = Made(clock, "first", 3.0), Made(clock, "many", 0.1)
-        both = Portfolio(candidate(first), [Candidate("many", lambda _: many, least_open=least)])  # noqa: B023
-        assert both.decide(bounded(network)).verdict.holds
-        assert bool(many.asked) is asked
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_open_phases_are_those_of_relus_and_maxima(seed: int) -> None:
-    network = random_graph(np.random.default_rng(seed), size=4, nodes=9)
-    asked = bounded(network)
-    assert asked.open_phases == sum(
-        asked.bounds[node.source].lower[i] < 0 < asked.bounds[node.source].upper[i]
-        for node in network.nodes
-        if isinstance(node, Relu | Max)
-        for i in range(network.sizes[node.source])
-    )
 
 
 def test_slices_double() -> None:

@@ -111,6 +111,11 @@ def test_explanations_of_other_inputs(given: dict[str, Any], sentence: str) -> N
     assert replace(made((9,), **given), norm=norm).sentence() == sentence
 
 
+def test_a_comma_stands_between_pixels() -> None:
+    sentence = made((8, 8), explained=[10, 19]).sentence()
+    assert sentence.endswith("as long as row 1 column 2 and row 2 column 3 keep their values.")
+
+
 def test_many_pixels_are_counted() -> None:
     sentence = made((8, 8), explained=range(20)).sentence()
     assert sentence.endswith("as long as the 20 pixels of the explanation keep their values.")
