@@ -41,6 +41,7 @@ def main() -> int:
             epsilon=arguments.epsilon,
             solvers=arguments.solvers,
             formulations=arguments.formulations,
+            task="explain",
             rounds=arguments.rounds,
             features=arguments.features,
             time_limit=arguments.time_limit,

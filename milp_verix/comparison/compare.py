@@ -7,10 +7,11 @@ from typing import Unpack
 
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
+from milp_verix.clock import Deadline
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, explained
-from milp_verix.comparison.stored_checks import as_checks
+from milp_verix.comparison.stored_checks import as_checks, checks_of
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
@@ -18,9 +19,13 @@ from milp_verix.problem.options import Asked, ComparisonOptions, InputLike, Orde
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.public import Comparison, Run
+from milp_verix.results.records.base import array_hash
 from milp_verix.results.records.comparison import Pair, Skipped
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.runner import AnytimeSearch
+from milp_verix.traversal.explain import explain_problem
+
+TASKS = ("check", "explain")
 
 
 class Comparing(Ordering, total=False):
@@ -28,6 +33,7 @@ class Comparing(Ordering, total=False):
 
     solvers: Sequence[str] | None
     formulations: Sequence[str]
+    task: str
     checks: Sequence[Sequence[int | str]] | None
     rounds: int
     progress: Callable[[Pair], None] | None
@@ -44,6 +50,7 @@ def compare_solvers(
     *,
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
+    task: str = "check",
     checks: Sequence[Sequence[int | str]] | None = None,
     rounds: int = 1,
     order: OrderLike = "influence",
@@ -53,7 +60,7 @@ def compare_solvers(
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
 ) -> Comparison:
-    """Answer one question with each solver and formulation: an explanation, or single checks.
+    """Answer the same checks with each solver and formulation, or find the same explanation.
 
     Every definite verdict of a run is compared with every counterfactual of the other runs, see
     ``milp_verix.comparison.contradictions``; contradictions are in ``disagreements``. A pair that
@@ -65,22 +72,29 @@ def compare_solvers(
             ``"split"``, ``"beta"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
             ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
-        checks: lists of free features, each a check that is answered by itself, with nothing
-            learned from the ones before; by default an explanation is found.
+        task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
+            from the ones before; ``"explain"``: each pair finds an explanation, and which checks it
+            asks depends on the points that its solver finds.
+        checks: lists of free features, each a check; by default the checks that decide an
+            explanation, which ``auto`` finds before the runs.
         rounds: how often each pair runs, in turns; the run with the median time counts.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
-        order: as for :func:`milp_verix.explain`; with ``checks`` there is none.
+        order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
 
-    A limit of time holds for each run.
+    A limit of time holds for each run, and for the explanation before these.
 
     Raises:
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
     """
     search.require_only(ComparisonOptions, "a comparison")
+    if task not in TASKS:
+        raise InputError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
+    if task == "explain" and checks is not None:
+        raise InputError("explanations ask their own checks: leave checks or task out")
     ordering: Ordering = {
         "order": order,
         "transformation": transformation,
@@ -89,7 +103,7 @@ def compare_solvers(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = _asked(checks, order, problem)
-    run = CompareSearch(problem, pairs, skipped, search, ordering, asked, rounds)
+    run = CompareSearch(problem, pairs, skipped, search, ordering, task, asked, rounds)
     return run.run(progress, snapshots)
 
 
@@ -104,7 +118,8 @@ def compare(network: NetworkLike, x: InputLike, **asked: Unpack[CompareAsked]) -
 class CompareSearch(AnytimeSearch[Pair, Comparison]):
     """The runs that are finished, of each of the ``pairs``.
 
-    ``checks`` are the checks to answer; None to find an explanation by the ``ordering``.
+    ``checks`` are the checks to answer, None before they are known and where explanations are
+    found; the ``ordering`` is that of explanations.
     """
 
     problem: PosedProblem
@@ -112,6 +127,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     skipped: list[Skipped]
     search: Search
     ordering: Ordering
+    task: str
     checks: tuple[tuple[int, ...], ...] | None
     rounds: int
 
@@ -121,6 +137,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
+        if self.task == "check" and self.checks is None and self.pairs:
+            self.checks = checks_of(
+                explain_problem(self.problem, search=self.search, **self.ordering)
+            )
         for pair in [*self.pairs] * self.rounds:
             runs = self._finished.get(pair)
             if runs is None:
@@ -174,6 +194,9 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             stopped=self.stopped,
             against=getattr(question, "against", None),
             output=problem.output,
+            input_sha256=array_hash(problem.x),
+            time_limit=_seconds(self.search.time_limit),
+            check_time_limit=self.search.check_time_limit,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
         )
 
@@ -186,6 +209,10 @@ def _asked(
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, partial(problem.features.indices, argument="free"))
+
+
+def _seconds(limit: float | Deadline | None) -> float | None:
+    return limit.seconds if isinstance(limit, Deadline) else limit
 
 
 def _median(runs: list[Run]) -> Run:

@@ -9,10 +9,9 @@ A claim is about real arithmetic and a counterfactual about the network's own: a
 counterfactual that is not above zero in float64 too is rounding, and refutes nothing.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +20,12 @@ from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
 from milp_verix.results.records.comparison import Disagreement, Pair, RunRecord
+from milp_verix.results.records.explanation import ExplanationRecord
 from verix_encodings import Interval, interval_bounds
 from verix_encodings.arrays import BoolArray
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Refutation:
-    """A counterfactual: the features that it moves, and its greatest margin."""
-
-    witness: NDArray[Any]
-    moved: BoolArray
-    index: int
-    margin: float
+_Claims: TypeAlias = Iterator[tuple[tuple[int, ...], int]]
+"""The features of a claim, and the number of a counterfactual that moves these alone."""
 
 
 def contradictions(
@@ -46,71 +39,95 @@ def contradictions(
     ``checks`` are the compared checks, none for explanations; ``search`` bounds the network in the
     program of a refuted claim. A pair may contradict itself.
     """
-    claims = [_claims(run, checks) for run in runs]
-    refutations = [_refutations(problem, run) for run in runs]
     found: dict[tuple[Pair, Pair], Disagreement] = {}
-    for (holding, claimed), (violated, refuting) in product(
-        zip(runs, claims, strict=True), zip(runs, refutations, strict=True)
-    ):
-        first = _first(problem.features.count, claimed, refuting)
-        pairs = (holding.pair, violated.pair)
-        if first is None or pairs in found:
-            continue
-        free, refutation = first
-        how = Search(
-            bounds=search.bounds,
-            segments=search.segments,
-            formulation=holding.pair.formulation,
-        )
-        encoding = encode_problem(problem, free, search=how)
-        found[pairs] = Disagreement(
-            *pairs, free, refutation.witness, refutation.index, refutation.margin, encoding
-        )
+    for violated in runs:
+        points = _counterfactuals(violated)
+        moved = _moved(problem, points)
+        within = _within(checks, moved)
+        # few margins are asked for, and each by many runs
+        margin = cache(partial(_margin_at, problem, points))
+        for holding in runs:
+            pairs = (holding.pair, violated.pair)
+            if holding.explanation is None:
+                claims = _refuted_checks(holding, checks, within)
+            else:
+                claims = _refuted_prefixes(holding.explanation, moved)
+            first = next(((f, n) for f, n in claims if margin(n)[1] > 0), None)
+            if first is None or pairs in found:
+                continue
+            free, number = first
+            how = Search(
+                bounds=search.bounds,
+                segments=search.segments,
+                formulation=holding.pair.formulation,
+            )
+            encoding = encode_problem(problem, free, search=how)
+            found[pairs] = Disagreement(*pairs, free, points[number], *margin(number), encoding)
     return tuple(found.values())
 
 
-def _claims(run: RunRecord, checks: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return the sets of features that the run claims to be free to move, the smallest first."""
+def _counterfactuals(run: RunRecord) -> list[NDArray[Any]]:
     if run.explanation is None:
-        holding = [tuple(free) for free, v in zip(checks, run.verdicts, strict=False) if v.holds]
-        return sorted(holding, key=len)
-    irrelevant = set(run.explanation.irrelevant)
-    freed = [feature for feature in run.explanation.permutation if feature in irrelevant]
-    return [tuple(freed[: i + 1]) for i in range(len(freed))]
+        return [v.witness for v in run.verdicts if v.witness is not None]
+    return [found.input for found in run.explanation.counterfactuals.values()]
 
 
-def _refutations(problem: PosedProblem, run: RunRecord) -> list[_Refutation]:
-    if run.explanation is None:
-        witnesses = [v.witness for v in run.verdicts if v.witness is not None]
-    else:
-        witnesses = [found.input for found in run.explanation.counterfactuals.values()]
-    found = []
-    for witness in witnesses:
-        changed = witness.reshape(-1) != problem.x
-        moved = np.array([changed[list(group)].any() for group in problem.features.groups])
-        point = witness.reshape(-1).astype(np.float64)
-        try:
-            values = interval_bounds(problem.margins, Interval(point, point))[-1].lower
-        except OverflowError:
-            continue  # a margin that float64 cannot tell refutes nothing
-        index = int(np.argmax(values))
-        if values[index] > 0:
-            found.append(_Refutation(witness, moved, index, float(values[index])))
-    return found
+def _moved(problem: PosedProblem, points: Sequence[NDArray[Any]]) -> BoolArray:
+    """Return which features each point moves, shape (points, features)."""
+    moved = np.zeros((len(points), problem.features.count), dtype=bool)
+    for row, point in zip(moved, points, strict=True):
+        row[problem.features.of_coordinate[point.reshape(-1) != problem.x]] = True
+    return moved
 
 
-def _first(
-    count: int, claims: list[tuple[int, ...]], refutations: list[_Refutation]
-) -> tuple[tuple[int, ...], _Refutation] | None:
-    """Return the first claim that is refuted, with its refutation."""
-    if not claims or not refutations:
-        return None
-    fixed = np.ones((count, len(claims)))
-    for number, free in enumerate(claims):
+def _within(checks: Sequence[Sequence[int]], moved: BoolArray) -> BoolArray:
+    """Return which points move free features alone, shape (points, checks)."""
+    fixed = np.ones((moved.shape[1], len(checks)), dtype=np.float32)
+    for number, free in enumerate(checks):
         fixed[list(free), number] = 0.0
-    moved = np.array([refutation.moved for refutation in refutations], dtype=np.float64)
-    refuted = moved @ fixed == 0
-    hit = np.flatnonzero(refuted.any(axis=0))
-    if not hit.size:
-        return None
-    return claims[hit[0]], refutations[int(np.argmax(refuted[:, hit[0]]))]
+    within: BoolArray = moved.astype(np.float32) @ fixed == 0
+    return within
+
+
+def _refuted_checks(run: RunRecord, checks: Sequence[Sequence[int]], within: BoolArray) -> _Claims:
+    """Yield the first check that each point refutes, of those that hold; the smallest first."""
+    holding = [number for number, verdict in enumerate(run.verdicts) if verdict.holds]
+    holding.sort(key=lambda number: len(checks[number]))
+    refuted = np.pad(within[:, holding], ((0, 0), (0, 1)), constant_values=True)
+    return _ascending(refuted.argmax(axis=1), len(holding), lambda i: tuple(checks[holding[i]]))
+
+
+def _refuted_prefixes(explanation: ExplanationRecord, moved: BoolArray) -> _Claims:
+    """Yield the shortest prefix of the irrelevant features that each point refutes, ascending.
+
+    The claims are nested: a point refutes the prefix that ends with the last feature it moves.
+    """
+    irrelevant = set(explanation.irrelevant)
+    freed = tuple(feature for feature in explanation.permutation if feature in irrelevant)
+    place = np.full(moved.shape[1], len(freed))
+    place[list(freed)] = np.arange(len(freed))
+    last = np.where(moved, place, 0).max(axis=1, initial=0)
+    return _ascending(last, len(freed), lambda i: freed[: i + 1])
+
+
+def _ascending(
+    firsts: NDArray[np.intp], count: int, claim: Callable[[int], tuple[int, ...]]
+) -> _Claims:
+    """Yield claims and points in the order of ``firsts``; ``count`` stands for no claim."""
+    for number in np.argsort(firsts, kind="stable"):
+        if firsts[number] == count:
+            return
+        yield claim(int(firsts[number])), int(number)
+
+
+def _margin_at(
+    problem: PosedProblem, points: Sequence[NDArray[Any]], number: int
+) -> tuple[int, float]:
+    """Return which margin of a point is the greatest, and the least that it can be there."""
+    point = points[number].reshape(-1).astype(np.float64)
+    try:
+        values = interval_bounds(problem.margins, Interval(point, point))[-1].lower
+    except OverflowError:
+        return 0, 0.0  # a margin that float64 cannot tell refutes nothing
+    index = int(np.argmax(values))
+    return index, float(values[index])

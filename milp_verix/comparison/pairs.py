@@ -44,6 +44,14 @@ def _check_names(what: str, names: Sequence[str]) -> None:
         raise InputError(f"{what} lists a name twice: {', '.join(names)}")
 
 
+def why_unfit(solver: str, formulation: str) -> str | None:
+    """Return why a solver is not here or does not take a formulation; None if they fit.
+
+    Raises ``InputError`` for a name that is not known.
+    """
+    return _missing(solver) or _unfit(solver, resolve_formulation(formulation))
+
+
 def _missing(solver: str) -> str | None:
     """Return why a solver cannot be used, or None; ``InputError`` for an unknown name.
 

@@ -29,13 +29,14 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Order
         answers=_answers(found),
         checks=took.checks,
         solves=took.solves,
-        nodes=took.nodes,
-        iterations=took.iterations,
+        nodes=clock.told(took.nodes, lambda one: one.nodes),
+        iterations=clock.told(took.iterations, lambda one: one.iterations),
         seconds=took.seconds,
         inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
         explanation=found,
+        **clock.handed_over(),
     )
 
 
@@ -63,13 +64,14 @@ def answered(
             answers=(*(verdict.answer for verdict in verdicts), *unasked),
             checks=len(verdicts),
             solves=effort.solves,
-            nodes=effort.nodes,
-            iterations=effort.iterations,
+            nodes=clock.told(effort.nodes, lambda one: one.nodes),
+            iterations=clock.told(effort.iterations, lambda one: one.iterations),
             seconds=seconds,
             inside=clock.time,
             stopped=known.stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
+            **clock.handed_over(),
         )
 
 

@@ -21,11 +21,30 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """One minimisation: the counts that the solver tells, and another that did it, if any."""
+
+    handed_to: str | None
+    nodes: int | None
+    iterations: int | None
+
+
 @dataclass(slots=True)
 class SolverClock:
-    """The time that sessions have taken so far."""
+    """The time that sessions have taken so far, and what they solved."""
 
     time: SolverTime = field(default_factory=SolverTime)
+    solves: list[Solve] = field(default_factory=list)
+
+    def told(self, count: int, of: Callable[[Solve], int | None]) -> int | None:
+        """Return ``count``, the sum of what ``of`` returns; None where no solve tells it."""
+        return None if self.solves and all(of(one) is None for one in self.solves) else count
+
+    def handed_over(self) -> dict[str, Any]:
+        """Return how many solves another solver did, and which."""
+        others = [one.handed_to for one in self.solves if one.handed_to is not None]
+        return {"handed_over": len(others), "handed_to": others[0] if others else None}
 
 
 def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
@@ -91,7 +110,13 @@ class _TimedSession:
             return first if fresh else first + again
 
         with self._timed(taken):
-            return self._session.minimise(cost, targets)
+            result = self._session.minimise(cost, targets)
+        name = self._session.name
+        by = getattr(self._session, "solving", name)
+        self._clock.solves.append(
+            Solve(None if by == name else by, result.nodes, result.iterations)
+        )
+        return result
 
     @contextmanager
     def _timed(self, taken: Callable[[float], SolverTime]) -> Iterator[None]:

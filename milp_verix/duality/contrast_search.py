@@ -242,7 +242,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         except SolverError as error:
             self._doubt(f"{session.name} failed: {error}")
             return False
-        self.effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+        self.effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
         broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
         if broken or not np.isfinite(result.bound):
             self._doubt(f"{session.name}: {result.detail or result.status.value}")

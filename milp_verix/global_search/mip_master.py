@@ -111,8 +111,8 @@ class MipMaster:
         )
         result = self._session.minimise(cost, targets.by(deadline))
         self._programs += 1
-        self._nodes += result.nodes
-        self._iterations += result.iterations
+        self._nodes += result.nodes or 0
+        self._iterations += result.iterations or 0
         if not np.isfinite(result.bound) or result.status in _BROKEN:
             return result
         if program.largest_big_m > self._session.largest_big_m:

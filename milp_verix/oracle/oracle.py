@@ -7,8 +7,10 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
@@ -58,6 +60,8 @@ class Oracle:
         self._prepared = not search.reuse
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
+        # a counterfactual just beyond the set that is proven next: inside it, little is worse
+        self._beyond: NDArray[Any] | None = None
         self._bounds: Bounds | None = None
         self._portfolio = portfolio_for(
             problem,
@@ -135,7 +139,7 @@ class Oracle:
         They serve only supersets of the coordinates checked earlier. Call this before a traversal
         that starts again from a smaller set.
         """
-        self.memory, self._bounds = None, None
+        self.memory, self._bounds, self._beyond = None, None, None
         if self._reuse:
             centre = self.problem.x.astype(np.float64)
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
@@ -225,9 +229,11 @@ class Oracle:
 
         At the ``deadline`` it is the shortest prefix so far.
         """
-        return shortest_violated(
+        length, shorter = shortest_violated(
             self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
         )
+        self._beyond = shorter.witness
+        return length, shorter
 
     def suppose(self, free: IntArray, inputs: FloatArray, deadline: Deadline = NO_LIMIT) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
@@ -244,6 +250,9 @@ class Oracle:
         if self.memory is None or not np.array_equal(self.memory.free, free):
             return None
         region = self.problem.ball.region(free)
+        if self._beyond is not None:
+            self.memory = self.memory.pulled(self._beyond, region, late=deadline.passed)
+            self._beyond = None
         moved = self.memory.suspects(free[:0], region, late=deadline.passed)
         points = {margin: point for margin, point, _ in moved}
         self.memory = self.memory.proven(free, self.memory.upper, points)

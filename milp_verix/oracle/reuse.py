@@ -12,10 +12,12 @@ side; and an input that is bad for margin ``j`` on ``B`` is a good start for a c
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from milp_verix.oracle.gradient_ascent import climbs, gradient, only
+from milp_verix.oracle.gradient_ascent import climb, climbs, gradient, only
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
@@ -127,6 +129,19 @@ class Memory:
         return replace(
             self, free=free, upper=upper, points=kept, reached=reached, gradients=gradients
         )
+
+    def pulled(
+        self, beyond: NDArray[Any], region: Interval | NormBall, late: Late = never
+    ) -> "Memory":
+        """Return the memory with ``beyond``, of a larger ball, pulled into ``region``.
+
+        ``region`` is the ball of the memory. A solver that stops once a margin is proven leaves
+        points far from the worst, and guesses made from these are too bold.
+        """
+        point = beyond.reshape(-1).astype(np.float64)
+        margin = int(np.argmax(self.network.evaluate(point)))
+        inside = climb(self.network, region, point, margin, late)
+        return self.proven(self.free, self.upper, {margin: inside})
 
 
 def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Memory | None:

@@ -62,15 +62,18 @@ def write_json(
 def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
     """Return ``comparison`` as CSV text, and write it to ``path`` if given.
 
-    A text that a spreadsheet would run as a formula has an apostrophe before it.
+    A line for each pair that was skipped follows, with the reason. What a solver does not tell is
+    empty. A text that a spreadsheet would run as a formula has an apostrophe before it.
     """
     out = io.StringIO()
-    records = [
-        {name: harmless(value) for name, value in record(run).items()} for run in comparison.runs
+    about = {name: getattr(comparison, name) for name in _ABOUT}
+    lines: list[dict[str, Any]] = [
+        {**record(run), **about, "stopped": run.stopped} for run in comparison.runs
     ]
-    writer = csv.DictWriter(out, fieldnames=COLUMNS, lineterminator="\n")
+    lines += [{**_pair(left.pair), **about, "skipped": left.reason} for left in comparison.skipped]
+    writer = csv.DictWriter(out, fieldnames=CSV_COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows({name: harmless(value) for name, value in line.items()} for line in lines)
     text = out.getvalue()
     if path is not None:
         write_atomically(Path(path), text)
@@ -97,6 +100,8 @@ def told(cell: str) -> str:
 
 
 COLUMNS = tuple(RunNumbers.__annotations__)
+_ABOUT = ("model", "sha256", "input_sha256", "epsilon", "norm", "time_limit", "check_time_limit")
+CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
 
 
 def record(run: RunRecord) -> RunNumbers:
@@ -119,6 +124,8 @@ def record(run: RunRecord) -> RunNumbers:
         "resolves": inside.resolves,
         "nodes": run.nodes,
         "iterations": run.iterations,
+        "handed_over": run.handed_over,
+        "handed_to": run.handed_to,
     }
 
 

@@ -29,6 +29,11 @@ class LicenceFallback:
         return self._primary.name
 
     @property
+    def solving(self) -> str:
+        """Name of the solver that holds the current program."""
+        return self._current.name
+
+    @property
     def version(self) -> str:
         """Version of the solver that was asked for."""
         return self._primary.version

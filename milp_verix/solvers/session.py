@@ -76,7 +76,8 @@ class SolveResult:
 
     ``bound`` is a proven lower bound on the cost over the program (-inf where there is none);
     ``point`` the best point found, one value per column, or None; ``detail`` the solver's own
-    words for the status. ``duals`` are the row duals of a linear program, if the solver gave them:
+    words for the status. ``nodes`` and ``iterations`` are the solver's counts, None where it tells
+    none. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
     than ``bound`` without the solver (:func:`~verix_encodings.proofs.certificate.certified_bound`).
     """
@@ -84,8 +85,8 @@ class SolveResult:
     status: SolveStatus
     bound: float = -np.inf
     point: FloatArray | None = None
-    nodes: int = 0
-    iterations: int = 0
+    nodes: int | None = None
+    iterations: int | None = None
     detail: str = ""
     duals: FloatArray | None = None
     certificate: tuple[Leaf, ...] | None = None

@@ -1,5 +1,6 @@
 """A part of a study: a network, its inputs, and the settings that each is explained with."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.arguments import integer_of, seconds_of
+from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
@@ -68,8 +70,32 @@ def part_of(
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
     settings = settings_of([task] if isinstance(task, str) else list(task), axes, options)
+    if {"solver", "formulation"} & set(axes):
+        settings = _fitting(settings)
     _refuse_bad_settings(network, given, chosen, settings)
     return Part(network, given, chosen, settings)
+
+
+def _fitting(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings whose solver is here and takes the formulation; warn of the others.
+
+    Raises ``InputError`` if there is none.
+    """
+    pairs = {s: (s.told.get("solver"), s.told.get("formulation")) for s in settings}
+    # auto chooses a solver that fits
+    unfit = {
+        (solver, formulation): reason
+        for solver, formulation in dict.fromkeys(pairs.values())
+        if isinstance(solver, str) and isinstance(formulation, str) and solver != "auto"
+        if (reason := why_unfit(solver, formulation)) is not None
+    }
+    fitting = [setting for setting in settings if pairs[setting] not in unfit]
+    told = [f"{solver}, {formulation}: {why}" for (solver, formulation), why in unfit.items()]
+    if not fitting:
+        raise InputError(f"no pair of the grid fits: {'; '.join(told)}")
+    for text in told:
+        warnings.warn(f"left out of the grid: {text}", stacklevel=2)
+    return fitting
 
 
 def _given(

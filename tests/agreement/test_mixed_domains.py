@@ -180,6 +180,7 @@ def test_a_comparison_asks_about_the_described_input(tmp_path: Path) -> None:
         inputs=case.inputs,
         order="sequential",
         solvers=["highs", "phase", "split"],
+        task="explain",
     )
     sets = {run.explanation.explanation for run in found.runs if run.explanation is not None}
     assert sets == {case.explanation(range(len(case.features)))}

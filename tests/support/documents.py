@@ -51,7 +51,7 @@ def written_documents(folder: Path) -> Iterator[Document]:
             yield Document("inputs", data["inputs"], Inputs.from_data)
     yield _checks(result.levels[0], folder)
     for x, options in (
-        (X, {"epsilon": 0.4, "solvers": ["highs", "phase"]}),
+        (X, {"epsilon": 0.4, "solvers": ["highs", "phase"], "task": "explain"}),
         (X, {"epsilon": 0.4, "solvers": ["highs"], "checks": [[0], [0, 1]]}),
         (ROW, {"solvers": ["highs"], **TABLE}),
     ):

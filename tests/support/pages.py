@@ -190,6 +190,8 @@ def comparison(folder: Path, **more: Any) -> Path:
         "builds": 1,
         "solves": 3,
         "resolves": 2,
+        "handed_over": 0,
+        "handed_to": None,
         "nodes": 5,
         "iterations": 60,
     }

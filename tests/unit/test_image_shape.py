@@ -119,7 +119,7 @@ def test_every_question_takes_an_image_shape(tmp_path: Path) -> None:
     assert contrast.plot() is not None
     listed = enumerate_explanations(net, x, **options, limit=1)
     assert Enumeration.from_json(listed.to_json()).image_shape == (3, 4, 4)
-    compared = compare(net, x, **options, solvers=["highs"])
+    compared = compare(net, x, **options, task="explain", solvers=["highs"])
     assert compared.features == 16
     assert compared.runs[0].explanation is not None
     assert compared.runs[0].explanation.image_shape == (3, 4, 4)
@@ -130,7 +130,11 @@ def test_every_question_takes_an_image_shape(tmp_path: Path) -> None:
 
 def test_a_comparison_sees_what_an_explanation_sees(tmp_path: Path) -> None:
     compared = compare(
-        taking((1, 20), tmp_path), GREY, epsilon=0.3, features="pixels", solvers=["highs"]
+        *(taking((1, 20), tmp_path), GREY),
+        epsilon=0.3,
+        features="pixels",
+        task="explain",
+        solvers=["highs"],
     )
     (run,) = compared.runs
     assert run.explanation is not None

@@ -1,5 +1,6 @@
 """The command ``milp-verix compare``: solvers and formulations side by side."""
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
 from milp_verix.cli.search_options import BoundOptions
-from milp_verix.comparison.compare import compare_solvers
+from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
 from milp_verix.errors import InputError
 from milp_verix.reporting.figures.writing import plot_format
@@ -45,7 +46,7 @@ class Written:
     plot_path: PlotPath = None
     save_checks: Annotated[
         Path | None,
-        output_option(metavar="FILE", help="Write the checks of the first explanation here."),
+        output_option(metavar="FILE", help="Write the checks here, or those of an explanation."),
     ] = None
     disagreements: Annotated[
         Path, output_option(metavar="FOLDER", help="Where checks go that solvers disagree on.")
@@ -61,17 +62,24 @@ class Written:
         if not self.disagreements.is_dir():
             raise InputError(f"--disagreements {self.disagreements} is no folder")
 
-    def write(self, found: Comparison) -> None:
-        """Write all files but the programs of disagreements."""
-        if self.json_path is not None:
-            found.to_json(self.json_path)
-        if self.csv_path is not None:
-            found.to_csv(self.csv_path)
-        if self.plot_path is not None and found.runs:
-            found.plot(self.plot_path)
-        explanations = [run.explanation for run in found.runs if run.explanation is not None]
-        if self.save_checks is not None and explanations:
-            write_checks(self.save_checks, checks_of(explanations[0]), found.features)
+    def deliver(self, found: Comparison, notes: tuple[str, ...]) -> None:
+        """Write all files but the programs of disagreements, and print the table.
+
+        If one of these fails, or Ctrl-C ends it, the others are still done.
+        """
+        with ExitStack() as last_first:
+            if self.plot_path is not None and found.runs:
+                last_first.callback(found.plot, self.plot_path)
+            if not self.quiet:
+                last_first.callback(_print, found, notes)
+            explanations = [run.explanation for run in found.runs if run.explanation is not None]
+            checks = checks_of(explanations[0]) if explanations else found.checks
+            if self.save_checks is not None and checks is not None:
+                last_first.callback(write_checks, self.save_checks, checks, found.features)
+            if self.csv_path is not None:
+                last_first.callback(found.to_csv, self.csv_path)
+            if self.json_path is not None:
+                last_first.callback(found.to_json, self.json_path)
 
 
 def compare(
@@ -89,10 +97,16 @@ def compare(
             metavar=",".join([*FORMULATIONS, "partition:N"]), help="With commas between."
         ),
     ] = "big_m",
+    task: Annotated[
+        str,
+        search_option(
+            metavar="|".join(TASKS), help="Answer the same checks, or find an explanation each."
+        ),
+    ] = "check",
     checks: Annotated[
         Path | None,
         question_option(
-            metavar="FILE", help="Answer these checks instead of finding explanations."
+            metavar="FILE", help="Answer these checks. [those that decide an explanation]"
         ),
     ] = None,
     rounds: Annotated[
@@ -108,7 +122,7 @@ def compare(
     search: BoundOptions,
     written: Written,
 ) -> None:
-    """Run the same explanation, or the same checks, on solvers and formulations side by side."""
+    """Run the same checks, or the same explanation, on solvers and formulations side by side."""
     with refusals() as errors, termination_as_interrupt():
         written.check_paths(*files_of(posed, order, checks))
         if checks is not None and (order is not None or written.save_checks is not None):
@@ -123,6 +137,7 @@ def compare(
                 asked.problem,
                 solvers=None if solvers is None else solvers.split(","),
                 formulations=formulations.split(","),
+                task=task,
                 checks=None if checks is None else read_checks(checks, count),
                 rounds=rounds,
                 search=search.search(),
@@ -130,9 +145,7 @@ def compare(
                 snapshots=save,
                 order="influence" if order is None else order_of(order, asked.network),
             )
-        written.write(found)
-        if not written.quiet:
-            _print(found, asked.notes)
+        written.deliver(found, asked.notes)
         for path, what in zip(
             found.write_disagreements(written.disagreements), found.disagreements, strict=True
         ):

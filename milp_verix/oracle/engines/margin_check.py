@@ -152,7 +152,7 @@ class MarginCheck:
             if self.deadline.passed():
                 break
             result = self.session.minimise(-margin.row, targets.by(self.deadline))
-            effort += Effort(solves=1, nodes=result.nodes, iterations=result.iterations)
+            effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
             self._failed = result.status is SolveStatus.FAILED
             point = self._input_at(encoding, result)
             if point is not None:

@@ -17,8 +17,8 @@ _ROW = 0.3
 _TOP = 1.05
 _BELOW = 0.65
 _BARS = 4.6
-_COUNTS = 2.9
-_INCHES_PER_CHARACTER = 0.075
+_INCHES_PER_CHARACTER = 0.082  # the widest of the pairs' names, in 8.5 points
+_CUT = "#b3261e"
 
 _PARTS = {
     "loading": "#0b6e8f",
@@ -42,9 +42,11 @@ def plot_comparison(comparison: ComparisonRecord, path: str | Path | None = None
 def _figure(comparison: ComparisonRecord) -> Drawing:
     runs = comparison.runs
     labels = [str(run.pair) for run in runs]
+    beside = [_beside(run) for run in runs]
     left = MARGIN + max(map(len, labels)) * _INCHES_PER_CHARACTER + 0.15
+    right = max(map(len, beside)) * _INCHES_PER_CHARACTER + 0.3
     height = _ROW * len(runs)
-    sheet = Sheet(left + _BARS + _COUNTS + MARGIN, _TOP + height + _BELOW)
+    sheet = Sheet(left + _BARS + right + MARGIN, _TOP + height + _BELOW)
     sheet.text(MARGIN, MARGIN - 0.05, _headline(comparison), fontsize=13, fontweight="bold")
     sheet.text(MARGIN, MARGIN + 0.23, _facts(comparison), color=MUTED)
     axes = sheet.axes(left, _TOP, _BARS, height)
@@ -52,9 +54,8 @@ def _figure(comparison: ComparisonRecord) -> Drawing:
     bar_rows(axes, labels, pad=6)
     corner = (0.0, 1 + 0.07 / height)
     legend(axes, _PARTS, loc="lower left", bbox_to_anchor=corner, ncols=len(_PARTS))
-    for place, run in enumerate(runs):
+    for place, text in enumerate(beside):
         middle = _TOP + _ROW * (place + 0.5)
-        text = f"{seconds_text(run.seconds)}   ·   {_counts(run)}"
         sheet.text(left + _BARS + 0.2, middle, text, va="center", fontsize=8.5)
     return sheet.figure
 
@@ -74,6 +75,11 @@ def _facts(comparison: ComparisonRecord) -> str:
     return "   ·   ".join([shortened(comparison.model, 36), question, ball, *rounds])
 
 
+def _beside(run: RunRecord) -> str:
+    stopped = "" if run.stopped is None else f"   ·   stopped: {run.stopped}"
+    return f"{seconds_text(run.seconds)}{stopped}   ·   {_counts(run)}"
+
+
 def _counts(run: RunRecord) -> str:
     if run.size is None:
         answers = [f"{run.count(Answer.HOLDS)} hold", f"{run.count(Answer.VIOLATED)} violated"]
@@ -89,6 +95,10 @@ def _bars(axes: Axes, runs: tuple[RunRecord, ...]) -> None:
         length = np.array([_seconds(run)[part] for run in runs])
         axes.barh(range(len(runs)), length, 0.7, start, color=colour, zorder=2)
         start += length
+    # a bar that was cut short goes on
+    cut = [(run.seconds, row) for row, run in enumerate(runs) if run.stopped is not None]
+    if cut:
+        axes.plot(*zip(*cut, strict=True), ">", color=_CUT, clip_on=False, zorder=4)
     axes.set_xlabel("seconds", **LABEL)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.errors import InputError
-from milp_verix.reporting.comparison_files import COLUMNS, told
+from milp_verix.reporting.comparison_files import COLUMNS, CSV_COLUMNS, told
 from milp_verix.reporting.figures.style import typeset
 from milp_verix.reporting.pages.parts import PageTable
 from milp_verix.reporting.pages.rendering import rendered
@@ -36,11 +36,12 @@ def from_csv(path: Path) -> StoredComparison:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             lines = csv.DictReader(file)
-            if tuple(lines.fieldnames or ()) != COLUMNS:
+            if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
                 raise InputError(f"{path} is no comparison: its columns are not those of compare")
             runs = [
                 {name: told(text) if text else None for name, text in line.items()}
                 for line in lines
+                if not line["skipped"]
             ]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error

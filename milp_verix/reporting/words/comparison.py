@@ -29,8 +29,6 @@ def _row(run: RunRecord, *, explained: bool) -> tuple[str, ...]:
     inside = run.inside
     answers = [run.size] if explained else [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
-    # whole programs without a node or an iteration: the solver tells none
-    untold = run.solves > 0 and not run.iterations
     return (
         run.pair.solver,
         run.pair.formulation,
@@ -39,8 +37,7 @@ def _row(run: RunRecord, *, explained: bool) -> tuple[str, ...]:
         *(f"{seconds:.2f}" for seconds in times),
         str(run.checks),
         str(run.solves),
-        "–" if untold and not run.nodes else str(run.nodes),
-        "–" if untold else str(run.iterations),
+        *("–" if count is None else str(count) for count in (run.nodes, run.iterations)),
     )
 
 

@@ -75,10 +75,11 @@ class RunRecord:
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
     an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
-    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, 0 where it
-    tells none. ``seconds`` is the wall-clock time in all, ``inside`` the part of it inside the
-    solver. ``stopped`` names the reason of an early end. A run has either an ``explanation`` or,
-    if checks were compared, their ``verdicts``.
+    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, None where
+    it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
+    is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
+    the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
+    their ``verdicts``.
     """
 
     pair: Pair
@@ -86,14 +87,16 @@ class RunRecord:
     answers: tuple[Answer, ...]
     checks: int
     solves: int
-    nodes: int
-    iterations: int
+    nodes: int | None
+    iterations: int | None
     seconds: float
     inside: SolverTime
     stopped: str | None = None
     notes: tuple[str, ...] = ()
     explanation: ExplanationRecord | None = None
     verdicts: tuple[Verdict, ...] = ()
+    handed_over: int = 0
+    handed_to: str | None = None
 
     def count(self, answer: Answer) -> int:
         """Return how many of the answers are ``answer``."""
@@ -156,7 +159,7 @@ class ComparisonRecord:
     ``checks`` are those compared, each the free ones of ``features`` features; None where
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
     median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
-    ``rules``, as texts, narrow the question.
+    ``rules``, as texts, narrow the question. ``time_limit`` is the limit of each run in seconds.
     """
 
     model: str
@@ -175,6 +178,9 @@ class ComparisonRecord:
     against: tuple[int, ...] | None = None
     output: int | None = None
     rules: tuple[str, ...] = ()
+    input_sha256: str = ""
+    time_limit: float | None = None
+    check_time_limit: float | None = None
 
     @property
     def agree(self) -> bool:

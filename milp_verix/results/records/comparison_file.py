@@ -24,8 +24,10 @@ class RunNumbers(TypedDict):
         builds: Programs loaded.
         solves: Programs solved.
         resolves: Solves that were not the first on their program.
-        nodes: Nodes of the solver.
-        iterations: Simplex iterations.
+        nodes: Nodes of the solver; None where it tells none.
+        iterations: Simplex iterations; None where it tells none.
+        handed_over: Solves that another solver did, for want of a licence.
+        handed_to: That solver; None if there was none.
     """
 
     solver: str
@@ -43,8 +45,10 @@ class RunNumbers(TypedDict):
     builds: Count
     solves: Count
     resolves: Count
-    nodes: Count
-    iterations: Count
+    nodes: Count | None
+    iterations: Count | None
+    handed_over: Count
+    handed_to: str | None
 
 
 class RunRow(RunNumbers):

@@ -148,7 +148,7 @@ class CbcSession:
             last = log.strip().splitlines()[-1:] or ["no output"]
             raise SolverError(f"CBC wrote no solution: {last[0]}")
         result = self._read(solution, log, cost, targets)
-        spend_solve(program, result.iterations)
+        spend_solve(program, result.iterations or 0)
         if result.status is SolveStatus.TIME_LIMIT and targets.work < np.inf:
             deadline.use_up()
         return result

@@ -75,6 +75,13 @@ def _is_available(pyo: Any, native: str) -> bool:
         return False
 
 
+def _version_of(pyo: Any, native: str) -> str:
+    try:
+        return ".".join(map(str, pyo.SolverFactory(native).version()[:3]))
+    except Exception:  # noqa: BLE001, RUF100 - whatever the solver's package raises
+        return "unknown version"
+
+
 class PyomoSession:
     """One Pyomo model, and one solver object, both kept between solves."""
 
@@ -92,7 +99,7 @@ class PyomoSession:
         self._options = {**self._parameters.options(threads, tolerances), **solver.options}
         self.name, self.capabilities = solver.name, solver.capabilities
         self.largest_big_m = self._parameters.largest_big_m
-        self.version = str(version)
+        self.version = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
         self._distrust = distrust("pyomo", solver.native)
         self.notes = notes_on(solver.name, solver.options, self._distrust)
         self._solver: Any = None

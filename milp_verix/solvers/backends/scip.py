@@ -173,7 +173,7 @@ class ScipSession:
             model.addSol(given)
         model.optimizeNogil()
         result = self._result(cost)
-        spend_solve(program, result.iterations)
+        spend_solve(program, result.iterations or 0)
         if result.detail == "userinterrupt":
             deadline.use_up()
         model.freeTransform()

@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.comparison.stored_checks import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.solvers import SOLVERS, Targets, open_session
+from milp_verix.errors import LicenceLimitError
+from milp_verix.results.records.base import array_hash
+from milp_verix.results.records.comparison import Pair
+from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
+from milp_verix.solvers.licence_fallback import LicenceFallback
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
-from tests.support.lying_solvers import at_call, ctrl_c, honest, no_idea, register
+from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register
 from tests.support.random_networks import cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import over
 
@@ -28,7 +33,8 @@ KINDS = {Answer.HOLDS, Answer.VIOLATED}
 @pytest.mark.slow
 def test_all_solvers_and_formulations_give_the_explanation() -> None:
     installed = [name for name in SOLVERS if why_not(name) is None]
-    found = compare(network(), X, epsilon=0.1, solvers=installed, formulations=FORMULATIONS)
+    options: dict[str, Any] = {"epsilon": 0.1, "task": "explain", "formulations": FORMULATIONS}
+    found = compare(network(), X, solvers=installed, **options)
     assert found.agree
     assert found.complete
     assert found.disagreements == ()
@@ -66,8 +72,8 @@ def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path
 
 def test_the_checks_of_an_explanation_decide_it() -> None:
     expected = milp_verix.explain(network(), X, epsilon=0.1)
-    checks = checks_of(expected)
-    found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"], checks=checks)
+    found = compare(network(), X, epsilon=0.1, solvers=["highs", "phase"])
+    assert found.checks == checks_of(expected)
     for run in found.runs:
         violated = {
             expected.permutation[number]
@@ -143,7 +149,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "order": "sequential"}
-    options |= {"traversal": "sequential", "check_time_limit": 5.0}
+    options |= {"traversal": "sequential", "check_time_limit": 5.0, "task": "explain"}
     found = compare(network(), X, solvers=["shy", "highs"], **options)
     shy, highs = found.runs
     assert shy.unknown == 1
@@ -176,6 +182,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_part_of_the_rest(
 def test_ctrl_c_in_an_explanation_and_between_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "stopped", at_call(1, ctrl_c))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "traversal": "sequential"}
+    options["task"] = "explain"
     found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
     assert [run.stopped for run in found.runs] == [None, "interrupted"]
     assert found.agree
@@ -210,14 +217,14 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
 def test_a_time_limit_is_one_of_each_run() -> None:
     checks = [list(range(60))] * 3
     options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}
-    for asked in (checks, None):
-        found = compare(network(), X, solvers=["highs", "phase"], checks=asked, **options)
+    for asked in ({"checks": checks}, {"task": "explain"}, {}):
+        found = compare(network(), X, solvers=["highs", "phase"], **asked, **options)  # type: ignore[typeddict-item]
         assert [run.stopped for run in found.runs] == ["time limit"] * 2
         assert not found.complete
 
 
 def test_results_are_written(tmp_path: Path) -> None:
-    found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs"])
+    found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
     data = json.loads(found.to_json(tmp_path / "out.json"))
     assert data == json.loads((tmp_path / "out.json").read_text())
     assert data["agree"] is True
@@ -234,6 +241,61 @@ def test_results_are_written(tmp_path: Path) -> None:
     assert html.count("<tr>") == 3
     assert "no two definite answers contradict" in html
     assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()
+
+
+def test_counts_that_a_solver_does_not_tell_are_empty() -> None:
+    if (reason := why_not("pulp")) is not None:
+        pytest.skip(reason)
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
+    found = compare(network(), X, solvers=["pulp", "highs"], **options)
+    silent, telling = csv.DictReader(found.to_csv().splitlines())
+    assert int(silent["solves"]) > 0
+    assert (silent["nodes"], silent["iterations"]) == ("", "")
+    assert int(telling["iterations"]) > 0
+    assert found.runs[0].nodes is None
+    assert silent["input_sha256"] == array_hash(np.asarray(X).reshape(-1)) != ""
+
+
+def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: object) -> SolveResult:
+        raise LicenceLimitError("too large")
+
+    class Licensed(Made):
+        def open(self, **options: object) -> Session:
+            return LicenceFallback(super().open(**options), lambda: open_session("highs"))
+
+    monkeypatch.setitem(SOLVERS, "licensed", Licensed("licensed", too_large))
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
+    found = compare(network(), X, solvers=["licensed", "highs"], **options)
+    handed, own = csv.DictReader(found.to_csv().splitlines())
+    assert (handed["handed_over"], handed["handed_to"]) == (handed["solves"], "highs")
+    assert int(handed["solves"]) > 0
+    assert (own["handed_over"], own["handed_to"]) == ("0", "")
+
+
+def test_pyomo_tells_the_version_of_the_solver() -> None:
+    if (reason := why_not("pyomo")) is not None:
+        pytest.skip(reason)
+    session = open_session("pyomo")
+    assert session.version.split(" (Pyomo ")[0] == open_session("highs").version
+    session.close()
+
+
+def test_a_picture_clips_no_label_and_marks_runs_at_the_limit() -> None:
+    options: dict[str, Any] = {"epsilon": 0.1, "checks": [list(range(60))] * 3, "time_limit": 1e-4}
+    found = compare(network(), X, solvers=["highs"], **options)
+    (run,) = found.runs
+    wide = replace(run, pair=Pair("pyomo:gurobi_persistent_v2?MIPFocus=1", "PARTITION:WWWWWWWW"))
+    figure = replace(found, runs=(wide, run)).plot()
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    texts = [*figure.texts, *axes.get_yticklabels()]
+    for box in (text.get_window_extent() for text in texts):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.width
+    assert sum("stopped: time limit" in text.get_text() for text in figure.texts) == 2
+    (marks,) = (line for line in axes.lines if line.get_marker() == ">")
+    assert list(marks.get_xdata()) == [run.seconds] * 2
 
 
 def test_the_bars_are_as_long_as_the_seconds() -> None:
@@ -263,6 +325,8 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[0, 0]]}, "lists a feature twice"),
         ({"checks": "all"}, "checks are a list of lists"),
         ({"checks": [0.5, 1]}, "free lists features by their integer indices"),
+        ({"task": "minimum"}, "unknown task 'minimum'; choose one of check, explain"),
+        ({"checks": [[0]], "task": "explain"}, "leave checks or task out"),
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
         ({"checks": [[0]], "order": "random"}, "leave order out"),
         ({"rounds": 0}, "rounds must be an integer of at least 1"),

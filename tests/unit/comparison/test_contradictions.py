@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import highspy
@@ -59,8 +60,9 @@ def test_a_liar_is_found_out(
 ) -> None:
     liar = register(monkeypatch, "liar", all_holds)
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval"}
+    asked: dict[str, Any] = {"checks": checks} if checks else {"task": "explain"}
     # what is known from earlier checks would catch most of its lies
-    found = compare(network(), X, solvers=solvers, checks=checks, reuse=False, **options)
+    found = compare(network(), X, solvers=solvers, reuse=False, **asked, **options)
     assert liar.opened
     assert not found.agree
     assert_reproduced(found, tmp_path, X, network(), **options)
@@ -73,7 +75,7 @@ def test_a_liar_about_a_regression_with_groups(
     model = dense_network(random_layers(np.random.default_rng(5), (6, 6, 2)), tmp_path)
     options: dict[str, Any] = {"epsilon": 0.6, "delta": 0.4, "bounds": "interval"}
     x = np.full(6, 0.5)
-    found = compare(model, x, solvers=["highs", "liar"], reuse=False, **options)
+    found = compare(model, x, solvers=["highs", "liar"], task="explain", reuse=False, **options)
     assert_reproduced(found, tmp_path, x, model, **options)
 
 
@@ -128,6 +130,44 @@ def test_what_refutes_what(tmp_path: Path) -> None:
     # a margin of zero or below in real arithmetic is rounding
     assert between([both], [holds], [at(0.5, 0.54)]) == []
     assert between([both], [holds], [at(0.5, 0.5)]) == []
+
+
+def test_the_shortest_refuted_prefix_as_by_sets(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ones = [[0] * 6, [1] * 6]
+    model = dense_network(as_layers((ones, [0.1, -3.0])), tmp_path)
+    problem = Problem(model, np.full(6, 0.5), epsilon=0.2)
+    refuted = 0
+    for _ in range(60):
+        freed = rng.permutation(6)[: rng.integers(7)].tolist()
+        moves = [rng.permutation(6)[: rng.integers(1, 7)].tolist() for _ in range(3)]
+        points = []
+        for number, free in enumerate(moves):
+            point = np.full(6, 0.5, dtype=model.dtype)
+            # every third is no counterfactual in real arithmetic
+            point[free] += 0.15 if number else -0.15
+            points.append(point.reshape(1, -1))
+        explanation = SimpleNamespace(
+            irrelevant=tuple(sorted(freed)),
+            permutation=(*freed, *(set(range(6)) - set(freed))),
+            counterfactuals={i: SimpleNamespace(input=p) for i, p in enumerate(points)},
+        )
+        alone = replace(run("one", []), explanation=explanation)  # type: ignore[arg-type]
+        found = contradictions(problem, [alone], (), USUAL)
+        prefixes = [freed[:count] for count in range(1, len(freed) + 1)]
+        expected = [p for p in prefixes if any(set(m) <= set(p) for m in moves[1:])]
+        assert [list(what.free) for what in found] == expected[:1]
+        refuted += len(found)
+    assert 0 < refuted < 60
+
+
+def test_no_margin_is_computed_where_no_claim_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
+    assert found.runs[0].explanation is not None
+    assert found.runs[0].explanation.counterfactuals
+    monkeypatch.setattr("milp_verix.comparison.contradictions.interval_bounds", None)
+    problem = Problem(network(), X, epsilon=0.1)
+    assert contradictions(problem, found.runs, (), USUAL) == ()
 
 
 def test_runs_that_differ_without_a_contradiction_are_remarked(tmp_path: Path) -> None:

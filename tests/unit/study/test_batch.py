@@ -201,9 +201,20 @@ def test_ctrl_c_ends_with_what_is_there_and_leaves_the_running_task_open(tmp_pat
     assert comparable(lines(path)) == comparable(lines(whole))
 
 
+def test_pairs_of_a_grid_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+    grid = {"solver": ["cbc", "phase"], "formulation": ["big_m", "partition:2"]}
+    with pytest.warns(UserWarning, match=r"left out.*: cbc, partition:2: cbc takes no partition"):
+        study(tmp_path / "out.jsonl", grid=grid, indices=[0])
+    settings = [line["settings"] for line in lines(tmp_path / "out.jsonl")]
+    pairs = [(setting["solver"], setting["formulation"]) for setting in settings]
+    assert pairs == [("cbc", "big_m"), ("phase", "big_m"), ("phase", "partition:2")]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"grid": {"solver": ["cbc"], "formulation": ["partition"]}}, "no pair of the grid fits"),
+        ({"grid": {"solver": ["cbc", "higs"], "formulation": ["big_m"]}}, "unknown solver"),
         ({"order": "influnce"}, "unknown order 'influnce'"),
         ({"grid": {"order": ["influence", "adaptve"]}}, "unknown order 'adaptve'"),
         ({"grid": {"epsilon": [0.2]}}, "'epsilon' is in the grid, and given beside it"),

@@ -1,5 +1,6 @@
 """Whatever is asked in whatever blocks: the same order gives the same explanation."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,17 @@ import pytest
 
 from milp_verix import explain
 from milp_verix.errors import InputError
+from milp_verix.solvers import SolveResult, Targets
 from milp_verix.traversal.strategies import STRATEGIES
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver
+from tests.support.lying_solvers import honest, register
 from tests.support.random_networks import convolutional
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)
@@ -58,6 +63,22 @@ def test_every_solver_takes_blocks(solver: str, tmp_path: Path) -> None:
         assert_sound(found, net, x)
         sizes.add(found.explanation)
     assert len(sizes) == 1
+
+
+def test_a_solver_that_tells_no_points_is_asked_hardly_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_points(program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        result = honest(program, cost, targets)
+        return replace(result, point=None) if result.bound > targets.holds_above else result
+
+    register(monkeypatch, "silent", no_points)
+    options: dict[str, Any] = {"epsilon": 0.2, "bounds": "interval"}
+    found = explain(network(), images()[15], solver="silent", **options)
+    expected = explain(network(), images()[15], solver="highs", **options)
+    assert found.explanation == expected.explanation
+    # twice the checks where forecasts rest on the points before the last counterfactual
+    assert found.statistics.checks <= 1.2 * expected.statistics.checks
 
 
 @pytest.mark.parametrize("traversal", STRATEGIES)

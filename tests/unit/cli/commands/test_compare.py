@@ -11,6 +11,8 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from milp_verix.cli.app import app
+from milp_verix.comparison.contradictions import contradictions
+from milp_verix.results.public import Comparison
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.lying_solvers import all_holds, at_call, ctrl_c, honest, register
 
@@ -29,7 +31,7 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
     out, table, picture = (tmp_path / name for name in ("out.json", "out.csv", "out.png"))
     done = run(
         *("--solvers", "highs,cbc,phase", "--formulations", "big_m,partition:4"),
-        *("--json", out, "--csv", table, "--plot", picture),
+        *("--json", out, "--csv", table, "--plot", picture, "--task", "explain"),
     )
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
@@ -43,8 +45,13 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
     assert "no two definite answers contradict each other" in done.stdout
     assert "not compared: cbc, partition:4: cbc takes no partition formulation" in done.stdout
     data = json.loads(out.read_text())
-    assert len(data["runs"]) == len(list(csv.DictReader(table.open()))) == 5
-    assert data["skipped"][0]["solver"] == "cbc"
+    rows_ = list(csv.DictReader(table.open()))
+    assert [row["skipped"] for row in rows_[:5]] == [""] * len(data["runs"])
+    assert (rows_[5]["solver"], rows_[5]["formulation"]) == ("cbc", "partition:4")
+    assert rows_[5]["skipped"] == data["skipped"][0]["reason"] != ""
+    assert {(row["model"], row["epsilon"], row["norm"]) for row in rows_} == {
+        ("digits.onnx", "0.1", "linf")
+    }
     with Image.open(picture) as image:
         assert min(image.size) > 300
 
@@ -53,6 +60,9 @@ def test_checks_are_saved_and_answered(tmp_path: Path) -> None:
     checks, out = tmp_path / "checks.json", tmp_path / "out.json"
     done = run("--solvers", "phase", "--save-checks", checks, "--quiet")
     assert (done.exit_code, done.output) == (0, "")
+    again = tmp_path / "again.json"
+    done = run("--solvers", "phase", "--save-checks", again, "--task", "explain", "--quiet")
+    assert (done.exit_code, again.read_text()) == (0, checks.read_text())
     done = run("--solvers", "phase,highs", "--checks", checks, "--json", out)
     assert done.exit_code == 0
     head, *rows = lines(done)
@@ -106,6 +116,10 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
     done = run("--solvers", "phase", "--time-limit", 0.0001)
     assert done.exit_code == 3
     assert "phase, big_m: stopped: time limit" in done.stdout
+    table = tmp_path / "out.csv"
+    run("--solvers", "phase", "--time-limit", 0.0001, "--csv", table)
+    (line,) = csv.DictReader(table.open())
+    assert (line["stopped"], line["time_limit"]) == ("time limit", "0.0001")
     assert re.search(r"; \d+ answers are unknown", done.stdout)
     register(monkeypatch, "stopped", at_call(0, ctrl_c))
     out, picture = tmp_path / "out.json", tmp_path / "out.svg"
@@ -117,6 +131,38 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
         "interrupted",
     ]
     assert picture.is_file()
+
+
+def test_ctrl_c_after_the_runs_leaves_table_and_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Comparison, "plot", stop)
+    table, picture = tmp_path / "out.csv", tmp_path / "out.png"
+    done = run("--solvers", "phase", "--csv", table, "--plot", picture)
+    assert done.exit_code == 130
+    assert lines(done)[1][:2] == ["phase", "big_m"]
+    assert len(table.read_text().splitlines()) == 2
+
+
+def test_ctrl_c_while_runs_are_held_against_each_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pending = [KeyboardInterrupt]
+
+    def stop(*arguments: Any) -> Any:
+        if pending:
+            raise pending.pop()
+        return contradictions(*arguments)
+
+    monkeypatch.setattr("milp_verix.comparison.compare.contradictions", stop)
+    table = tmp_path / "out.csv"
+    done = run("--solvers", "phase", "--csv", table)
+    assert done.exit_code == 130
+    assert lines(done)[1][:2] == ["phase", "big_m"]
+    assert len(table.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
