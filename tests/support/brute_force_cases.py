@@ -52,7 +52,7 @@ class Case:
         key = (self, arrays._SMALL)
         if key not in _LOADED:
             # a file of its own: the network is read again from it, by onnxruntime
-            own = folder / f"case-{self.seed}"
+            own = folder / f"case-{len(_LOADED)}"
             own.mkdir(exist_ok=True)
             _LOADED[key] = dense_network(self.layers, own, self.elem)
         return _LOADED[key]
