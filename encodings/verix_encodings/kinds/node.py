@@ -74,7 +74,7 @@ class EncodingContext:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """What is left of a network: ``kept`` are the entries of each value that stays.
+    """The part of a network that is left: ``kept`` are the entries of each value that stays.
 
     These values have other ``number``s, and those without any are zero. ``bounds`` hold for the
     values of the whole network.

@@ -23,7 +23,7 @@ _WORDS = {
 }
 _FAULT = re.compile(r"(?P<told>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL)
 READ = "\0read"
-"""Placeholder for an array: :func:`difference` does not compare it with the one stored."""
+"""It stands for an array: :func:`difference` does not compare it with the one stored."""
 
 _SHOWN = 60
 _ABSENT = object()
