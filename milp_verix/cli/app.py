@@ -67,7 +67,7 @@ COMMANDS = {
     ),
     "compare": (
         "compare",
-        "Run the same explanation, or the same checks, on solvers and formulations side by side.",
+        "Run the same checks, or the same explanation, on solvers and formulations side by side.",
     ),
     "export": (
         "export",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Unpack
 
-from milp_verix.argument_kinds import checked
+from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import Deadline
 from milp_verix.comparison.contradictions import contradictions
@@ -44,7 +44,7 @@ class CompareAsked(Asked, ComparisonOptions, Comparing, total=False):
     """The options of :func:`compare`."""
 
 
-@checked()
+@checked(task=TEXT)
 def compare_solvers(
     problem: PosedProblem,
     *,

@@ -254,7 +254,7 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--norm", "l7"], "'l7'"),
         ([*good, *at, "--delta", -1], "-1"),
         ([*good, *at, "--label", 12], "label 12 is out of range"),
-        ([*good, *at, "--label", 3], "class 7, not 3"),
+        ([*good, *at, "--label", 3], "class 7, not class 3"),
         ([*good, *at, "--output", 1], "delta"),
         ([*good, *at, "--domain", 1, 0], "lower <= upper"),
         ([*good, *at, "--order", "backwards"], "'backwards'"),

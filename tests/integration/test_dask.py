@@ -226,7 +226,7 @@ def test_bad_schedulers_and_clients_are_refused(
     with pytest.raises(InputError, match="not both"):
         explain_many(MODEL, images(), client=3, scheduler="tcp://127.0.0.1:9", **study)
     file = tmp_path / "study.toml"
-    file.write_text(f'model = "{MODEL}"\ninputs = "{IMAGES}:images"\nepsilon = 0.1\nworkers = 2')
+    file.write_text(f'model = "{MODEL}"\nxs = "{IMAGES}:images"\nepsilon = 0.1\nworkers = 2')
     with pytest.raises(InputError, match="a scheduler has its own"):
         run_study(file, client=distributed.Client)
     monkeypatch.setitem(sys.modules, "distributed", None)

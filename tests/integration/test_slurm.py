@@ -24,7 +24,7 @@ def test_jobs_of_an_array_share_a_study(tmp_path: Path) -> None:
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m milp_verix "$@"\n')
     command.chmod(0o755)
     study = tmp_path / "study.toml"
-    study.write_text(f'model = "{MODEL}"\ninputs = "{IMAGES}:images"\nepsilon = [0.05, 0.1]\n')
+    study.write_text(f'model = "{MODEL}"\nxs = "{IMAGES}:images"\nepsilon = [0.05, 0.1]\n')
     path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
     jobs = []
     for number in ("0", "1", "2", "1"):  # a job that is queued again finds its tasks done
