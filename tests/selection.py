@@ -1,4 +1,4 @@
-"""Which tests a run makes: ``--seeds N``, the one number that says how thorough it is.
+"""The tests of a run: ``--seeds N``, the one number that says how thorough it is.
 
 A test with an argument named ``seed`` is asked about the first N of the seeds in its
 ``parametrize``, for each value of its other arguments. A test that draws as many cases as it is

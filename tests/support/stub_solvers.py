@@ -25,7 +25,7 @@ END
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What a program prints, what it writes to each file asked of it (if any), and its end."""
+    """A program's output, the text that it writes to each file asked of it, and its end."""
 
     log: str = ""
     text: str | None = None

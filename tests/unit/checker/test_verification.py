@@ -1,4 +1,4 @@
-"""What the checker takes for a certificate, and what it says of the first failure."""
+"""The checker takes certificates alone, and names the first failure."""
 
 import json
 from pathlib import Path

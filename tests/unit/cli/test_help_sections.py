@@ -19,7 +19,7 @@ RESULTS = {
     "audit": milp_verix.Audit,
     "compare": milp_verix.Comparison,
 }
-"""What each command finds; the other commands find no result."""
+"""Each command finds one kind of result; the other commands find none."""
 
 
 def sections(name: str) -> dict[str, list[tuple[str, str]]]:

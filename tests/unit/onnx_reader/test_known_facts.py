@@ -1,4 +1,4 @@
-"""What scikit-learn knows of a model and ONNX does not say reaches questions and sentences."""
+"""Facts that scikit-learn knows and ONNX does not tell reach questions and sentences."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is written is what is read, field by field and bit by bit."""
+"""Results are read as they were written, field by field and bit by bit."""
 
 import json
 from dataclasses import fields
