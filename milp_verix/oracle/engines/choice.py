@@ -92,15 +92,8 @@ def portfolio_for(
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
         )
 
-    trees = trees_of(problem.margins) is not None
-    if trees and solver in _NO_TREES:
-        raise InputError(
-            f"the solver {solver!r} branches on what networks have and trees do not: choose "
-            "another, such as 'leaves' or 'highs', or 'auto'"
-        )
-    if not trees and solver == Leaves.name:
-        raise InputError("the solver 'leaves' decides trees alone: choose another, or 'auto'")
-    if trees and solver == "auto" and not lp_only:
+    _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
+    if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
         programs = [
             candidate(other.name, other)
             for other in map(solver_named, _PROGRAM_SOLVERS)
@@ -131,3 +124,14 @@ def portfolio_for(
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
     return Portfolio(candidate(name, solver))
+
+
+def _refuse_misfit(solver: str | Solver, *, trees: bool) -> None:
+    """Raise ``InputError`` for a solver of networks that is asked about trees, or the reverse."""
+    if trees and solver in _NO_TREES:
+        raise InputError(
+            f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
+            "trees: choose another, such as 'leaves' or 'highs', or 'auto'"
+        )
+    if not trees and solver == Leaves.name:
+        raise InputError("the solver 'leaves' decides trees alone: choose another, or 'auto'")
