@@ -1,8 +1,8 @@
 """A sum of decision trees ``v = b + Σ_t w_t(ℓ_t(x))`` with ``x ∈ [l, u]``.
 
 Let ``θ_{f,0} < … < θ_{f,k−1}`` be the thresholds of feature ``f`` inside its box that some split
-tests, ``θ_{f,−1} = l_f`` and ``θ_{f,k} = u_f``. There is a binary for each of them, and a weight for
-each leaf:
+tests, ``θ_{f,−1} = l_f`` and ``θ_{f,k} = u_f``. There is a binary for each of them, and a weight
+for each leaf:
 
     y_{f,j} ∈ {0, 1},   y_{f,j} ≤ y_{f,j+1}                               y_{f,j} = [x_f ≤ θ_{f,j}]
     p_{t,ℓ} ≥ 0,   Σ_ℓ p_{t,ℓ} = 1                                        for each tree t
