@@ -7,6 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,14 @@ class Oracle:
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)
         if problem.margins.stepped:
+            mixed = problem.ball.mixed
+            integral = None if mixed is None else mixed.integral
             if self.bounds not in ("interval", "crown"):
                 raise InputError(
                     f"bounds={self.bounds!r} tightens the values of neurons, and trees have none: "
                     "leave bounds out"
                 )
-            self.bounds, method = "interval", leaf_bounds
+            self.bounds, method = "interval", partial(leaf_bounds, integral=integral)
         self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
