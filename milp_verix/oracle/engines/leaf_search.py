@@ -205,12 +205,14 @@ class LeafSearch:
         if best is None:
             return None
         _, f, cut, left, right = best
-        found = []
+        found, trees = [], _starts(self.boxes.tree[alive]).size
         for kept, low, high in ((left, node.low[f], cut), (right, cut + 1, node.high[f])):
             side = _LeafNode(0.0, alive[kept], node.low.copy(), node.high.copy())
             side.low[f], side.high[f] = low, high
-            side.bound = float(self.values[side.alive[_starts(self.boxes.tree[side.alive])]].sum())
-            found.append(side)
+            first = _starts(self.boxes.tree[side.alive])
+            side.bound = float(self.values[side.alive[first]].sum())
+            if first.size == trees:  # else some tree has no leaf there that an input reaches
+                found.append(side)
         return sorted(found, key=lambda side: side.bound)
 
     def _fitting(self, node: _LeafNode, starts: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -292,4 +294,6 @@ class LeafSearch:
 
 def _starts(tree: IntArray) -> IntArray:
     """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
+    if not tree.size:
+        return np.zeros(0, dtype=np.intp)
     return np.concatenate([[0], np.flatnonzero(tree[1:] != tree[:-1]) + 1])
