@@ -14,9 +14,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
-    GradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
     VotingClassifier,
 )
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
@@ -25,7 +23,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
 
 X = np.random.default_rng(0).random((60, 3))
 SIDES = (X[:, 0] > 0.5).astype(int)
@@ -47,10 +44,7 @@ class Doubled(LogisticRegression):  # type: ignore[misc]
 
 
 REFUSED = [
-    (RandomForestClassifier(3), "is made of decision trees, which cannot be read yet"),
-    (GradientBoostingClassifier(n_estimators=2), "is made of decision trees"),
     (HistGradientBoostingRegressor(max_iter=2), "is made of decision trees"),
-    (DecisionTreeRegressor(), "is made of decision trees"),
     (SVC(), "has a kernel, which cannot be read yet"),
     (KNeighborsClassifier(), "compares with stored rows"),
     (VotingClassifier([("a", LogisticRegression())]), "combines several estimators"),
