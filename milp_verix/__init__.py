@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from milp_verix.comparison.compare import compare
     from milp_verix.duality.contrast_search import ContrastiveProgress
     from milp_verix.duality.contrastive import contrastive
+    from milp_verix.duality.importance import importance
     from milp_verix.duality.marco import EnumerationProgress, enumerate_explanations
     from milp_verix.duality.relevance import RelevanceProgress, relevance
     from milp_verix.errors import (
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
     from milp_verix.report import write_report
+    from milp_verix.results.importance import Importance
     from milp_verix.results.public import (
         Audit,
         Comparison,
@@ -91,6 +93,7 @@ __all__ = [
     "EpsilonSweep",
     "Explanation",
     "Feature",
+    "Importance",
     "InputError",
     "Inputs",
     "LicenceLimitError",
@@ -127,6 +130,7 @@ __all__ = [
     "explain",
     "explain_many",
     "fixed",
+    "importance",
     "integer",
     "load_network",
     "minimum",
@@ -149,6 +153,7 @@ _HOMES = {
     "comparison.compare": "compare",
     "duality.contrast_search": "ContrastiveProgress",
     "duality.contrastive": "contrastive",
+    "duality.importance": "importance",
     "duality.marco": "EnumerationProgress enumerate_explanations",
     "duality.relevance": "RelevanceProgress relevance",
     "errors": "InputError LicenceLimitError MilpVerixError ModelError SolverError "
@@ -169,6 +174,7 @@ _HOMES = {
     "results.records.comparison": "Disagreement",
     "results.records.verdict": "Answer Verdict",
     "report": "write_report",
+    "results.importance": "Importance",
     "results.public": "Audit Comparison ContrastiveExplanation Enumeration Explanation Run",
     "results.radii": "EpsilonSweep RobustnessRadii",
     "results.relevance": "Relevance",

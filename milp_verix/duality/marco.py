@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -36,11 +36,13 @@ from milp_verix.results.public import Enumeration
 from milp_verix.results.records.base import Counterfactual
 from milp_verix.results.records.enumeration import Contrast
 from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.verdict import Verdict
 from milp_verix.runner import AnytimeSearch, fields_of
 from milp_verix.solvers import Session
 from verix_encodings.models.cover import Clause
 
 LIMIT = "limit"
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def enumerate_problem(
     with Oracle(problem, search) as oracle:
         subsets = SubsetOracle(oracle, request.deadline, request.check_limit)
         with closing(request.open_session(oracle.solver)) as session:
-            return Marco(subsets, session, request, most).run(progress, snapshots)
+            return _Enumeration(subsets, session, request, most).run(progress, snapshots)
 
 
 @one_liner(enumerate_problem)
@@ -108,8 +110,11 @@ def enumerate_explanations(
 
 
 @dataclass(eq=False)
-class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
-    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted."""
+class Marco(AnytimeSearch[EnumerationProgress, Found]):
+    """The explanations found, and the clauses that exclude decided sets; ``most`` are wanted.
+
+    A subclass makes a result of them.
+    """
 
     subsets: SubsetOracle
     session: Session
@@ -135,18 +140,6 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
 
     def _state(self) -> EnumerationProgress:
         return EnumerationProgress(len(self._abductive), len(self._contrastive))
-
-    def _snapshot(self) -> Callable[[], Enumeration]:
-        oracle = self.subsets.oracle
-        return partial(
-            _enumeration,
-            [*self._abductive],
-            [*self._contrastive.items()],
-            complete=self._complete,
-            lower_bound=min(self._lower_bound, oracle.problem.features.count),
-            unknown_reason=self._unknown_reason,
-            **fields_of(oracle, self.request.elapsed, self.stopped),
-        )
 
     def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
@@ -177,8 +170,7 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
             self._doubt(verdict.reason or "unknown")
         while verdict.violated:
             smallest, minimal = subsets.shrink(verdict)
-            contrast = subsets.changed(smallest)
-            self._clauses.append(Clause(any_of=contrast))
+            contrast = self._exclude(smallest)
             if minimal:
                 self._contrastive[tuple(sorted(contrast))] = counterfactual_of(smallest)
                 self.tell()
@@ -192,14 +184,23 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
         if verdict.holds and not any(set(known) <= left for known in self._explaining):
             self._explain(free)
 
+    def _exclude(self, found: Verdict) -> frozenset[int]:
+        """Return the features that a counterfactual changes, and exclude sets without any."""
+        contrast = self.subsets.changed(found)
+        self._clauses.append(Clause(any_of=contrast))
+        return contrast
+
+    def _exclude_around(self, explanation: frozenset[int]) -> None:
+        """Exclude the sets that hold one that explains: they are decided, minimal or not."""
+        self._explaining.append(explanation)
+        self._clauses.append(Clause(not_all_of=explanation))
+
     def _explain(self, free: frozenset[int]) -> None:
         """Grow a robust set until the features outside of it are a minimal explanation."""
         subsets = self.subsets
         robust, maximal = subsets.grow(free, sorted(subsets.everything - free))
         explanation = subsets.everything - robust
-        # what holds a set that explains is decided, whether that set is minimal or not
-        self._explaining.append(explanation)
-        self._clauses.append(Clause(not_all_of=explanation))
+        self._exclude_around(explanation)
         if maximal:
             self._abductive.append(tuple(sorted(explanation)))
             self.tell()
@@ -209,6 +210,22 @@ class Marco(AnytimeSearch[EnumerationProgress, Enumeration]):
 
     def _doubt(self, reason: str) -> None:
         self._unknown_reason = self._unknown_reason or reason
+
+
+class _Enumeration(Marco[Enumeration]):
+    """The enumeration as a result."""
+
+    def _snapshot(self) -> Callable[[], Enumeration]:
+        oracle = self.subsets.oracle
+        return partial(
+            _enumeration,
+            [*self._abductive],
+            [*self._contrastive.items()],
+            complete=self._complete,
+            lower_bound=min(self._lower_bound, oracle.problem.features.count),
+            unknown_reason=self._unknown_reason,
+            **fields_of(oracle, self.request.elapsed, self.stopped),
+        )
 
 
 def _enumeration(
