@@ -82,9 +82,9 @@ def importance_of(
 
     Args:
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
-        beside: a score of each feature by another tool, such as a SHAP value, or of each coordinate,
-            whose scores add up in a feature. ``result.misordered`` has the pairs of features whose
-            order by the size of these scores is proven wrong.
+        beside: a score of each feature by another tool, such as a SHAP value; scores of coordinates
+            add up in their feature. ``result.misordered`` has the pairs of features whose order by
+            the size of these scores is proven wrong.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.
@@ -108,9 +108,7 @@ def importance_of(
 
 
 @one_liner(importance_of)
-def importance(
-    network: NetworkLike, x: InputLike, **asked: Unpack[ImportanceAsked]
-) -> Importance:
+def importance(network: NetworkLike, x: InputLike, **asked: Unpack[ImportanceAsked]) -> Importance:
     """Weigh features: :meth:`milp_verix.Problem.importance` in one call."""
     problem, search, own = parted(network, x, asked, Weighing)
     return importance_of(problem, search=search, **own)

@@ -22,7 +22,7 @@ import numpy as np
 from milp_verix.argument_kinds import checked
 from milp_verix.arguments import integer_of
 from milp_verix.clock import OutOfTimeError
-from milp_verix.duality.hitting_set import propose
+from milp_verix.duality.hitting_set import LISTED, ListedSets, Proposal, propose
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
@@ -128,6 +128,8 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
         self._unknown_reason: str | None = None
         self._costs = np.ones(len(self.subsets.everything))
         self._lower_bound = 0
+        count = self._costs.size
+        self._listed = ListedSets(count) if count <= LISTED else None
         self._clauses: list[Clause] = []
         self._explaining: list[frozenset[int]] = []
         # a set was put aside that may hold an explanation: the bound rises no more
@@ -144,10 +146,10 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
     def _search(self) -> None:
         """Decide one set after the other until all are decided, or enough were found."""
         while not self._enough:
-            deadline = self.subsets.deadline
-            proposal = propose(self.session, self._costs, self._clauses, deadline)
+            proposal = self._proposal()
             if not self._gave_up:
-                self._lower_bound = max(self._lower_bound, int(proposal.bound))
+                bound = int(min(proposal.bound, self._costs.size))
+                self._lower_bound = max(self._lower_bound, bound)
             if proposal.exhausted:
                 self._complete = self._unknown_reason is None
                 return
@@ -158,6 +160,12 @@ class Marco(AnytimeSearch[EnumerationProgress, Found]):
                 return
             self._decide(proposal.chosen)
         self.stopped = LIMIT
+
+    def _proposal(self) -> Proposal:
+        """Return a smallest set that is not decided yet."""
+        if self._listed is not None:
+            return self._listed.propose(self._clauses)
+        return propose(self.session, self._costs, self._clauses, self.subsets.deadline)
 
     def _decide(self, explained: frozenset[int]) -> None:
         subsets = self.subsets

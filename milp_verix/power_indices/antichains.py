@@ -13,54 +13,55 @@ sets.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, floor
 
 Counts = Mapping[int, int]
 """Numbers of sets by their size."""
 
-
-def most(candidates: Counts, known: Counts, players: int) -> int:
-    """Return how many ``candidates`` at most join an antichain of ``known`` sets."""
-    return floor(sum(chosen(candidates, known, players, lambda _: Fraction(1)).values()))
+_ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def chosen(
-    candidates: Counts, known: Counts, players: int, worth: Callable[[int], Fraction]
-) -> dict[int, Fraction]:
-    """Return the numbers of candidates by size that are worth the most together.
+@dataclass(frozen=True, slots=True)
+class Antichain:
+    """Sets of ``players`` that may join an antichain of ``known`` ones; both are counted by size."""
 
-    A set of size ``k`` is ``worth(k)``; sets that are worth nothing are not chosen.
-    """
-    room = 1 - sum((Fraction(n, comb(players, k)) for k, n in known.items()), Fraction(0))
-    wanted = {k: worth(k) for k, count in candidates.items() if count and worth(k) > 0}
-    found: dict[int, Fraction] = {}
-    for k in sorted(wanted, key=lambda k: -wanted[k] * comb(players, k)):
-        found[k] = min(Fraction(candidates[k]), room * comb(players, k))
-        room -= found[k] / comb(players, k)
-    return found
+    candidates: Counts
+    known: Counts
+    players: int
 
+    def most(self) -> int:
+        """Return how many candidates at most join the antichain."""
+        return floor(sum(self.chosen(lambda _: _ONE).values()))
 
-def best_ratio(
-    candidates: Counts,
-    known: Counts,
-    players: int,
-    part: Fraction,
-    whole: int,
-    weight: Callable[[int], Fraction],
-    *,
-    highest: bool,
-) -> Fraction:
-    """Return the highest or lowest ``(part + Σ x_k weight(k)) / (whole + Σ x_k)``.
+    def chosen(self, worth: Callable[[int], Fraction]) -> dict[int, Fraction]:
+        """Return the numbers of candidates by size that are worth the most together.
 
-    The method is Dinkelbach's: the sets that improve on a ratio are those whose weight is on its
-    better side. ``whole`` is above zero.
-    """
-    sign, ratio = 1 if highest else -1, part / whole
-    while True:
-        now = ratio
-        added = chosen(candidates, known, players, lambda k: sign * (weight(k) - now))
-        above = part + sum((x * weight(k) for k, x in added.items()), Fraction(0))
-        ratio = above / (whole + sum(added.values(), Fraction(0)))
-        if sign * ratio <= sign * now:
-            return now
+        A set of size ``k`` is ``worth(k)``; sets that are worth nothing are not chosen.
+        """
+        used = (Fraction(n, comb(self.players, k)) for k, n in self.known.items())
+        room = 1 - sum(used, _ZERO)
+        wanted = {k: worth(k) for k, n in self.candidates.items() if n and worth(k) > 0}
+        found: dict[int, Fraction] = {}
+        for k in sorted(wanted, key=lambda k: -wanted[k] * comb(self.players, k)):
+            found[k] = min(Fraction(self.candidates[k]), room * comb(self.players, k))
+            room -= found[k] / comb(self.players, k)
+        return found
+
+    def best_ratio(
+        self, part: Fraction, whole: int, weight: Callable[[int], Fraction], *, highest: bool
+    ) -> Fraction:
+        """Return the highest or lowest ``(part + Σ x_k weight(k)) / (whole + Σ x_k)``.
+
+        The method is Dinkelbach's: the sets that improve on a ratio are those whose weight is on
+        its better side. ``whole`` is above zero.
+        """
+        sign, ratio = 1 if highest else -1, part / whole
+        while True:
+            added = self.chosen(lambda k, now=ratio: sign * (weight(k) - now))  # type: ignore[misc]
+            above = part + sum((x * weight(k) for k, x in added.items()), _ZERO)
+            better = above / (whole + sum(added.values(), _ZERO))
+            if sign * better <= sign * ratio:
+                return ratio
+            ratio = better

@@ -7,30 +7,30 @@ the set of its minimal sets worth 1, the minimal explanations.
                      how often, over all orders, ``i`` turns a set into a sufficient one
                      (Shapley, Shubik 1954)
     holler-packel    |{A ∈ 𝔸 : i ∈ A}| / |𝔸|
-                     (Holler, Packel 1983; the formal feature attribution of Yu, Ignatiev, Stuckey
-                     2023)
+                     (Holler, Packel 1983; the formal feature attribution of Yu, Ignatiev,
+                     Stuckey 2023)
     deegan-packel    1 / |𝔸| · Σ_{A ∈ 𝔸, i ∈ A} 1 / |A|              (Deegan, Packel 1978)
     responsibility   max {1 / |A| : A ∈ 𝔸, i ∈ A}, 0 without such an A
 
 (The last three for explanations: Biradar, Izza, Lobo, Viswanathan, Zick, AAAI 2024.)
 
-**Shapley.** In an order, ``i`` is *surely* pivotal if the players before it are a lost set ``S`` and
-``S ∪ i`` is won, and *possibly* if ``S`` is not won and ``S ∪ i`` is not lost. As ``v`` is monotone,
-a term is 0 or 1, so the share of sure orders is a lower bound and that of possible ones an upper
-bound. Both depend on the order of the ground alone, and a random order of all players orders the
-ground at random. So counts over subsets of the ground bound the value among all players. For a
-player outside of the ground no order is sure, and one is possible if the players of the ground
-before it are an open set. Values sum up to ``v(N) - v(∅) ≤ 1``.
+**Shapley.** In an order, ``i`` is *surely* pivotal if the players before it are a lost set ``S``
+and ``S ∪ i`` is won, and *possibly* if ``S`` is not won and ``S ∪ i`` is not lost. As ``v`` is
+monotone, a term is 0 or 1, so the share of sure orders is a lower bound and that of possible ones
+an upper bound. Both depend on the order of the ground alone, and a random order of all players
+orders the ground at random. So counts over subsets of the ground bound the value among all players.
+For a player outside of the ground no order is sure, and one is possible if the players of the
+ground before it are an open set. Values sum up to ``v(N) - v(∅) ≤ 1``.
 
-**Holler-Packel, Deegan-Packel.** Some explanations are proven, and candidates may join them:
-subsets of players that are neither lost nor strictly above a sufficient set. A candidate with
-players outside of the ground is an open subset of it with any of them. :mod:`.antichains` bounds how
-many candidates join. A ratio is lowest with the most explanations that do not contain ``i``, highest
+**Holler-Packel, Deegan-Packel.** Some explanations are proven, and candidates may join them: sets
+of players that are neither lost nor strictly above a sufficient set. A candidate with players
+outside of the ground is an open subset of it with any of them. :mod:`.antichains` bounds how many
+candidates join. A ratio is lowest with the most explanations that do not contain ``i``, highest
 with none of them. While many sets are open, these brackets are wide.
 
-**Responsibility.** A sure pivot of ``S`` and ``S ∪ i`` proves a minimal explanation inside ``S ∪ i``
-that contains ``i``: one inside ``S`` would make it worth 1. So the smallest such set gives a lower
-bound, and the smallest candidate that contains ``i`` an upper one.
+**Responsibility.** A sure pivot of ``S`` and ``S ∪ i`` proves a minimal explanation inside
+``S ∪ i`` that contains ``i``: one inside ``S`` would make it worth 1. So the smallest such set
+gives a lower bound, and the smallest candidate that contains ``i`` an upper one.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ from math import comb, factorial, inf, nextafter
 
 import numpy as np
 
-from milp_verix.power_indices.antichains import Counts, best_ratio, most
+from milp_verix.power_indices.antichains import Antichain, Counts
 from milp_verix.power_indices.known_game import KnownGame, Vector, halves
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -126,60 +126,51 @@ def _deegan_packel(game: KnownGame) -> list[Bracket]:
 
 def _shared(game: KnownGame, weight: Callable[[int], Fraction]) -> list[Bracket]:
     """Return brackets of ``1 / |𝔸| · Σ_{A ∋ i} weight(|A|)``."""
-    proven, count = game.minimal, len(game.players)
+    proven, others = game.minimal, len(game.players) - 1
     sizes = [mask.bit_count() for mask in proven]
     every, per_player = ({}, {}) if game.exact else _candidates(game)
-    outside: Bracket | None = None
+    outside: Bracket | None = None  # all players outside of every known set have the same one
     found = []
-    for player in range(count):
-        own = [k for k, mask in zip(sizes, proven, strict=True) if mask >> player & 1]
+    for player in range(others + 1):
+        has = [bool(mask >> player & 1) for mask in proven]
+        own = [k for k, here in zip(sizes, has, strict=True) if here]
         part = sum(map(weight, own), ZERO)
         if game.exact:
-            value = part / len(proven)
-            found.append(Bracket(value, value))
+            found.append(Bracket(part / len(proven), part / len(proven)))
             continue
-        inside = player in per_player
-        if not inside and not own and outside is not None:
+        alike = player not in per_player and not own
+        if alike and outside is not None:
             found.append(outside)
             continue
-        with_it = per_player[player] if inside else _with_outsider(game)
+        with_it = per_player[player] if player in per_player else _with_outsider(game)
         without = {k: n - with_it.get(k, 0) for k, n in every.items()}
-        rest = [k for k, mask in zip(sizes, proven, strict=True) if not mask >> player & 1]
-        bracket = _ratio(part, len(proven), with_it, without, own, rest, count - 1, weight)
-        found.append(bracket)
-        if not inside and not own:
-            outside = bracket
+        rest = [k for k, here in zip(sizes, has, strict=True) if not here]
+        # without the feature, sets that contain it are one smaller
+        smaller = {k - 1: n for k, n in with_it.items() if n}
+        joining = Antichain(smaller, _tally([k - 1 for k in own]), others)
+        beside = Antichain(without, _tally(rest), others)
+        found.append(_ratio(part, len(proven), joining, beside.most(), weight))
+        outside = found[-1] if alike else outside
     return found
 
 
 def _ratio(
-    part: Fraction,
-    proven: int,
-    with_it: Counts,
-    without: Counts,
-    own: list[int],
-    rest: list[int],
-    others: int,
-    weight: Callable[[int], Fraction],
+    part: Fraction, proven: int, joining: Antichain, beside: int, weight: Callable[[int], Fraction]
 ) -> Bracket:
-    """Return the bracket of one feature; sizes in ``own`` are those of explanations that have it.
+    """Return the bracket of a feature that has the ``part`` of ``proven`` explanations.
 
-    In the antichains among the other players, sets that contain the feature are one smaller.
+    Those in ``joining`` that contain it may be added, and as many ``beside`` that do not.
     """
-    smaller = {k - 1: n for k, n in with_it.items() if n}
-    known = _tally([k - 1 for k in own])
 
-    def shifted(k: int) -> Fraction:
+    def own(k: int) -> Fraction:
         return weight(k + 1)
 
-    added = most(without, _tally(rest), others)
-    possible = [weight(k + 1) for k in smaller]
     if proven:
-        high = best_ratio(smaller, known, others, part, proven, shifted, highest=True)
-        low = best_ratio(smaller, known, others, part, proven + added, shifted, highest=False)
-        return Bracket(low, high)
+        high = joining.best_ratio(part, proven, own, highest=True)
+        return Bracket(joining.best_ratio(part, proven + beside, own, highest=False), high)
     # there is one explanation at least, and none is known
-    return Bracket(ZERO if added else min(possible), max(possible, default=ZERO))
+    possible = [own(k) for k in joining.candidates]
+    return Bracket(ZERO if beside else min(possible), max(possible, default=ZERO))
 
 
 def _tally(sizes: list[int]) -> dict[int, int]:
@@ -191,17 +182,15 @@ def _candidates(game: KnownGame) -> tuple[dict[int, int], dict[int, dict[int, in
     vectors = game.sizes, game.possible, game.open
     found = {}
     for place, player in enumerate(game.ground):
-        found[player] = _by_size(*(halves(one, place)[1] for one in vectors), game.outside)
-    return _by_size(*vectors, game.outside), found
-
-
-def _by_size(sizes: Vector, possible: Vector, open_: Vector, outside: int) -> dict[int, int]:
-    """Return the numbers of candidates by size, from vectors over some subsets of the ground."""
-    return _joined(_counts(sizes, possible), _counts(sizes, open_), outside)
+        sizes, possible, open_ = (halves(one, place)[1] for one in vectors)
+        inside, beyond = _counts(sizes, possible), _counts(sizes, open_)
+        found[player] = _joined(inside, beyond, game.outside)
+    inside, beyond = _counts(game.sizes, game.possible), _counts(game.sizes, game.open)
+    return _joined(inside, beyond, game.outside), found
 
 
 def _joined(inside: Counts, open_: Counts, outside: int, more: int = 0) -> dict[int, int]:
-    """Return counts of sets ``inside``, and of open sets with players outside, ``more`` for sure."""
+    """Return counts of sets ``inside``, and of open ones with players outside, ``more`` at least."""
     found = dict(inside)
     for size, count in open_.items():
         for extra in range(0 if more else 1, outside + 1):

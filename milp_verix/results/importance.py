@@ -1,4 +1,4 @@
-"""The importance of features that users see: a record with methods that store, draw and replay it."""
+"""The importance of features that users see: a record with methods that store and draw it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,7 @@ class Importance(importance.ImportanceRecord, Drawn):
 
         Raises ``InputError`` for an index that there is not.
         """
-        return cast(Self, replace(self, index=index_named(index)))
+        return replace(self, index=index_named(index))
 
     def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.

@@ -80,7 +80,7 @@ def _bars(found: ImportanceRecord) -> Drawing:
             fontsize=8.5,
             color=INK,
         )
-    keys = {"proven": _PROVEN, **({"open" : _OPEN} if any(open_) else {})}
+    keys = {"proven": _PROVEN, **({"open": _OPEN} if any(open_) else {})}
     legend(axes, keys, loc="lower left", bbox_to_anchor=(0.0, 1 + 0.07 / height))
     if found.beside is not None:
         _scores(sheet, found, (left + _BARS + _NUMBERS + _GAP, top, _BESIDE, height), shown)

@@ -76,7 +76,9 @@ def importance_sentence(found: ImportanceRecord) -> str:
     claim = f"{_begun(found)} is {'; '.join(parts)}."
     how = "These values are exact."
     if not found.exact:
-        how = f"These brackets are proven; the values are open: {found.unknown_reason or 'unknown'}."
+        how = (
+            f"These brackets are proven; the values are open: {found.unknown_reason or 'unknown'}."
+        )
     return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
 
 

@@ -81,7 +81,7 @@ class ImportanceRecord(Result):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """Importance of each feature: the middle between its ends, which coincide if it is exact."""
+        """Importance of each feature: the middle between its ends, the same if it is exact."""
         return tuple(low if low == high else (low + high) / 2 for low, high in self._ends)
 
     @property
