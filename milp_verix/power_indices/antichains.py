@@ -25,7 +25,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 @dataclass(frozen=True, slots=True)
 class Antichain:
-    """Sets of ``players`` that may join an antichain of ``known`` ones; both are counted by size."""
+    """Sets of ``players`` that may join an antichain of ``known`` ones, counted by size."""
 
     candidates: Counts
     known: Counts

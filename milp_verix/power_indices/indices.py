@@ -190,7 +190,7 @@ def _candidates(game: KnownGame) -> tuple[dict[int, int], dict[int, dict[int, in
 
 
 def _joined(inside: Counts, open_: Counts, outside: int, more: int = 0) -> dict[int, int]:
-    """Return counts of sets ``inside``, and of open ones with players outside, ``more`` at least."""
+    """Return counts of sets ``inside``, and of open ones with ``more`` or any players outside."""
     found = dict(inside)
     for size, count in open_.items():
         for extra in range(0 if more else 1, outside + 1):
