@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from milp_verix.duality.contrastive import contrastive
     from milp_verix.duality.marco import EnumerationProgress, enumerate_explanations
     from milp_verix.duality.relevance import RelevanceProgress, relevance
+    from milp_verix.embedding.embed import embed
+    from milp_verix.embedding.embedded import Embedded
+    from milp_verix.embedding.replay import EmbeddedCheck
     from milp_verix.errors import (
         InputError,
         LicenceLimitError,
@@ -86,6 +89,8 @@ __all__ = [
     "ContrastiveProgress",
     "Counterfactual",
     "Disagreement",
+    "Embedded",
+    "EmbeddedCheck",
     "Enumeration",
     "EnumerationProgress",
     "EpsilonSweep",
@@ -121,6 +126,7 @@ __all__ = [
     "compare",
     "continuous",
     "contrastive",
+    "embed",
     "encode_check",
     "enumerate_explanations",
     "epsilon_sweep",
@@ -151,6 +157,9 @@ _HOMES = {
     "duality.contrastive": "contrastive",
     "duality.marco": "EnumerationProgress enumerate_explanations",
     "duality.relevance": "RelevanceProgress relevance",
+    "embedding.embed": "embed",
+    "embedding.embedded": "Embedded",
+    "embedding.replay": "EmbeddedCheck",
     "errors": "InputError LicenceLimitError MilpVerixError ModelError SolverError "
     "SolverUnavailableError UnsupportedOperatorError",
     "global_search.minimum": "minimum",
