@@ -10,16 +10,17 @@ from milp_verix.arguments import resolve_formulation, segments_of
 from milp_verix.clock import NO_LIMIT
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.embedding.gurobi_host import GurobiHost
-from milp_verix.embedding.host import Ends, Host, named
+from milp_verix.embedding.host import Host, named
 from milp_verix.embedding.pulp_host import PulpHost
 from milp_verix.embedding.pyomo_host import PyomoHost
+from milp_verix.embedding.sockets import sockets_of
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.tolerances import Tolerances
 from verix_encodings import BoundMethod, Formulation, Interval
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
 from verix_encodings.models.embedded import encode_between
 from verix_encodings.proofs.safe_bound import encoding_error
@@ -36,9 +37,9 @@ def embed(
     network: NetworkLike,
     inputs: Any,
     outputs: Any = None,
+    *,
     formulation: str | Formulation = "big_m",
     bounds: BoundMethod | str = "crown",
-    *,
     segments: int = DEFAULT_SEGMENTS,
     name: str = "network",
 ) -> Embedded:
@@ -75,41 +76,32 @@ def embed(
     """
     host = host_of(model)
     network = network if isinstance(network, OnnxNetwork) else load_network(network)
-    chosen = resolve_formulation(formulation)
+    relu = resolve_formulation(formulation).relu
     method = resolve_bounds(bounds)[1]
     pieces = segments_of(segments)
-    given = _entries(host, inputs, "inputs", network.input_size)
-    box = _box(host, given)
-    wanted = [] if outputs is None else _entries(host, outputs, "outputs", network.output_size)
-
-    own, numbers = _own(host, [*given, *wanted])
-    places_in = numbers[: len(given)]
-    places_out = numbers[len(given) :] if wanted else np.full(network.output_size, -1)
-    require_agreement_at(network, _some_points(network, box))
-    found = bounds_within(method, network.ir, box, NO_LIMIT)
+    sockets = sockets_of(host, network, inputs, outputs)
+    require_agreement_at(network, _some_points(network, sockets.box))
+    found = bounds_within(method, network.ir, sockets.box, NO_LIMIT)
     encoding = encode_between(
         network.ir,
         found,
-        _reach(len(own), (places_in, box), (places_out, found[-1])),
-        places_in,
-        places_out,
-        relu=chosen.relu,
+        sockets.reach(found[-1]),
+        sockets.input_places,
+        sockets.output_places,
+        relu=relu,
         segments=pieces,
     )
     name = _unique(host, name)
-    variables = host.add(encoding.program.without_tiny(_DROPPED), own, name)
-    for what, entries, places, columns in (
-        ("input", given, places_in, encoding.input.columns),
-        ("output", wanted, places_out, encoding.output.columns),
-    ):
-        for i, (entry, place) in enumerate(zip(entries, places.tolist(), strict=False)):
-            if place < 0 and not _is_number(entry):
-                host.equate(variables[columns[i]], entry, named(name, f"{what}_is_{i}"))
+    variables = host.add(encoding.program.without_tiny(_DROPPED), sockets.own, name)
+    inside = [variables[j] for j in encoding.input.columns]
+    outside = [variables[j] for j in encoding.output.columns]
+    for what, i, variable, entry in sockets.equated(inside, outside):
+        host.equate(variable, entry, named(name, f"{what}_is_{i}"))
     return Embedded(
         network=network,
         name=name,
-        inputs=tuple(variables[j] for j in encoding.input.columns),
-        outputs=tuple(variables[j] for j in encoding.output.columns),
+        inputs=tuple(inside),
+        outputs=tuple(outside),
         bounds=found,
         rounding=encoding_error(network.ir, found),
         notes=_notes(network, encoding.largest_big_m),
@@ -137,73 +129,6 @@ def host_of(model: Any) -> Host:
         "model must be a concrete model or block of Pyomo, a gurobipy.Model or a "
         f"pulp.LpProblem, got {type(model).__module__}.{type(model).__name__}"
     )
-
-
-def _is_number(entry: Any) -> bool:
-    return isinstance(entry, int | float | np.integer | np.floating) and not isinstance(entry, bool)
-
-
-def _entries(host: Host, given: Any, what: str, size: int) -> list[Any]:
-    """Return the model's entries one by one, ``size`` of them; ``InputError`` for others."""
-    entries = host.entries(given)
-    for i, entry in enumerate(entries):
-        known = host.is_variable(entry) or host.is_expression(entry)
-        if not known and not _is_number(entry):
-            raise InputError(
-                f"entry {i} of {what} is a {type(entry).__module__}.{type(entry).__name__}, "
-                "expected variables or linear expressions of the model, or numbers"
-            )
-    if len(entries) != size:
-        raise InputError(
-            f"{what} has {len(entries)} entries, but the network has {size} {what}: give one "
-            "for each, in the order of the flattened tensor"
-        )
-    return entries
-
-
-def _box(host: Host, given: list[Any]) -> Interval:
-    ends = [
-        Ends(float(entry), float(entry)) if _is_number(entry) else host.ends(entry)
-        for entry in given
-    ]
-    for i, (low, high) in enumerate(ends):
-        if not (np.isfinite(low) and np.isfinite(high)):
-            side = "lower" if not np.isfinite(low) else "upper"
-            of = "" if host.is_variable(given[i]) else ", as its variables have none"
-            raise InputError(
-                f"input {i} ({given[i]}) has no finite {side} bound{of}: a network is embedded "
-                f"over a box; give its variables bounds by {host.to_bound}"
-            )
-        if low > high:
-            raise InputError(
-                f"input {i} ({given[i]}) has the bounds {low:g} to {high:g}, which no number keeps"
-            )
-    return Interval(*np.array(ends, dtype=np.float64).reshape(-1, 2).T)
-
-
-def _own(host: Host, entries: list[Any]) -> tuple[list[Any], IntArray]:
-    """Return the distinct variables among ``entries``, and the place of each entry there, or -1."""
-    own: list[Any] = []
-    places: dict[Any, int] = {}
-    numbers = np.full(len(entries), -1, dtype=np.intp)
-    for i, entry in enumerate(entries):
-        if not _is_number(entry) and host.is_variable(entry):
-            key = host.key(entry)
-            if key not in places:
-                places[key] = len(own)
-                own.append(entry)
-            numbers[i] = places[key]
-    return own, numbers
-
-
-def _reach(size: int, *known: tuple[IntArray, Interval]) -> Interval:
-    """Return bounds of the model's own columns: any that are known, of inputs first."""
-    lower, upper = np.zeros(size), np.zeros(size)
-    for places, interval in reversed(known):
-        which = places >= 0
-        lower[places[which]] = interval.lower[which]
-        upper[places[which]] = interval.upper[which]
-    return Interval(lower, upper)
 
 
 def _unique(host: Host, name: str) -> str:

@@ -126,7 +126,7 @@ class Embedded:
                 try:
                     value = self._host.value(entry, solution)
                 except KeyError as error:
-                    raise InputError(f"the solution has no value for {error}, of {what} {i}") from error
+                    raise InputError(f"the solution lacks {error}, of {what} {i}") from error
                 if not np.isfinite(value):
                     raise InputError(
                         f"{what} {i} has no value: solve the model first, or give a solution"

@@ -246,9 +246,8 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
                 listed[rule.binary], rule.value, body, gp.GRB.LESS_EQUAL, rule.upper
             )
         )
-    for chosen in program.sos1:
-        added.append(model.addSOS(gp.GRB.SOS_TYPE1, [listed[j] for j in chosen.columns]))
-    return added
+    sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
+    return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
 def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:

@@ -42,9 +42,7 @@ def to_pyomo(encoding: Encoding) -> Any:
     return block
 
 
-def program_block(
-    pyo: Any, program: Program, own: Sequence[Any] = ()
-) -> tuple[Any, list[Any]]:
+def program_block(pyo: Any, program: Program, own: Sequence[Any] = ()) -> tuple[Any, list[Any]]:
     """Return ``program`` as a block of ``pyo``, which is ``pyomo.environ``, and its variables.
 
     ``own`` are variables of another block that stand for the first columns. Raises ``InputError``
