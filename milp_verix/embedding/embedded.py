@@ -24,8 +24,9 @@ class Embedded:
     Attributes:
         network: the network.
         name: the prefix of its variables and rows in the model; in Pyomo the name of its block.
-        inputs: the model's variables or expressions that are its inputs, in order.
-        outputs: the model's variables or expressions that are its outputs, in order.
+        inputs: the model's variables that are its inputs, in order; one that was added where an
+            expression or a number was given.
+        outputs: the model's variables that are its outputs, in order.
         bounds: intervals around all values of the network, the input's box first.
         rounding: the most by which a row may miss the network's values, by rounding of its numbers.
         notes: notes on what to mind when the model is solved.
@@ -117,14 +118,15 @@ class Embedded:
     def check(self, solution: Solution | None = None) -> EmbeddedCheck:
         """Replay a solution in the network's own runtime, and tell how far the outputs differ.
 
-        ``solution`` maps the model's variables to values; by default these are the values that the
-        last solve left in the model. Raises ``InputError`` where a value is missing.
+        ``solution`` maps the model's variables to values, for Pyomo a ``ComponentMap``; by default
+        these are the values that the last solve left in the model. Raises ``InputError`` where a
+        value is missing.
         """
         found = []
-        for what, entries in (("input", self.inputs), ("output", self.outputs)):
-            for i, entry in enumerate(entries):
+        for what, variables in (("input", self.inputs), ("output", self.outputs)):
+            for i, variable in enumerate(variables):
                 try:
-                    value = self._host.value(entry, solution)
+                    value = self._host.value(variable, solution)
                 except KeyError as error:
                     raise InputError(f"the solution lacks {error}, of {what} {i}") from error
                 if not np.isfinite(value):

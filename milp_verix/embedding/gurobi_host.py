@@ -31,7 +31,7 @@ class GurobiHost:
         if isinstance(given, gp.MVar):
             return flat(given.tolist())
         if isinstance(given, gp.MLinExpr):
-            return [given.reshape(-1)[i].item() for i in range(given.size)]
+            return [given[index].item() for index in np.ndindex(given.shape)]
         if isinstance(given, list | tuple):
             return [entry for part in given for entry in self.entries(part)]
         return flat(given)
@@ -94,15 +94,12 @@ class GurobiHost:
         self._model.remove(self._added)
         self._model.update()
 
-    def value(self, entry: Any, solution: Solution | None) -> float:
-        """Return the value of a variable or a linear expression."""
-        if not self.is_variable(entry):
-            terms = [factor * self.value(variable, solution) for factor, variable in _terms(entry)]
-            return float(sum(terms, entry.getConstant()))
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable."""
         if solution is not None:
-            return float(solution[entry])
+            return float(solution[variable])
         try:
-            return float(entry.X)
+            return float(variable.X)
         except (AttributeError, self._gp.GurobiError):
             return np.nan
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from milp_verix.errors import InputError
 from verix_encodings import Program
 from verix_encodings.arrays import relative_error
 
@@ -66,8 +65,11 @@ class Host(Protocol):
     def remove(self) -> None:
         """Take away everything that was added."""
 
-    def value(self, entry: Any, solution: Solution | None) -> float:
-        """Return the value of ``entry`` in ``solution``, or in the model; NaN if it has none."""
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable in ``solution``, or in the model; NaN if it has none.
+
+        Raises ``KeyError`` for a variable that ``solution`` lacks.
+        """
 
     def set_start(self, variable: Any, value: float) -> None:
         """Let solvers begin with this value of a variable."""
@@ -108,8 +110,3 @@ def ends_of(lower: float | None, upper: float | None, *, whole: bool) -> Ends:
     low = -np.inf if lower is None or lower <= -LARGEST else float(lower)
     high = np.inf if upper is None or upper >= LARGEST else float(upper)
     return Ends(float(np.ceil(low)), float(np.floor(high))) if whole else Ends(low, high)
-
-
-def missing(package: str, extra: str, error: ImportError) -> InputError:
-    """Return the error that a library does not import."""
-    return InputError(f"{package} does not import ({error}): pip install 'milp-verix[{extra}]'")

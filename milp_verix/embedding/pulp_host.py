@@ -98,12 +98,9 @@ class PulpHost:
         for variable in self._variables:
             model._variable_ids.pop(variable.hash, None)
 
-    def value(self, entry: Any, solution: Solution | None) -> float:
-        """Return the value of a variable or an affine expression."""
-        if not self.is_variable(entry):
-            terms = [factor * self.value(variable, solution) for variable, factor in entry.items()]
-            return float(sum(terms, entry.constant))
-        found = entry.varValue if solution is None else solution[entry]
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable."""
+        found = variable.varValue if solution is None else solution[variable]
         return np.nan if found is None else float(found)
 
     def set_start(self, variable: Any, value: float) -> None:

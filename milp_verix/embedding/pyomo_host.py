@@ -81,17 +81,13 @@ class PyomoHost:
         """Delete the block."""
         self._model.del_component(self._block)
 
-    def value(self, entry: Any, solution: Solution | None) -> float:
-        """Return the value of a variable or expression."""
-        from pyomo.core.expr.visitor import identify_variables, replace_expressions
-
+    def value(self, variable: Any, solution: Solution | None) -> float:
+        """Return the value of a variable; solutions are ``ComponentMap``s."""
         if solution is not None:
-            if self.is_variable(entry):
-                return float(solution[entry])
-            values = {id(v): float(solution[v]) for v in identify_variables(entry)}
-            entry = replace_expressions(entry, values)
-        found = self._pyo.value(entry, exception=False)
-        return np.nan if found is None else float(found)
+            if not isinstance(solution, self._pyo.ComponentMap):
+                raise InputError("a solution of a Pyomo model is a pyomo.environ.ComponentMap")
+            return float(solution[variable])
+        return np.nan if variable.value is None else float(variable.value)
 
     def set_start(self, variable: Any, value: float) -> None:
         """Set the value, which solvers take if they are called with ``warmstart=True``."""

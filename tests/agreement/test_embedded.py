@@ -17,7 +17,7 @@ def test_the_optimum_is_that_of_brute_force(
 ) -> None:
     task = drawn(seed)
     model, inside = build(task, formulation=formulation)
-    assert solve(model, solver) == pytest.approx(task.least(), abs=2e-5)
+    assert solve(model, solver) == pytest.approx(task.least, abs=2e-5)
     told = inside.check()
     assert told.solver_difference < 2e-5
     assert told.difference < 2e-5
@@ -30,7 +30,7 @@ def test_the_optimum_is_that_of_brute_force(
 def test_each_stage_of_bounds_leaves_the_optimum(bounds: str, seed: int) -> None:
     task = drawn(seed)
     model, inside = in_gurobi(task, bounds=bounds)
-    assert solved_gurobi(model, "gurobi") == pytest.approx(task.least(), abs=2e-5)
+    assert solved_gurobi(model, "gurobi") == pytest.approx(task.least, abs=2e-5)
     assert inside.check().difference < 2e-5
 
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 import milp_verix
 from milp_verix import Embedded, OnnxNetwork
 from tests.support.brute_force import least_cost
-from tests.support.random_networks import Layer, dense_model, random_layers
-from tests.support.onnx_models import DOUBLE
 from tests.support.installed_solvers import needs
+from tests.support.onnx_models import DOUBLE
+from tests.support.random_networks import Layer, dense_model, random_layers
 
 Array = NDArray[np.float64]
 
@@ -37,8 +38,9 @@ class Task:
     low = np.array([0.0, 0.0, 0.5])
     high = np.array([1.0, 1.0, 1.5])
 
+    @cached_property
     def least(self) -> float:
-        """Return the minimum by brute force over activation patterns."""
+        """The minimum, by brute force over activation patterns."""
         matrix = np.array([[1.0, 0, 0], [0, -1, 1], [0, 1, 0], [0, 0, 0]])
         (A, a), *further = self.layers
         first = A @ matrix, a + A[:, 3] * 0.25
@@ -46,7 +48,8 @@ class Task:
         return least_cost([first, *further], box, (self.c, self.d), (self.P, self.Q, self.r))
 
 
-def drawn(seed: int, hidden: Sequence[int] = (6, 5)) -> Task:
+@cache
+def drawn(seed: int, hidden: tuple[int, ...] = (5, 4)) -> Task:
     """Return a random task that has a solution."""
     rng = np.random.default_rng(seed)
     layers = random_layers(rng, (4, *hidden, 2), DOUBLE)
@@ -120,12 +123,20 @@ def in_pulp(task: Task, **options: Any) -> tuple[Any, Embedded]:
 
 def solved_pyomo(model: Any, solver: str) -> float:
     """Solve a model of Pyomo, and return its cost."""
-    import pulp
     import pyomo.environ as pyo
 
-    options = {"executable": pulp.PULP_CBC_CMD().path} if solver == "cbc" else {}
+    options = {"executable": cbc_of_pulp()} if solver == "cbc" else {}
     pyo.SolverFactory(solver, **options).solve(model)
     return float(pyo.value(model.cost))
+
+
+def cbc_of_pulp() -> str:
+    """Return the path of the CBC that PuLP brings."""
+    import pulp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return str(pulp.PULP_CBC_CMD().path)
 
 
 def solved_gurobi(model: Any, _solver: str) -> float:
@@ -175,9 +186,7 @@ WAYS: list[tuple[Callable[..., Any], Callable[..., float], str, str, str]] = [
 each_way = pytest.mark.parametrize(
     ("build", "solve", "solver", "formulation"),
     [
-        pytest.param(
-            *way[:4], marks=needs(way[4]), id=f"{way[0].__name__}-{way[2]}-{way[3]}"
-        )
+        pytest.param(*way[:4], marks=needs(way[4]), id=f"{way[0].__name__}-{way[2]}-{way[3]}")
         for way in WAYS
     ],
 )
