@@ -1,6 +1,6 @@
 """The embedded network: the model's variables that belong to it, and what can be asked of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -119,24 +119,31 @@ class Embedded:
         """Replay a solution in the network's own runtime, and tell how far the outputs differ.
 
         ``solution`` maps the model's variables to values, for Pyomo a ``ComponentMap``; by default
-        these are the values that the last solve left in the model. Raises ``InputError`` where a
-        value is missing.
+        these are the values that the last solve left in the model. An input that no output depends
+        on need not have one. Raises ``InputError`` where a value is missing.
         """
-        found = []
-        for what, variables in (("input", self.inputs), ("output", self.outputs)):
-            for i, variable in enumerate(variables):
-                try:
-                    value = self._host.value(variable, solution)
-                except KeyError as error:
-                    raise InputError(f"the solution lacks {error}, of {what} {i}") from error
-                if not np.isfinite(value):
-                    raise InputError(
-                        f"{what} {i} has no value: solve the model first, or give a solution"
-                    )
-                found.append(value)
-        both = np.array(found)
-        size = len(self.inputs)
-        return replayed(self.network, self.bounds[0], both[:size], both[size:])
+        box, read = self.bounds[0], self._encoding.program.matrix.tocsc()
+        idle = np.diff(read.indptr)[self._encoding.input.columns] == 0
+        inputs = [
+            box.lower[i] if np.isnan(value) and idle[i] else value
+            for i, value in enumerate(self._values("input", self.inputs, solution))
+        ]
+        outputs = self._values("output", self.outputs, solution)
+        for what, values in (("input", inputs), ("output", outputs)):
+            if (missing := np.flatnonzero(~np.isfinite(values))).size:
+                raise InputError(
+                    f"{what} {missing[0]} has no value: solve the model first, or give a solution"
+                )
+        return replayed(self.network, box, np.array(inputs), np.array(outputs))
+
+    def _values(self, what: str, variables: Sequence[Any], given: Solution | None) -> list[float]:
+        values = []
+        for i, variable in enumerate(variables):
+            try:
+                values.append(self._host.value(variable, given))
+            except KeyError as error:
+                raise InputError(f"the solution lacks {error}, of {what} {i}") from error
+        return values
 
     def _added(self, *, integer: bool) -> Mapping[str, Any]:
         program = self._encoding.program

@@ -268,6 +268,17 @@ def test_containers_of_gurobi() -> None:
         milp_verix.embed(model, network, [stranger[399]] * 4)
 
 
+def test_an_input_without_weight_needs_no_value() -> None:
+    nodes = [node("Gemm", ["x", "A"], ["h"]), node("Relu", ["h"], ["y"])]
+    constants = {"A": np.array([[1.0], [0.0]])}
+    network = milp_verix.load_network(build(nodes, inputs={"x": (1, 2)}, constants=constants))
+    model, x = boxed(network)
+    inside = milp_verix.embed(model, network, x)
+    optimum(model, inside.outputs[0])
+    assert x[1].value is None
+    assert inside.check().difference < 1e-9
+
+
 def test_integer_inputs_have_whole_bounds() -> None:
     network = drawn(0).network
     model = pyo.ConcreteModel()
