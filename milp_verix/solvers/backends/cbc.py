@@ -84,6 +84,7 @@ def open(  # noqa: A001
         raise SolverUnavailableError(str(unavailable()))
     session = CbcSession(path, threads, tolerances, given)
     ask_control(session)
+    session.longest = given.seconds
     return session
 
 
@@ -98,6 +99,8 @@ class CbcSession:
         self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
         self.name, self._given = given.name or name, given
+        # not of the question with a known answer
+        self.longest = np.inf
         self.notes = notes_on(self.name, given.settings, None)
         self._path = path
         self._threads = threads
@@ -130,7 +133,7 @@ class CbcSession:
         """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
-        targets = targets.within(self._given.seconds)
+        targets = targets.within(self.longest)
         numbers = (self._program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
         if largest > CBC.largest_coefficient:

@@ -40,6 +40,7 @@ capabilities = frozenset(
 
 _STATUS = {
     "optimal": SolveStatus.OPTIMAL,
+    "gaplimit": SolveStatus.OPTIMAL,  # by a user's own gap; its bound is the proven one
     "primallimit": SolveStatus.TARGET,
     "duallimit": SolveStatus.TARGET,
     "timelimit": SolveStatus.TIME_LIMIT,
