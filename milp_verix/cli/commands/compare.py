@@ -43,6 +43,10 @@ class Written:
     csv_path: Annotated[
         Path | None, output_option("--csv", metavar="OUT", help="Write a line for each run here.")
     ] = None
+    each: Annotated[
+        Path | None,
+        output_option(metavar="OUT", help="Write a line for each check and run here, as CSV."),
+    ] = None
     plot_path: PlotPath = None
     save_checks: Annotated[
         Path | None,
@@ -55,7 +59,7 @@ class Written:
 
     def check_paths(self, *read: Path) -> None:
         """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""
-        for path in (self.json_path, self.csv_path, self.plot_path, self.save_checks):
+        for path in (self.json_path, self.csv_path, self.each, self.plot_path, self.save_checks):
             check_folder(path, *read)
         if self.plot_path is not None:
             plot_format(self.plot_path)
@@ -76,6 +80,8 @@ class Written:
             checks = checks_of(explanations[0]) if explanations else found.checks
             if self.save_checks is not None and checks is not None:
                 last_first.callback(write_checks, self.save_checks, checks, found.features)
+            if self.each is not None:
+                last_first.callback(found.each_to_csv, self.each)
             if self.csv_path is not None:
                 last_first.callback(found.to_csv, self.csv_path)
             if self.json_path is not None:
@@ -129,6 +135,8 @@ def compare(
             raise InputError(
                 "--checks are answered as they are: leave --order and --save-checks out"
             )
+        if written.each is not None and task != "check":
+            raise InputError("--each needs --task check: explanations ask checks of their own")
         asked = question_of(posed)
         count = asked.problem.features.count
         status = status_line(errors, "…", _told)
@@ -140,6 +148,7 @@ def compare(
                 task=task,
                 checks=None if checks is None else read_checks(checks, count),
                 rounds=rounds,
+                relaxations=written.each is not None,
                 search=search.search(),
                 progress=show,
                 snapshots=save,
