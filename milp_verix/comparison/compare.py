@@ -229,7 +229,7 @@ def _asked(
 
 
 def _seconds(limit: float | Deadline | None) -> float | None:
-    return limit.seconds if isinstance(limit, Deadline) else limit
+    return limit.planned if isinstance(limit, Deadline) else limit
 
 
 def _median(runs: list[Run]) -> Run:

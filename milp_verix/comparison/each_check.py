@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +27,10 @@ class CheckWatch:
         """Return the record of the check numbered ``check``, which ended with ``verdict``."""
         clock, before = self._clock, self._before
         last = clock.last
-        result = None if last is None else last.result
-        told = (
-            {}
-            if result is None
-            else {
+        told: dict[str, Any] = {}
+        if last is not None:
+            result = last.result
+            told = {
                 "nodes": _more(self._nodes, clock.nodes),
                 "iterations": _more(self._iterations, clock.iterations),
                 "status": result.status.name.lower().replace("_", " "),
@@ -38,7 +38,6 @@ class CheckWatch:
                 "root_bound": result.root_bound,
                 "first_seconds": result.first_seconds,
             }
-        )
         return CheckRecord(
             check,
             free,

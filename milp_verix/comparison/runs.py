@@ -91,6 +91,7 @@ def answered(
             verdicts=tuple(verdicts),
             handed_over=clock.handed_over,
             handed_to=clock.handed_to,
+            each=tuple(known.each),
         )
 
 
