@@ -13,7 +13,7 @@ from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.each_check import Relaxations
 from milp_verix.comparison.pairs import fitting_pairs
 from milp_verix.comparison.runs import answered, explained
-from milp_verix.comparison.stored_checks import as_checks, checks_of
+from milp_verix.comparison.stored_checks import as_checks, checks_of, hard_checks
 from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner, parted
@@ -38,6 +38,7 @@ class Comparing(Ordering, total=False):
     formulations: Sequence[str]
     task: str
     checks: Sequence[Sequence[int | str]] | None
+    most_checks: int | None
     rounds: int
     relaxations: bool
     progress: Callable[[Pair], None] | None
@@ -56,6 +57,7 @@ def compare_solvers(
     formulations: Sequence[str] = ("big_m",),
     task: str = "check",
     checks: Sequence[Sequence[int | str]] | None = None,
+    most_checks: int | None = None,
     rounds: int = 1,
     relaxations: bool = False,
     order: OrderLike = "influence",
@@ -82,6 +84,8 @@ def compare_solvers(
             asks depends on the points that its solver finds.
         checks: lists of free features, each a check; by default the checks that decide an
             explanation, which ``auto`` finds before the runs.
+        most_checks: the most checks of the explanation that are compared: spread evenly over those
+            that bounds and attacks alone do not decide. By default all of them.
         rounds: how often each pair runs, in turns; the run with the median time counts.
         relaxations: whether the records of each check have the optimum of the linear relaxation,
             which HiGHS finds, outside of the times of the runs.
@@ -111,8 +115,14 @@ def compare_solvers(
     pairs, skipped = fitting_pairs(solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     asked = _asked(checks, order, problem)
+    if most_checks is not None:
+        integer_of(most_checks, "most_checks")
+        if asked is not None or task != "check":
+            raise InputError("most_checks chooses among the checks of an explanation: leave it out")
     solved = Relaxations(search.tolerances) if relaxations else None
-    run = CompareSearch(problem, pairs, skipped, search, ordering, task, asked, rounds, solved)
+    run = CompareSearch(
+        problem, pairs, skipped, search, ordering, task, asked, rounds, solved, most_checks
+    )
     return run.run(progress, snapshots)
 
 
@@ -140,6 +150,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     checks: tuple[tuple[int, ...], ...] | None
     rounds: int
     relaxations: Relaxations | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
         self._whole = Request.now(self.problem, self.search).deadline
@@ -152,6 +163,8 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         if self.task == "check" and self.checks is None and self.pairs:
             share = self._share(len(turns) + 1)
             self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
+            if self.most is not None:
+                self.checks = hard_checks(self.problem, self.checks, self.most, share)
         for number, pair in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:

@@ -14,6 +14,8 @@ from milp_verix.errors import InputError
 from milp_verix.results.records.check_record import CheckRecord, ProgramSize
 from milp_verix.results.records.comparison import ComparisonRecord, Disagreement, Pair, RunRecord
 from milp_verix.results.records.comparison_file import (
+    CheckRow,
+    ComparedChecks,
     ComparisonFile,
     Contradiction,
     PairNames,
@@ -74,12 +76,12 @@ def write_csv(comparison: ComparisonRecord, path: str | Path | None = None) -> s
         {**record(run), **about, "stopped": run.stopped} for run in comparison.runs
     ]
     lines += [{**_pair(left.pair), **about, "skipped": left.reason} for left in comparison.skipped]
-    return _as_csv(CSV_COLUMNS, lines, path)
+    return written_as_csv(CSV_COLUMNS, lines, path)
 
 
 def write_each(comparison: ComparisonRecord, path: str | Path | None = None) -> str:
     """Return a line for each check and run as CSV text, and write it to ``path`` if given."""
-    return _as_csv(EACH_COLUMNS, each_line(comparison), path)
+    return written_as_csv(EACH_COLUMNS, each_line(comparison), path)
 
 
 def each_line(comparison: ComparisonRecord) -> list[dict[str, Any]]:
@@ -97,6 +99,25 @@ def each_line(comparison: ComparisonRecord) -> list[dict[str, Any]]:
     ]
 
 
+def compared_checks(comparison: ComparisonRecord) -> ComparedChecks:
+    """Return what the journal of a study keeps of ``comparison``."""
+    return {
+        "model": comparison.model,
+        "norm": cast(Norm, comparison.norm),
+        "check_time_limit": comparison.check_time_limit,
+        "checks": len(comparison.checks or ()),
+        "skipped": tuple(
+            {**_pair(left.pair), "reason": left.reason} for left in comparison.skipped
+        ),
+        "disagreements": tuple(map(str, comparison.disagreements)),
+        "each": tuple(
+            cast(CheckRow, {**_pair(run.pair), "version": run.version, **_flat(check)})
+            for run in comparison.runs
+            for check in run.each
+        ),
+    }
+
+
 def _flat(check: CheckRecord) -> dict[str, Any]:
     own = {one.name: getattr(check, one.name) for one in fields(check)}
     size = own.pop("size")
@@ -104,9 +125,10 @@ def _flat(check: CheckRecord) -> dict[str, Any]:
     return {**own, **told, "answer": check.answer.value}
 
 
-def _as_csv(
-    columns: Sequence[str], lines: Sequence[Mapping[str, Any]], path: str | Path | None
+def written_as_csv(
+    columns: Sequence[str], lines: Sequence[Mapping[str, Any]], path: str | Path | None = None
 ) -> str:
+    """Return ``lines`` as CSV text, without formulas, and write it to ``path`` if given."""
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=columns, lineterminator="\n")
     writer.writeheader()

@@ -3,17 +3,23 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from milp_verix.cli.batches.comparing import Many, Solvers
 from milp_verix.cli.delivery import check_folder, refusals, termination_as_interrupt
 from milp_verix.cli.exit_codes import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.help_sections import output_option, question_option, search_option
 from milp_verix.cli.options import JsonPath, PlotPath, Quiet
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.question import QuestionOptions, files_of, order_of, question_of
+from milp_verix.cli.question import (
+    QuestionOptions,
+    files_of,
+    order_of,
+    question_of,
+)
 from milp_verix.cli.search_options import BoundOptions
 from milp_verix.comparison.compare import TASKS, compare_solvers
 from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
@@ -115,6 +121,14 @@ def compare(
             metavar="FILE", help="Answer these checks. [those that decide an explanation]"
         ),
     ] = None,
+    most_checks: Annotated[
+        int | None,
+        search_option(
+            metavar="N",
+            min=1,
+            help="The most checks of the explanation, of those that bounds leave open. [all]",
+        ),
+    ] = None,
     rounds: Annotated[
         int, search_option(metavar="N", min=1, help="Runs of each pair, in turns.")
     ] = 1,
@@ -126,6 +140,7 @@ def compare(
         ),
     ] = None,
     search: BoundOptions,
+    many: Many,
     written: Written,
 ) -> None:
     """Run the same checks, or the same explanation, on solvers and formulations side by side."""
@@ -137,18 +152,30 @@ def compare(
             )
         if written.each is not None and task != "check":
             raise InputError("--each needs --task check: explanations ask checks of their own")
+        pairs: dict[str, Any] = {
+            "solvers": None if solvers is None else solvers.split(","),
+            "formulations": formulations.split(","),
+            "most_checks": most_checks,
+            "rounds": rounds,
+            "relaxations": written.each is not None,
+        }
+        if many.indices is not None or many.journal is not None:
+            if task != "check" or checks is not None or order is not None:
+                raise InputError("over many inputs, each has its own checks: leave these out")
+            if written.json_path is not None or written.save_checks is not None:
+                raise InputError("a --journal has the results: leave --json and --save-checks out")
+            files = written.csv_path, written.each, written.plot_path
+            study = Solvers(posed, search.search(), pairs, files, written.quiet)
+            raise typer.Exit(study.over(many, errors))
         asked = question_of(posed)
         count = asked.problem.features.count
         status = status_line(errors, "…", _told)
         with status as show, autosaving(written.json_path, errors) as save:
             found = compare_solvers(
                 asked.problem,
-                solvers=None if solvers is None else solvers.split(","),
-                formulations=formulations.split(","),
+                **pairs,
                 task=task,
                 checks=None if checks is None else read_checks(checks, count),
-                rounds=rounds,
-                relaxations=written.each is not None,
                 search=search.search(),
                 progress=show,
                 snapshots=save,
