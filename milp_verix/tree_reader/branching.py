@@ -115,3 +115,10 @@ class _Unfolded:
         self._threshold.append(threshold)
         self._children.append((-1, -1))
         return len(self._origin) - 1
+
+
+def in_column(values: FloatArray, column: int, columns: int) -> FloatArray:
+    """Return ``values``, shape (n,), as one column among zeros, shape (n, columns)."""
+    placed = np.zeros((len(values), columns))
+    placed[:, column] = values
+    return placed
