@@ -24,8 +24,9 @@ from milp_verix.certification.reading import Reading, RoundedClaim, margins_of, 
 from milp_verix.certification.trees import FIRST_TURN, MOST_FREE, NoProofError, Tree, trees_of
 from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader import serialised
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
@@ -54,7 +55,7 @@ def certify(
     so. Raises ``InputError`` where ``network`` is not the network explained.
     """
     deadline = deadline_in(seconds_of(time_limit, "time_limit"))
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         network = load_network(network, input_shape=explanation.model.input_shape)
     if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
@@ -69,7 +70,7 @@ def certify(
 
 
 def _certified(
-    explanation: ExplanationRecord, network: OnnxNetwork, deadline: Deadline
+    explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
 ) -> Certificate:
     started = time.monotonic()
     model = _bytes_of(network, explanation)
@@ -137,7 +138,7 @@ def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) 
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 
 
-def _refusal(network: OnnxNetwork) -> str | None:
+def _refusal(network: LoadedModel) -> str | None:
     """Return why no proof is searched for, None if one is."""
     terms = [term for node in network.ir.nodes for term in node.matrices]
     weights = sum(count_of_entries(matrix) for _, matrix in terms)
@@ -146,7 +147,7 @@ def _refusal(network: OnnxNetwork) -> str | None:
     return None
 
 
-def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
+def _bytes_of(network: LoadedModel, explanation: ExplanationRecord) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
     if network.sha256 != explanation.model.sha256:
         raise InputError(
@@ -162,7 +163,7 @@ def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
         raise InputError(f"cannot read {network.path}: {error.strerror}") from error
 
 
-def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
+def _beside(model: bytes, network: LoadedModel) -> dict[str, bytes]:
     """Return the content of files with weights beside that of the network, by their names."""
     graph = onnx.load_model_from_string(model).graph
     stored = ({e.key: e.value for e in one.external_data} for one in graph.initializer)

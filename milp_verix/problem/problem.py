@@ -19,7 +19,8 @@ from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.names import listed, shown
 from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.radii import Epsilon, radii_of
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, make_ball
 from milp_verix.problem.comparable import comparable
@@ -74,7 +75,7 @@ class PosedProblem:
         ModelError: the network cannot be read.
     """
 
-    network: OnnxNetwork
+    network: LoadedModel
     question: Question
     """The prediction, and the changes of it that count."""
     ball: Ball
@@ -180,7 +181,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     domain, features, feature_names = given.domain, given.features, given.feature_names
     if described is not None and row is not None:
         x, row = described.row(row), None
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         example = x if row is None or is_frame(x) else list(row.values())
         network = load_network(network, example=example)  # type: ignore[arg-type]
     notes: tuple[str, ...] = ()
@@ -235,7 +236,7 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
 
 
 def _refuse_beside(
-    inputs: Inputs, network: OnnxNetwork, domain: Domain, others: tuple[object, ...]
+    inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
 ) -> None:
     """Raise ``InputError`` for inputs of another size, or arguments that they replace."""
     if inputs.size != network.input_size:
@@ -314,7 +315,7 @@ def _shaped(
     return shaped(low), shaped(high)
 
 
-def _converted(network: OnnxNetwork, x: NDArray[Any], domain: Domain) -> NDArray[Any]:
+def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray[Any]:
     """Return ``x``, flat, in the network's shape and dtype.
 
     Rounding to that dtype may carry a value across the end of its domain (0.1 in float32 is above

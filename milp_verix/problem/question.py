@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from milp_verix.errors import InputError
 from milp_verix.inputs.names import meant
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.options import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray
@@ -220,7 +220,7 @@ class Regression:
 
 
 def make_question(
-    network: OnnxNetwork, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
+    network: LoadedModel, x: NDArray[Any], given: Given, class_names: Sequence[str] = ()
 ) -> Question:
     """Return the question that the prediction at ``x`` poses, with the options ``given``.
 
@@ -271,7 +271,7 @@ def make_question(
 
 
 def _classification(
-    network: OnnxNetwork, scores: NDArray[Any], given: Given, names: Sequence[str]
+    network: LoadedModel, scores: NDArray[Any], given: Given, names: Sequence[str]
 ) -> Classification | Threshold:
     if given.output is not None:
         raise InputError("output belongs to regression: give delta, or leave output out")

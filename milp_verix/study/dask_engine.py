@@ -22,7 +22,7 @@ from typing import Any
 from uuid import uuid4
 
 from milp_verix.errors import InputError, SolverError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.solvers.remote.process import give_back, take
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.source import Source, loaded
@@ -67,7 +67,7 @@ def connected(scheduler: str) -> Iterator[Any]:
         client.close()
 
 
-def dask_engine(network: OnnxNetwork, client: Any, whole: bool) -> Engine:
+def dask_engine(network: LoadedModel, client: Any, whole: bool) -> Engine:
     """Return an engine on the cluster of ``client``, a ``distributed.Client``.
 
     ``whole`` results come with the records if they are asked for. Raises ``InputError`` for another

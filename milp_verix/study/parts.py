@@ -17,7 +17,8 @@ from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.inputs import inputs_of as described_as
 from milp_verix.inputs.names import listed
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
@@ -30,7 +31,7 @@ _NO_TIME = 1e-9
 class Part:
     """The tasks of one network: each of the ``inputs`` at ``indices`` with each setting."""
 
-    network: OnnxNetwork
+    network: LoadedModel
     inputs: Inputs
     indices: Sequence[int]
     settings: Sequence[Setting]
@@ -61,7 +62,7 @@ def part_of(
 
     Raises the error of an argument that suits no input.
     """
-    if not isinstance(network, OnnxNetwork):
+    if not isinstance(network, LoadedModel):
         network = load_network(network)
     given, options = _given(network, xs, columns, inputs, options)
     chosen = _indices(indices, given.count)
@@ -99,7 +100,7 @@ def _fitting(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _given(
-    network: OnnxNetwork,
+    network: LoadedModel,
     xs: Any,
     columns: Sequence[str] | None,
     described: Description | Sequence[Feature] | str | Path | None,
@@ -158,7 +159,7 @@ def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
 
 
 def _refuse_bad_settings(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> None:
     """Raise the error of a setting that no input can be explained with.
 
@@ -186,7 +187,7 @@ def _refuse_bad_settings(
 
 
 def _samples(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
 ) -> Iterator[NDArray[Any]]:
     """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain.
 

@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from milp_verix.errors import ModelError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader import serialised
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.study.tasks import network_hash
 
 
@@ -25,7 +26,7 @@ class Source:
     hashed: str
 
     @classmethod
-    def of(cls, network: OnnxNetwork, *, in_memory: bool = False) -> "Source":
+    def of(cls, network: LoadedModel, *, in_memory: bool = False) -> "Source":
         """Return the source of ``network``; with its bytes if the path is on no shared disk."""
         path = None if network.path is None else network.path.resolve()
         return cls(
@@ -39,7 +40,7 @@ class Source:
 
 
 @cache
-def loaded(source: Source) -> OnnxNetwork:
+def loaded(source: Source) -> LoadedModel:
     """Return the network, loaded once in each process; ``ModelError`` if its file has changed."""
     network = load_network(source.model, input_shape=source.input_shape, output=source.output)
     if isinstance(source.model, bytes):

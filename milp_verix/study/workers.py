@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.run import Outcome, failed, run_task
 from milp_verix.study.source import Source, loaded
 from milp_verix.study.tasks import Task
@@ -30,7 +30,7 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
+def engine_for(network: LoadedModel, workers: int, whole: bool) -> Engine:
     """Return the engine of this many ``workers``; one does its tasks in this process.
 
     ``whole`` results come with the records if they are asked for. Raises ``InputError``

@@ -1,6 +1,8 @@
-"""Tree models of other libraries, read from their own structures, threshold by threshold.
+"""Trees of other libraries: boosted ensembles and forests, read from the libraries' own structures.
 
-One file for each library makes a :class:`~milp_verix.tree_reader.reading.Reading` of its models:
-trees whose decisions are ``x[feature] <= threshold`` in float64, exactly as the library decides
-them, the bound on the rounding of its sum, and the library's own prediction, which replays.
+A reader of a library is a function in ``libraries/`` from a fitted model, or from the path of its
+file, to :class:`~milp_verix.tree_reader.read_trees.ReadTrees`; a line in ``registry.py`` names it.
+:class:`~milp_verix.tree_reader.tree_network.TreeNetwork` is the model that questions are about: the
+trees for proofs, and the library's own prediction for counterfactuals. Before a word is said, both
+are compared (``guard.py``) at random points and at both sides of thresholds.
 """

@@ -155,6 +155,13 @@ class Node(ABC):
         All are columns of N inputs. Plain float64, for searches.
         """
 
+    def followed(self, matrix: FloatArray, bias: FloatArray, error: FloatArray) -> "Node | None":
+        """Return the node of ``W v + c``, errors of ``error`` included; None if it is another kind.
+
+        ``matrix`` is ``W``, shape (k, size); ``bias`` is ``c``, shape (k,).
+        """
+        return None
+
     # what bounds ask
 
     def interval(self, region: Region, bounds: Sequence[Interval]) -> Range:

@@ -113,6 +113,9 @@ class Network:
         weight, shift = frozen(matrix), frozen(bias)
         off = np.broadcast_to(np.asarray(error, dtype=np.float64), shift.shape)
         last = self.nodes[-1] if self.nodes else None
+        joined = None if last is None else last.followed(weight, shift, off)
+        if joined is not None:
+            return Network(self.input_shape, (*self.nodes[:-1], joined))
         if not isinstance(last, Affine):
             none = np.zeros(shift.size)
             appended = Affine(((len(self.nodes), weight),), shift, (none, off))
