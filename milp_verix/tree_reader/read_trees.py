@@ -1,6 +1,7 @@
 """The contract between the reader of a library and the core: what it must tell of a model."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -58,6 +59,7 @@ class ReadTrees:
         runner: the model as the library runs it.
         facts: the class of a regressor; names of classes, one each, or none if they are the
             numbers 0, 1, …; notes for readers of a result.
+        words: for coordinates that hold the codes 0, 1, … of words, these words.
         columns: the names of the input coordinates, None if the model does not tell.
         library: the name and version of the library, for readers.
         path: the model's file, None for a model in memory.
@@ -77,6 +79,7 @@ class ReadTrees:
     columns: tuple[str, ...] | None = None
     path: Path | None = None
     sha256: str | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:

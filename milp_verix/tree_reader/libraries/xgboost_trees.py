@@ -41,7 +41,6 @@ _IDENTITIES = (
     "reg:quantileerror",
 )
 """Objectives whose predictions are the scores."""
-_CUSTOM = "custom"
 
 
 def takes(source: Any) -> bool:
@@ -97,7 +96,7 @@ def read(source: Any) -> ReadTrees:
         facts=KnownFacts(
             None if runner.classifies else type(model).__name__,
             tuple(fitted_class_names(model)) if runner.classifies else (),
-            _notes(runner, learner),
+            _notes(runner),
         ),
         library=f"XGBoost {xgboost.__version__}",
         link=runner.link,
@@ -194,14 +193,13 @@ def _booster_of(model: Any, xgboost: Any) -> Any:
 
 def _runner(model: Any, learner: Mapping[str, Any], wrapped: bool) -> XgboostRunner:
     """Return what runs the model. Raises ``UnsupportedOperatorError`` for labels of no class."""
-    custom = wrapped and callable(model.objective)
-    objective = _CUSTOM if custom else str(learner["objective"]["name"])
+    objective = str(learner["objective"]["name"])
     if not hasattr(model, "n_classes_"):
         regressor = wrapped
         return XgboostRunner(model, objective, wrapped, objective in _LINKS and not regressor, 0.0)
     if int(learner["learner_model_param"].get("num_target", 1)) > 1:
         raise InputError("the model gives a row several labels at once: fit one for each label")
-    if objective not in (*_LINKS, *_IDENTITIES, _CUSTOM):
+    if objective not in (*_LINKS, *_IDENTITIES):
         raise UnsupportedOperatorError(
             f"the {type(model).__name__} has the objective {objective!r}, whose predictions are no "
             "classes: fit it with 'binary:logistic' or 'multi:softprob'"
@@ -210,11 +208,13 @@ def _runner(model: Any, learner: Mapping[str, Any], wrapped: bool) -> XgboostRun
     return XgboostRunner(model, objective, wrapped, True, 0.5 if half else 0.0)
 
 
-def _notes(runner: XgboostRunner, learner: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(runner: XgboostRunner) -> tuple[str, ...]:
     notes = []
-    if runner.objective == _CUSTOM:
-        notes.append("the objective is the user's own: scores are the raw ones")
-    elif runner.objective not in (*_LINKS, *_IDENTITIES):
+    if callable(getattr(runner.model, "objective", None)):
+        notes.append(
+            f"it was trained with the user's own objective; predict uses that of {runner.objective}"
+        )
+    if runner.objective not in (*_LINKS, *_IDENTITIES):
         notes.append(f"scores are the raw ones of {runner.objective}, before its link function")
     elif not runner.classifies and runner.objective in _LINKS:
         notes.append(f"scores are the raw ones of {runner.objective}, before its link function")
