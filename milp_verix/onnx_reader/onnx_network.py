@@ -31,7 +31,7 @@ from milp_verix.onnx_reader import (
 )
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
-from milp_verix.tree_reader.registry import reader_of
+from milp_verix.tree_reader import behind_table
 from milp_verix.tree_reader.tree_network import tree_network
 from verix_encodings.network.network import Network
 
@@ -156,9 +156,8 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    read_trees = reader_of(source) if transformer is None else None
-    if read_trees is not None:
-        return tree_network(read_trees(source))
+    if behind_table.takes(source):
+        return tree_network(behind_table.read(source, transformer, example))
     fitted = source if transformer is None else transformer
     if transformer is None:
         source = as_onnx(source, example)

@@ -104,7 +104,7 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         library=read.library,
         columns=read.columns,
     )
-    require_equal(loaded, node, read.runner)
+    require_equal(loaded, node, read.runner, read.points)
     return loaded
 
 

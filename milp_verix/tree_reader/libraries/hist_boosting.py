@@ -67,9 +67,9 @@ class HistRunner:
         """Return probabilities, or values before the link function."""
         table = self._table(rows)
         if not hasattr(self.model, "classes_"):
-            return one_row_each(self.model._raw_predict(table), len(rows))
+            return one_row_each(self.model._raw_predict(table), rows.shape[0])
         found = self.model.predict_proba(table)
-        return one_row_each(found[:, 1] if found.shape[1] == 2 else found, len(rows))
+        return one_row_each(found[:, 1] if found.shape[1] == 2 else found, rows.shape[0])
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Run ``predict``; return the numbers of its classes."""
@@ -79,7 +79,7 @@ class HistRunner:
 
     def _table(self, rows: FloatArray) -> Any:
         names = names_of(self.model)
-        if names is None and not self.words:
+        if (names is None and not self.words) or hasattr(rows, "columns"):
             return rows
         table = rows.astype(object) if self.words else rows
         for place, words in self.words.items():
@@ -115,11 +115,12 @@ def read(model: Any) -> ReadTrees:
         raise InputError("the classifier has seen one class alone, which it always predicts")
     base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
     places, categories = _columns(model)
-    trees = tuple(
-        as_thresholds(_branching(predictor, places, categories, score, base.size))
+    stored = tuple(
+        _branching(predictor, places, categories, score, base.size)
         for stage in model._predictors
         for score, predictor in enumerate(stage)
     )
+    trees = tuple(as_thresholds(tree) for tree in stored)
     reach = np.abs(base) + largest_values(trees, base.size)
     columns = names_of(model)
     words = {place: kind.words for place, kind in categories.items() if kind.words}
@@ -140,6 +141,7 @@ def read(model: Any) -> ReadTrees:
         library=f"scikit-learn {sklearn.__version__}",
         link="identity" if not classifier else "sigmoid" if base.size == 1 else "softmax",
         columns=None if columns is None else tuple(columns),
+        stored=stored,
         words=words,
     )
 

@@ -73,10 +73,11 @@ def read(source: Any) -> ReadTrees:
     rounds = max(len(texts) // scores, 1) if "average_output" in facts else 1
     classifies = name in _LINKS
     divided = 1 if classifies else rounds
-    trees = tuple(
-        as_thresholds(_branching(_fields(text.splitlines()), place % scores, scores, divided))
+    stored = tuple(
+        _branching(_fields(text.splitlines()), place % scores, scores, divided)
         for place, text in enumerate(texts)
     )
+    trees = tuple(as_thresholds(tree) for tree in stored)
     largest = largest_values(trees, scores)
     divisor = rounds / (slope if _LINKS.get(name) == "sigmoid" else 1.0) if classifies else 1.0
     raw = not classifies and (name not in _IDENTITIES or "sqrt" in settings)
@@ -99,6 +100,7 @@ def read(source: Any) -> ReadTrees:
         columns=tuple(booster.feature_name()),
         path=path,
         sha256=sha256,
+        stored=stored,
     )
 
 
@@ -118,7 +120,7 @@ class LightgbmRunner:
         """Return probabilities, or scores if there are none."""
         raw = self.link in (None, "identity")
         booster = getattr(self.model, "booster_", self.model)
-        found = one_row_each(booster.predict(rows, raw_score=raw), len(rows))
+        found = one_row_each(booster.predict(rows, raw_score=raw), rows.shape[0])
         return found / self.rounds if raw else found
 
     def classes(self, rows: FloatArray) -> IntArray | None:

@@ -80,10 +80,11 @@ def read(source: Any) -> ReadTrees:
     size = int(parameters["num_feature"])
     outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     count = _trees_used(model, learner, len(trees)) if wrapped else len(trees)
-    read_trees = tuple(
-        as_thresholds(_branching(tree, weight, group, outputs))
+    stored = tuple(
+        _branching(tree, weight, group, outputs)
         for tree, group, weight in zip(trees[:count], groups, weights, strict=False)
     )
+    read_trees = tuple(as_thresholds(tree) for tree in stored)
     base = _base(learner, size, outputs, xgboost)
     # DART may add the base to each tree's value and take it off again
     reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + largest_values(read_trees, outputs)
@@ -103,6 +104,8 @@ def read(source: Any) -> ReadTrees:
         columns=tuple(booster.feature_names) if booster.feature_names else None,
         path=path,
         sha256=sha256,
+        stored=stored,
+        sparse_zeros_missing=True,
     )
 
 
@@ -129,12 +132,12 @@ class XgboostRunner:
         scores = self.link == "identity"
         if self.wrapped and not scores:
             found = self.model.predict_proba(rows)
-            return one_row_each(found[:, 1] if self.link == "sigmoid" else found, len(rows))
+            return one_row_each(found[:, 1] if self.link == "sigmoid" else found, rows.shape[0])
         if self.wrapped:
             found = self.model.predict(rows, output_margin=True)
         else:
             found = self.model.predict(self._matrix(rows), output_margin=scores)
-        return one_row_each(found, len(rows)) - np.float32(self.turn)
+        return one_row_each(found, rows.shape[0]) - np.float32(self.turn)
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
@@ -151,7 +154,7 @@ class XgboostRunner:
         import xgboost
 
         return xgboost.DMatrix(
-            rows,
+            getattr(rows, "to_numpy", lambda: rows)(),
             feature_names=self.model.feature_names,
             feature_types=self.model.feature_types,
             enable_categorical=True,
