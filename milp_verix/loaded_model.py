@@ -34,6 +34,19 @@ class KnownFacts:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TieRule:
+    """A rule of a model for ties: of several classes the first wins.
+
+    A single score at its threshold is class 1 if ``upper``. Scores are exact multiples of ``step``
+    where that is above zero, so that a tie can be told from a near one; it is 0 where sums are
+    rounded.
+    """
+
+    upper: bool
+    step: float
+
+
 class LoadedModel(ABC):
     """A model that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
@@ -67,6 +80,11 @@ class LoadedModel(ABC):
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of a result on how the model was read and run."""
         return self.facts.notes
+
+    @property
+    def tie_rule(self) -> TieRule | None:
+        """The model's rule for ties; None where no claim may rest on one."""
+        return None
 
     @property
     def classifies(self) -> bool:

@@ -13,7 +13,7 @@ from milp_verix.tree_reader.branching import Branching
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import Tree
 
-Link: TypeAlias = Literal["identity", "softmax", "sigmoid"]
+Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]
 
 
 class Runner(Protocol):
@@ -54,7 +54,9 @@ class ReadTrees:
             ties are decided by the rule.
         link: how ``outputs`` come from scores ``s / divisor``. After ``softmax``, and for
             ``identity`` with several columns, the class is the first of the largest; a single
-            score is compared with 0, after a sigmoid with 1/2.
+            score is compared with 0, after a sigmoid with 1/2. ``largest`` is for a single tree:
+            each leaf has the score 1 for its class, and outputs may be any numbers of which the
+            largest is that class.
         divisor: a positive number; see ``link``. 1 for regressors.
         upper_at_tie: True if a single score of exactly 0 is class 1, False if it is class 0.
         runner: the model as the library runs it.

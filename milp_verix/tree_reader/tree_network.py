@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.errors import ModelError
-from milp_verix.loaded_model import KnownFacts, LoadedModel
+from milp_verix.loaded_model import KnownFacts, LoadedModel, TieRule
 from milp_verix.tree_reader.guard import require_equal
-from milp_verix.tree_reader.read_trees import ReadTrees, Runner
+from milp_verix.tree_reader.read_trees import Link, ReadTrees, Runner
 from verix_encodings.arrays import FloatArray
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
@@ -22,7 +22,8 @@ class TreeNetwork(LoadedModel):
 
     ``ir`` has the trees as its only node: scores in real arithmetic, of which the library computes
     within the node's ``error``. ``runner`` is the library's model; its outputs are
-    ``link(s / divisor)``; a single score of zero is class 1 if ``upper_at_tie``.
+    ``link(s / divisor)``; a single score of zero is class 1 if ``upper_at_tie``. Scores are exact
+    multiples of ``step``, which is 0 where sums are rounded.
     """
 
     path: Path | None
@@ -34,8 +35,10 @@ class TreeNetwork(LoadedModel):
     softmax_stripped: bool
     sigmoid_stripped: bool
     runner: Runner
+    link: Link
     divisor: float
     upper_at_tie: bool
+    step: float
     facts: KnownFacts
     library: str
     columns: tuple[str, ...] | None = None
@@ -46,6 +49,11 @@ class TreeNetwork(LoadedModel):
         (node,) = self.ir.nodes
         assert isinstance(node, TreeEnsemble)
         return node
+
+    @property
+    def tie_rule(self) -> TieRule:
+        """The library's rule for ties."""
+        return TieRule(self.upper_at_tie, self.step)
 
     @property
     def classifies(self) -> bool:
@@ -98,14 +106,32 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         softmax_stripped=read.link == "softmax",
         sigmoid_stripped=read.link == "sigmoid",
         runner=read.runner,
+        link=read.link,
         divisor=read.divisor,
         upper_at_tie=read.upper_at_tie,
+        step=0.0 if node.error.any() else exact_step(node),
         facts=read.facts,
         library=read.library,
         columns=read.columns,
     )
     require_equal(loaded, node, read.runner, read.points)
     return loaded
+
+
+def exact_step(node: TreeEnsemble) -> float:
+    """Return the largest power of two that all leaves are multiples of, with exact float64 sums.
+
+    0 where sums may be rounded.
+    """
+    numbers = np.concatenate([node.value_of.reshape(-1), node.base])
+    numbers = numbers[numbers != 0]
+    if not numbers.size:
+        return 1.0
+    mantissa, exponent = np.frexp(numbers)
+    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
+    trailing = np.log2((whole & -whole).astype(np.float64)).astype(np.int64)
+    step = float(2.0 ** np.min(exponent - 53 + trailing))
+    return step if node.magnitude.sum() < step * 2.0**52 else 0.0
 
 
 def _content_hash(read: ReadTrees, node: TreeEnsemble) -> str:

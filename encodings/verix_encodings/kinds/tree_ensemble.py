@@ -12,14 +12,14 @@ over a box: a leaf is reachable if the box meets each condition on its path. Sum
 outward, and ``error`` is added: the model that runs may be that far from the sum.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
-from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.interval import Bounds, Interval, Range
 from verix_encodings.kinds.node import Node, Ranges
 from verix_encodings.work import spend_entries
 
@@ -233,6 +233,16 @@ class TreeEnsemble(Node):
             base=frozen(matrix @ self.base + bias),
             error=frozen(off),
         )
+
+    def slopes(
+        self, bounds: Bounds, lower: FloatArray, upper: FloatArray
+    ) -> Iterator[tuple[int, Range]]:
+        """Yield the source with slopes of zero where each tree reaches one leaf, else infinite."""
+        of = bounds[self.source]
+        _, _, leaf = self.reachable(of.lower[None, :], of.upper[None, :])
+        steep = 0.0 if leaf.size == self.tree_count else np.inf
+        ends = np.full((lower.shape[0], of.lower.size), steep)
+        yield self.source, (-ends, ends)
 
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]

@@ -4,7 +4,7 @@ They compare ``float32(x) <= threshold``, with float64 thresholds.
 
 | estimator | score | class |
 |---|---|---|
-| ``DecisionTreeClassifier`` | the leaf's shares of classes | the first of the largest |
+| ``DecisionTreeClassifier`` | 1 for the first of the leaf's largest shares | that class |
 | forests of classifiers | sums of the trees' shares, then a mean | the first of the largest |
 | ``GradientBoostingClassifier`` | ``init + η Σ_t w_t``, one score for two classes | ``>= 0`` |
 | regressors | the leaf's value, a mean, ``init + η Σ_t w_t`` | – |
@@ -103,7 +103,11 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
     trees = [_tree(member.tree_) for member in members]
     count = len(trees)
     size = trees[0].value.shape[1]
-    divisor = float(count)
+    divisor, link = float(count), "identity"
+    if classifier and count == 1:
+        # a tie of shares in a leaf is decided once and for all
+        best = np.eye(size)[np.argmax(trees[0].value, axis=1)]
+        trees, link = [replace(trees[0], value=best)], "largest"
     if not classifier:
         # a regressor's scores are its values
         trees = [replace(tree, value=tree.value / count) for tree in trees]
@@ -119,6 +123,7 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
         rounding,
         SklearnRunner(model, "predict_proba" if classifier else "predict"),
         divisor=divisor,
+        link=link,
     )
 
 
