@@ -49,7 +49,7 @@ class PipelineRunner:
         known = getattr(self.pipeline, "classes_", None)
         if known is None or self.inner.classes(self.steps(table)) is None:
             return self.inner.classes(self.steps(table))
-        return np.searchsorted(known, self.pipeline.predict(table))
+        return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def takes(source: Any) -> bool:
 def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
     """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
 
-    Trees behind steps are to be compared at rows of words and of numbers at both sides of thresholds, and at the
-    rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument that is
+    Trees behind steps are compared later at rows of words and of numbers at both sides of
+    thresholds, and at the rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument that is
     not known, for a row of ``frame`` that is not in the table, and for trees of another width;
     ``UnsupportedOperatorError`` for steps that join columns.
     """
@@ -197,7 +197,9 @@ class _Conditions:
             tree, feature=feature, threshold=threshold, left=left, right=right, sides=sides
         )
 
-    def _condition(self, output: int, threshold: float, old: Sides | None) -> tuple[int, Sides | Words]:
+    def _condition(
+        self, output: int, threshold: float, old: Sides | None
+    ) -> tuple[int, Sides | Words]:
         """Return the coordinate and the sides of a condition on ``z_output``."""
         columns = self._columns
         place = columns.column_of(output)

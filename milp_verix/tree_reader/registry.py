@@ -7,7 +7,12 @@ of its file.
 from collections.abc import Callable
 from typing import Any
 
-from milp_verix.tree_reader.libraries import hist_boosting, lightgbm_trees, sklearn_trees, xgboost_trees
+from milp_verix.tree_reader.libraries import (
+    hist_boosting,
+    lightgbm_trees,
+    sklearn_trees,
+    xgboost_trees,
+)
 from milp_verix.tree_reader.read_trees import ReadTrees
 
 Reader = Callable[[Any], ReadTrees]

@@ -20,4 +20,5 @@ def single_precision(operations: int) -> float:
 
 def largest_values(trees: Sequence[Tree], scores: int) -> FloatArray:
     """Return the sum over trees of the largest magnitude of a leaf's value, shape (scores,)."""
-    return np.sum([np.abs(t.value).max(axis=0) for t in trees] + [np.zeros(scores)], axis=0)
+    each = [np.abs(tree.value).max(axis=0) for tree in trees]
+    return np.asarray(np.sum([*each, np.zeros(scores)], axis=0))

@@ -23,7 +23,7 @@ from milp_verix.inputs.table_encoding import Column, TableEncoding
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _NEAR = 12
-"""Binary digits of the distance of ``θ``, in float64 numbers, from the inverse of the affine map."""
+"""Binary digits of the distance in which ``θ`` is looked for, around the affine map's inverse."""
 _FURTHER = 10
 
 
@@ -38,9 +38,7 @@ class Crossing:
 class TableColumns:
     """What ``steps`` make of rows of the table that ``fitted`` was fitted on."""
 
-    def __init__(
-        self, fitted: Any, encoding: TableEncoding, steps: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, fitted: Any, encoding: TableEncoding, steps: Callable[[Any], Any]) -> None:
         self._fitted, self._steps = fitted, steps
         self.encoding = encoding
         widths = [column.width for column in encoding.columns]

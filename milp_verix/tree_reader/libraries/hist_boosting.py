@@ -29,6 +29,7 @@ _CLASSES = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LINKED = 2.0**-50
 """A distance of scores, from which on a float64 sigmoid or softmax tells them apart."""
 _WORD = 32
+_MISSING = ("nan", "None", "<NA>", "NaT")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,9 @@ class HistRunner:
         """Run ``predict``; return the numbers of its classes."""
         if not hasattr(self.model, "classes_"):
             return None
-        return np.searchsorted(self.model.classes_, self.model.predict(self._table(rows)))
+        return np.asarray(
+            np.searchsorted(self.model.classes_, self.model.predict(self._table(rows)))
+        )
 
     def _table(self, rows: FloatArray) -> Any:
         names = names_of(self.model)
@@ -155,7 +158,7 @@ def _columns(model: Any) -> tuple[IntArray, dict[int, _Categories]]:
     listed = model._preprocessor.named_transformers_["encoder"].categories_ if first.size else []
     known = {}
     for place, values in zip(first.tolist(), listed, strict=True):
-        missing = np.array([value is None or value != value for value in values], dtype=bool)
+        missing = np.array([str(value) in _MISSING for value in values], dtype=bool)
         known[place] = _Categories(np.asarray(values)[~missing])
     return np.concatenate([first, other]), known
 

@@ -11,7 +11,7 @@ A node with categories sends their codes right, and all others left; a code is t
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,9 +217,8 @@ def _notes(runner: XgboostRunner) -> tuple[str, ...]:
         notes.append(
             f"it was trained with the user's own objective; predict uses that of {runner.objective}"
         )
-    if runner.objective not in (*_LINKS, *_IDENTITIES):
-        notes.append(f"scores are the raw ones of {runner.objective}, before its link function")
-    elif not runner.classifies and runner.objective in _LINKS:
+    linked = runner.objective in _LINKS and not runner.classifies
+    if linked or runner.objective not in (*_LINKS, *_IDENTITIES):
         notes.append(f"scores are the raw ones of {runner.objective}, before its link function")
     if runner.turn:
         notes.append("predict compares the raw score with 1/2: the score here is less by 1/2")
