@@ -73,10 +73,10 @@ def takes(source: Any) -> bool:
 def read(source: Any, transformer: Any = None, frame: Any = None) -> ReadTrees:
     """Read trees, a fitted pipeline that ends in trees, a search, or trees and a transformer.
 
-    Trees behind steps are compared later at rows of words and of numbers at both sides of
-    thresholds, and at the rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument that is
-    not known, for a row of ``frame`` that is not in the table, and for trees of another width;
-    ``UnsupportedOperatorError`` for steps that join columns.
+    Trees behind steps are compared later at rows of words, of numbers at both sides of thresholds,
+    and at the rows of a DataFrame ``frame``. Raises ``InputError`` for a transformer or an argument
+    that is not known, for a row of ``frame`` that is not in the table, and for trees of another
+    width; ``UnsupportedOperatorError`` for steps that join columns.
     """
     chosen, notes = without_search(source)
     steps, pipeline = steps_of(chosen), None if transformer is not None else chosen

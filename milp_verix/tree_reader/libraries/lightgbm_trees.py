@@ -136,11 +136,25 @@ class LightgbmRunner:
 
 
 def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
+    _require_whole(content, path)
     try:
         return lightgbm.Booster(model_str=content.decode(), params={"verbosity": -1})
     except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
         told = str(error).splitlines()[0]
         raise ModelError(f"LightGBM cannot read {path or 'the model in memory'}: {told}") from error
+
+
+def _require_whole(content: bytes, path: Any) -> None:
+    """Raise ``ModelError`` unless each tree has its size: a damaged file would end the process."""
+    start = content.find(b"\nTree=") + 1
+    header = content[: start or None]
+    sizes = _fields(header.decode(errors="replace").splitlines()).get("tree_sizes", "").split()
+    ends = np.cumsum([start, *map(int, sizes)]) if all(s.isdigit() for s in sizes) else []
+    begin = [content.startswith(f"Tree={k}\n".encode(), end) for k, end in enumerate(ends[:-1])]
+    if not (start and len(begin) and all(begin) and b"\nend of trees" in content[ends[-1] - 1 :]):
+        raise ModelError(
+            f"LightGBM cannot read {path or 'the model in memory'}: it is truncated or damaged"
+        )
 
 
 def _booster_of(model: Any, lightgbm: Any) -> Any:
