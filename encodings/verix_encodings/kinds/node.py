@@ -103,6 +103,9 @@ class Node(ABC):
     of :attr:`phase`. The stem is empty if the node has no rows.
     """
 
+    stepped: ClassVar[bool] = False
+    """True if the node is constant between jumps: its gradients say nothing."""
+
     flat: ClassVar[bool] = False
     """True if a second lower line, of slope zero, is worth a second backward pass in batches."""
 

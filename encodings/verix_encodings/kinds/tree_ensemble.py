@@ -53,6 +53,7 @@ class TreeEnsemble(Node):
 
     plural: ClassVar[str] = "trees' scores"
     exact: ClassVar[bool] = True
+    stepped: ClassVar[bool] = True
 
     source: int
     roots: IntArray
@@ -152,9 +153,11 @@ class TreeEnsemble(Node):
         columns = np.arange(x.shape[1])[None, :]
         at = np.repeat(self.roots[:, None], x.shape[1], axis=1)
         spend_entries(at.size, 1 + self.depth)
+        flat, count = np.ascontiguousarray(x).reshape(-1), x.shape[1]
         for _ in range(self.depth):
-            goes_left = x[self.feature[at], columns] <= self.threshold[at]
-            at = np.where(goes_left, self.left[at], self.right[at])
+            # a leaf has the feature -1, the threshold ∞, and is its own child
+            there = flat.take(self.feature.take(at) * count + columns, mode="wrap")
+            at = np.where(there <= self.threshold.take(at), self.left.take(at), self.right.take(at))
         return at
 
     def value(self, values: Sequence[FloatArray]) -> FloatArray:

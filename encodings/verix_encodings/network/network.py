@@ -81,6 +81,11 @@ class Network:
         return frozenset(node.name for node in self.nodes if not node.exact)
 
     @property
+    def stepped(self) -> bool:
+        """True if the network is constant between jumps."""
+        return any(node.stepped for node in self.nodes)
+
+    @property
     def exact(self) -> bool:
         """True if a program can compute the network exactly."""
         return not self.enclosed

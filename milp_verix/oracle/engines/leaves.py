@@ -6,6 +6,10 @@ meet hold a box of inputs; the one of them next to ``x`` is run by the model's l
 L2 that input is the box's nearest, so the ball is decided exactly. Rules between features are cut
 to boxes, and a point that satisfies them is searched for in the box; if none is found, and none is
 excluded, the answer is UNKNOWN.
+
+All inputs that reach the same leaves have the same prediction, so where rounding may decide, the
+library itself does: leaves whose sum is near zero are run one set after the other, and are left
+behind if the prediction stays.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +31,8 @@ from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network.network import Network
 
 _ORDERS = {"l1": 1, "l2": 2}
+_MOST_TIES = 256
+"""Sets of leaves with a sum near zero that the library runs for a margin."""
 
 
 def trees_of(network: Network) -> TreeEnsemble | None:
@@ -67,7 +73,7 @@ class Leaves(BoundsEngine):
                 reason = TIME_LIMIT
                 if claim.deadline.passed():
                     break
-            elif not upper[margin] < -claim.needed[margin]:
+            else:
                 reason = reason or asked.reason
         return decided(claim, upper, points, replays.verdict, reason, nodes=nodes)
 
@@ -91,8 +97,10 @@ class _Asked:
     replays: Replays
     search: LeafSearch = field(init=False)
     worst: FloatArray | None = None
+    reason: str | None = None
     _reached: float = -np.inf
-    _unsure: float = -np.inf
+    _left: float = -np.inf
+    _ties: int = 0
     _off: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,30 +118,32 @@ class _Asked:
     @property
     def upper(self) -> float:
         """The bound on the margin that the nodes closed so far prove, once all are."""
-        closed = max(self.search.closed, self._unsure)
-        return closed + float(self.trees.base[self.margin]) + self._off
-
-    @property
-    def reason(self) -> str:
-        """Why the margin is neither proven nor refuted."""
-        if self._unsure > -np.inf:
-            return "no input was found that satisfies the rules where a margin is high"
-        return (
-            f"the worst margin, {self._reached:.2e}, is within the rounding of the model's sums, "
-            f"{self.needed + self._off:.2e}, of zero"
-        )
+        return max(self.search.closed, self._left) + float(self.trees.base[self.margin]) + self._off
 
     def _take(self, clique: Clique) -> bool | None:
         point, excluded = self.reach.point(clique)
+        if point is None and excluded:
+            return False
+        self._left = max(self._left, clique.total)
         if point is None:
-            if not excluded:
-                self._unsure = max(self._unsure, clique.total)
+            self.reason = "no input was found that satisfies the rules where a margin is high"
             return False
         total = clique.total + float(self.trees.base[self.margin])
         if total > self._reached:
             self._reached, self.worst = total, point
-        if total > 0 or total + self._off >= 0:
-            return True if self.replays(point) else None
+        if self.replays(point):
+            return True
+        if total > self._off:
+            self.reason = (
+                f"a margin of {total:.2e} does not change the prediction of the model's library"
+            )
+        self._ties += 1
+        if self._ties < _MOST_TIES:
+            return False
+        self.reason = (
+            f"{_MOST_TIES} sets of leaves have margins within {self.needed + self._off:.2e} of "
+            "zero, the tolerance and the rounding of the model's sums"
+        )
         return None
 
 
