@@ -31,6 +31,7 @@ from milp_verix.onnx_reader import (
 )
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
 from milp_verix.tree_reader import behind_table
 from milp_verix.tree_reader.tree_network import tree_network
 from verix_encodings.network.network import Network
@@ -167,6 +168,8 @@ def load_network(
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    if has_trees(model.graph):
+        return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
     columns = coordinate_names(fitted)
     anchored = [anchor.tensor for anchor in traced.anchors]
