@@ -118,12 +118,13 @@ class Cells:
             hi[by_tree],
         )
 
-    def ends(self, feature: int, lo: int, hi: int) -> tuple[float, float]:
-        """Return the least and the greatest float64 in the cells from ``lo`` to ``hi``."""
-        own = self.of_feature(feature)
-        low = -np.inf if lo == 0 else float(np.nextafter(own[lo - 1], np.inf))
-        high = np.inf if hi >= own.size else float(own[hi])
-        return low, high
+    def ends(self, feature: int, lo: int, hi: int, *, whole: bool) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest float64 of each cell from ``lo`` to ``hi``.
+
+        The least and the greatest whole number if ``whole``; infinite at the ends of the axis.
+        """
+        own = np.concatenate([[-np.inf], self.of_feature(feature), [np.inf]])[lo : hi + 2]
+        return (own[:-1] + 1.0 if whole else np.nextafter(own[:-1], np.inf)), own[1:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,3 +143,20 @@ class LeafBoxes:
     leaf: IntArray
     lo: IntArray
     hi: IntArray
+
+    def without(self, coordinates: IntArray) -> "LeafBoxes":
+        """Return the leaves with features among ``coordinates`` left out of their boxes."""
+        kept = np.flatnonzero(~np.isin(self.features, coordinates))
+        features, low, high = self.features[kept], self.low[kept], self.high[kept]
+        return LeafBoxes(
+            features, low, high, self.tree, self.leaf, self.lo[:, kept], self.hi[:, kept]
+        )
+
+
+def cells_of(trees: TreeEnsemble, size: int, integral: BoolArray | None = None) -> Cells:
+    """Return the cells of ``trees``, :meth:`Cells.of`, computed once for each ``integral``."""
+    key = None if integral is None else integral.tobytes()
+    if key not in trees.memo:
+        trees.memo[key] = Cells.of(trees, size, integral)
+    found: Cells = trees.memo[key]
+    return found

@@ -14,7 +14,7 @@ outward, and ``error`` is added: the model that runs may be that far from the su
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class TreeEnsemble(Node):
     base: FloatArray
     error: FloatArray
     depth: int = field(default=0, kw_only=True)
+    memo: dict[bytes | None, Any] = field(default_factory=dict, kw_only=True)
+    """What is computed once of the trees' structure; copies with other values share it."""
 
     @classmethod
     def of(

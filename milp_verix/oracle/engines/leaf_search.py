@@ -20,6 +20,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.leaf_boxes import LeafBoxes
 from verix_encodings.work import spend_entries
 
+_FAR = np.iinfo(np.int32).max
 _MOST_ROWS = 2**26
 """Entries of the matrix of leaves that meet that are kept, one byte each."""
 
@@ -56,7 +57,8 @@ class LeafSearch:
 
     ``take`` is asked about each such clique, the best of its node: it returns True to stop the
     search, False if the clique has no input, and None if it has one and the search goes on.
-    ``near`` tells whether cells ``lo`` to ``hi`` hold an input at all; it may say True wrongly.
+    ``near`` tells which boxes of cells, ``lo`` to ``hi``, both (n, F), with such words, hold an
+    input at all; it may say True wrongly.
     ``closed`` is the highest bound of a node closed, ``nodes`` counts nodes.
     """
 
@@ -64,7 +66,7 @@ class LeafSearch:
     values: FloatArray
     cut: float
     take: Callable[[Clique], bool | None]
-    near: Callable[[IntArray, IntArray], bool] | None = None
+    near: Callable[[IntArray, IntArray, BoolArray | None], BoolArray] | None = None
     blocks: Blocks | None = None
     closed: float = -np.inf
     nodes: int = 0
@@ -110,17 +112,16 @@ class LeafSearch:
         starts = np.flatnonzero(np.diff(tree, prepend=-1))
         sizes = np.diff(starts, append=alive.size)
         spend_entries(alive.size, 8)
-        if np.any(sizes > 1):
-            alive, starts, sizes = self._fitting(alive, starts, sizes)
-            if not alive.size:
-                return []
+        alive, starts, sizes = self._fitting(alive, starts, sizes)
+        if not alive.size:
+            return []
         best = alive[starts]
         total = float(self.values[best].sum())
         if total < self.cut:
             self.closed = max(self.closed, total)
             return []
         lo, hi = boxes.lo[best], boxes.hi[best]
-        low, high = lo.max(axis=0, initial=0), hi.min(axis=0, initial=np.iinfo(np.int32).max)
+        low, high = lo.max(axis=0, initial=0), hi.min(axis=0, initial=_FAR)
         words = None if self.blocks is None else self.blocks.allowed[best].all(axis=0)
         meet = bool(np.all(low <= high))
         meet = meet and (words is None or bool(self.blocks.possible(words)))  # type: ignore[union-attr]
@@ -146,16 +147,19 @@ class LeafSearch:
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Remove leaves that do not meet the leaves of trees that have one left."""
         boxes = self.boxes
+        if self.near is None and self.blocks is None:
+            return alive, starts, sizes
         lone = alive[starts[sizes == 1]]
-        if not lone.size:
-            return alive, starts, sizes
-        low, high = boxes.lo[lone].max(axis=0), boxes.hi[lone].min(axis=0)
-        if self.near is not None and not self.near(low, high):
-            return alive[:0], starts[:0], sizes[:0]
-        if self.blocks is None:
-            return alive, starts, sizes
-        words = self.blocks.allowed[lone].all(axis=0)
-        fits = self.blocks.possible(self.blocks.allowed[alive] & words)
+        fits, words = np.ones(alive.size, dtype=bool), None
+        if self.blocks is not None:
+            words = self.blocks.allowed[alive] & self.blocks.allowed[lone].all(axis=0)
+            fits &= self.blocks.possible(words)
+        if self.near is not None:
+            spend_entries(alive.size * boxes.features.size, 8)
+            lo = np.maximum(boxes.lo[alive], boxes.lo[lone].max(axis=0, initial=0))
+            hi = np.minimum(boxes.hi[alive], boxes.hi[lone].min(axis=0, initial=_FAR))
+            fits &= (lo <= hi).all(axis=1)
+            fits[fits] = self.near(lo[fits], hi[fits], None if words is None else words[fits])
         alive = alive[fits]
         tree = boxes.tree[alive]
         starts = np.flatnonzero(np.diff(tree, prepend=-1))
