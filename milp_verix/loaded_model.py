@@ -92,6 +92,11 @@ class LoadedModel(ABC):
         return self.softmax_stripped or self.sigmoid_stripped
 
     @property
+    def words(self) -> Mapping[int, tuple[str, ...]]:
+        """For coordinates that hold the codes 0, 1, … of words known to the model, these words."""
+        return {}
+
+    @property
     def input_size(self) -> int:
         """Number of input coordinates ``d``."""
         return self.ir.input_size

@@ -13,7 +13,7 @@ import onnx
 
 from milp_verix.errors import ModelError, UnsupportedOperatorError
 from milp_verix.tree_reader.branching import Branching, Sides
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 NAMES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "MEMBER")
@@ -32,7 +32,7 @@ class StoredEnsemble:
     base: FloatArray
     average: bool
     post: str
-    given: Any
+    given: BoolArray
     lowest: float
     targets: tuple[int, ...]
 
@@ -48,12 +48,22 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
     try:
         listed = _version_5(values) if node.op_type == "TreeEnsemble" else _version_3(values)
         nodes, leaves, aggregate, post = listed
+        base = _base(values, scores)
         if aggregate not in ("SUM", "AVERAGE"):
             raise UnsupportedOperatorError(
                 f"{label} takes the {aggregate} of its trees, which is no sum: export the model "
                 "with aggregate_function SUM or AVERAGE"
             )
-        return _built(nodes, leaves, precision, scores, _base(values, scores), aggregate, post)
+        trees, given = _built(nodes, leaves, precision, scores)
+        return StoredEnsemble(
+            trees,
+            base,
+            aggregate == "AVERAGE",
+            post,
+            given,
+            float(leaves[2].min(initial=0.0)),
+            tuple(np.unique(leaves[1]).tolist()),
+        )
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise ModelError(f"{label} is malformed: its attributes do not fit together") from error
 
@@ -131,9 +141,7 @@ def _version_5(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
     mode = [_MODES[code] for code in codes] + ["LEAF"] * targets.size
     nowhere = np.full(targets.size, -1)
     yes, no = (
-        np.concatenate(
-            [np.asarray(values[ids]) + count * (np.asarray(values[leaf]) != 0), nowhere]
-        )
+        np.concatenate([np.asarray(values[ids]) + count * (np.asarray(values[leaf]) != 0), nowhere])
         for ids, leaf in (
             ("nodes_truenodeids", "nodes_trueleafs"),
             ("nodes_falsenodeids", "nodes_falseleafs"),
@@ -163,10 +171,8 @@ def _built(
     leaves: _Leaves,
     precision: np.dtype[Any],
     scores: int,
-    base: FloatArray,
-    aggregate: str,
-    post: str,
-) -> StoredEnsemble:
+) -> tuple[tuple[Branching, ...], BoolArray]:
+    """Return the trees, and for each tree the scores that all its leaves have a value for."""
     at, score, weight = leaves
     value, listed = np.zeros((len(nodes.mode), scores)), np.zeros((len(nodes.mode), scores))
     np.add.at(value, (at, score), weight)
@@ -194,15 +200,7 @@ def _built(
             )
         )
         given.append((listed[own[~inner]] > 0).all(axis=0))
-    return StoredEnsemble(
-        tuple(trees),
-        base,
-        aggregate == "AVERAGE",
-        post,
-        np.array(given),
-        float(weight.min(initial=0.0)),
-        tuple(np.unique(score).tolist()),
-    )
+    return tuple(trees), np.array(given)
 
 
 def _below(root: int, nodes: _Nodes) -> list[int]:
@@ -219,7 +217,9 @@ def _below(root: int, nodes: _Nodes) -> list[int]:
     return order
 
 
-def _decisions(nodes: _Nodes, precision: np.dtype[Any]) -> tuple[FloatArray, Any, dict[int, Sides]]:
+def _decisions(
+    nodes: _Nodes, precision: np.dtype[Any]
+) -> tuple[FloatArray, BoolArray, dict[int, Sides]]:
     """Return ``t`` with ``z <= t``, whether that is the false branch, and other decisions."""
     value = nodes.split.astype(precision)
     before = np.nextafter(value, precision.type(-np.inf)).astype(np.float64)

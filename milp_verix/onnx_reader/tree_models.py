@@ -70,7 +70,7 @@ def read_onnx_trees(
         base=base,
         inputs=columns.size,
         rounding=unit(len(trees) + 8) * reach + _LINKED * (link != "identity"),
-        runner=_runner(model, node, signature, link, columns.precision, classes),
+        runner=_runner(model, node, signature, link, classes),
         facts=KnownFacts(
             "TreeEnsembleRegressor" if node.op_type == "TreeEnsembleRegressor" else None,
             () if classes == tuple(map(str, range(len(classes)))) else classes,
@@ -85,7 +85,7 @@ def read_onnx_trees(
 def _only(graph: onnx.GraphProto, signature: Signature) -> onnx.NodeProto:
     """Return the node of trees that the scores come from."""
     producers = {name: node for node in graph.node for name in node.output}
-    node = producers.get(signature.scores_name)
+    node: onnx.NodeProto | None = producers.get(signature.scores_name)
     while node is not None and node.op_type not in NAMES and node.op_type in _BEHIND:
         node = producers.get(node.input[0])
     if node is None or node.op_type not in NAMES:
@@ -116,7 +116,8 @@ def _combined(
     """Return ``W``, ``c`` and the link: the scores are ``W s + c`` of the sums ``s``."""
     label = f"{node.op_type} {node.name!r}"
     count = stored.trees[0].value.shape[1]
-    if stored.post not in ("NONE", "SOFTMAX", "LOGISTIC") or (not classes and stored.post != "NONE"):
+    read = ("NONE", "SOFTMAX", "LOGISTIC") if classes else ("NONE",)
+    if stored.post not in read:
         raise UnsupportedOperatorError(
             f"{label} has post_transform {stored.post}, which is not read: export scores with NONE"
         )
@@ -132,7 +133,8 @@ def _combined(
     # onnxruntime's label turns elsewhere than its scores in all other cases
     half, first = stored.lowest >= 0, stored.targets == (0,)
     readable = first or (stored.targets == (1,) and not half and not stored.base.any())
-    if not readable or (half and stored.post != "NONE") or stored.base.size > 1 and stored.base.any():
+    several = stored.base.size > 1 and stored.base.any()
+    if not readable or (half and stored.post != "NONE") or several:
         raise UnsupportedOperatorError(
             f"{label} has two classes whose label and scores do not agree in onnxruntime: give the "
             "model of its own library"
@@ -242,7 +244,6 @@ def _runner(
     node: onnx.NodeProto,
     signature: Signature,
     link: Link,
-    precision: np.dtype[Any],
     labels: tuple[str, ...],
 ) -> OnnxTreesRunner:
     names = (node.output[1], node.output[0]) if labels else (node.output[0],)

@@ -82,7 +82,7 @@ class TableColumns:
         """Return ``z`` for ``rows``, shape (n, width)."""
         made = self._steps(self.table(rows))
         dense = made.toarray() if hasattr(made, "toarray") else made
-        return np.asarray(dense, dtype=np.float64)
+        return np.array(dense, dtype=np.float64)
 
     @cached_property
     def sparse(self) -> bool:
@@ -92,7 +92,8 @@ class TableColumns:
     @cached_property
     def constants(self) -> FloatArray:
         """The ``z`` of some row."""
-        return self.numbers(self._plain(1))[0]
+        found: FloatArray = self.numbers(self._plain(1))[0]
+        return found
 
     def of_words(self, place: int) -> FloatArray:
         """Return ``z`` for each word of the column at ``place``, shape (words, width)."""
@@ -118,8 +119,8 @@ class TableColumns:
 
         def left(ordinals: IntArray) -> BoolArray:
             rows[turns, coordinates] = _number_at(ordinals)
-            below: BoolArray = self.numbers(rows)[turns, wanted] <= ends
-            return below == rising
+            below = self.numbers(rows)[turns, wanted] <= ends
+            return np.asarray(below == rising)
 
         guess = np.clip((ends - self.encoding.offsets[wanted]) / slopes, -_LARGEST, _LARGEST)
         found = _last_true(left, _ordinal_of(guess))

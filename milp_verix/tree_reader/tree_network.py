@@ -1,7 +1,8 @@
 """Trees as a loaded model: the ensemble for proofs, the library itself for predictions."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ class TreeNetwork(LoadedModel):
     facts: KnownFacts
     library: str
     columns: tuple[str, ...] | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def ensemble(self) -> TreeEnsemble:
@@ -113,6 +115,7 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         facts=read.facts,
         library=read.library,
         columns=read.columns,
+        words=read.words,
     )
     require_equal(loaded, node, read.runner, read.points)
     return loaded

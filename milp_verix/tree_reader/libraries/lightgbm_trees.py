@@ -101,6 +101,7 @@ def read(source: Any) -> ReadTrees:
         path=path,
         sha256=sha256,
         stored=stored,
+        words=_words(booster, texts),
     )
 
 
@@ -144,14 +145,30 @@ def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
         raise ModelError(f"LightGBM cannot read {path or 'the model in memory'}: {told}") from error
 
 
+def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Return the words of the columns that were categories of pandas in training."""
+    known = booster.pandas_categorical or []
+    lines = texts[-1].splitlines() if texts else []
+    start = "[categorical_feature: "
+    given = next((line[len(start) : -1] for line in lines if line.startswith(start)), "")
+    places = [int(place) for place in given.split(",") if place.isdigit()]
+    if known and len(places) != len(known):
+        raise UnsupportedOperatorError(
+            "the LightGBM model was fitted on ordered categories of pandas, whose columns it does "
+            "not tell: turn these into numbers with df[name].cat.codes, and fit again"
+        )
+    return {place: tuple(map(str, words)) for place, words in zip(places, known, strict=False)}
+
+
 def _require_whole(content: bytes, path: Any) -> None:
     """Raise ``ModelError`` unless each tree has its size: a damaged file would end the process."""
     start = content.find(b"\nTree=") + 1
     header = content[: start or None]
     sizes = _fields(header.decode(errors="replace").splitlines()).get("tree_sizes", "").split()
-    ends = np.cumsum([start, *map(int, sizes)]) if all(s.isdigit() for s in sizes) else []
+    whole = all(size.isdigit() for size in sizes)
+    ends = np.cumsum([start, *map(int, sizes)]).tolist() if whole else [0]
     begin = [content.startswith(f"Tree={k}\n".encode(), end) for k, end in enumerate(ends[:-1])]
-    if not (start and len(begin) and all(begin) and b"\nend of trees" in content[ends[-1] - 1 :]):
+    if not (start and begin and all(begin) and b"\nend of trees" in content[ends[-1] - 1 :]):
         raise ModelError(
             f"LightGBM cannot read {path or 'the model in memory'}: it is truncated or damaged"
         )

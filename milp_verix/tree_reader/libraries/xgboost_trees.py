@@ -11,6 +11,7 @@ A node with categories sends their codes right, and all others left; a code is t
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def read(source: Any) -> ReadTrees:
         path=path,
         sha256=sha256,
         stored=stored,
+        words=_words(learner),
         sparse_zeros_missing=True,
     )
 
@@ -285,6 +287,20 @@ def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
         member[chosen + 1] = True  # one side before code 0
         ends = last_left(np.arange(len(member) - 1), strict=True)
         found[int(node)] = Sides(ends, ~member)
+    return found
+
+
+def _words(learner: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
+    """Return the words of columns of categories, which XGBoost stores from 3.1 on."""
+    booster, found = learner["gradient_booster"], {}
+    model = booster.get("gbtree", booster)["model"]
+    for place, column in enumerate(model.get("cats", {}).get("enc", [])):
+        values = column["values"]
+        if "offsets" not in column:
+            found[place] = tuple(map(str, values))
+        elif values:
+            text, ends = bytes(value % 256 for value in values), column["offsets"]
+            found[place] = tuple(text[a:b].decode() for a, b in pairwise(ends))
     return found
 
 

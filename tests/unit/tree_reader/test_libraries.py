@@ -43,7 +43,8 @@ def require_same(found: ReadTrees, rows: Array) -> None:
     for place, row in enumerate(rows):
         scores = leaf_sums(found.trees, found.base, row)
         if found.link == "largest":
-            assert classes is not None and classes[place] == np.argmax(scores)
+            assert classes is not None
+            assert classes[place] == np.argmax(scores)
             continue
         shown = scores / found.divisor
         off = found.rounding / found.divisor + 1e-12 * np.abs(shown)
