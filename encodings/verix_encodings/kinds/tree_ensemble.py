@@ -19,8 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, frozen, relative_error
-from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.kinds.node import Node, Ranges
+from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
+from verix_encodings.kinds.node import EncodingContext, Node, Ranges
+from verix_encodings.program.program import Expressions
 from verix_encodings.work import spend_entries
 
 
@@ -248,6 +250,81 @@ class TreeEnsemble(Node):
         steep = 0.0 if leaf.size == self.tree_count else np.inf
         ends = np.full((lower.shape[0], of.lower.size), steep)
         yield self.source, (-ends, ends)
+
+    def splits(self, lower: FloatArray, upper: FloatArray, late: Late = never) -> Splits:
+        """Return the leaves that the box reaches, and the splits that it leaves open, for programs.
+
+        Raises ``TimeoutError`` once ``late()``, which is asked for each tree.
+        """
+        feature, threshold = self.feature.tolist(), self.threshold.tolist()
+        left, right, low, high = (a.tolist() for a in (self.left, self.right, lower, upper))
+        leaves: list[int] = []
+        owners: list[int] = []
+        found: list[list[int]] = []
+
+        def visit(node: int) -> None:
+            # from the left to the right, so that leaves under a node stand side by side
+            f = feature[node]
+            if f < 0:
+                leaves.append(node)
+                return
+            cut = threshold[node]
+            if high[f] <= cut or low[f] > cut:
+                visit(left[node] if high[f] <= cut else right[node])
+                return
+            split = [node, len(leaves), 0, 0]
+            found.append(split)
+            ends = high[f]
+            high[f] = cut
+            visit(left[node])
+            high[f] = ends
+            split[2] = len(leaves)
+            ends = low[f]
+            low[f] = np.nextafter(cut, np.inf)
+            visit(right[node])
+            low[f] = ends
+            split[3] = len(leaves)
+
+        for tree, root in enumerate(self.roots.tolist()):
+            if late():
+                raise TimeoutError("time is up before the trees are encoded")
+            before = len(leaves)
+            visit(root)
+            owners += [tree] * (len(leaves) - before)
+        spend_entries(len(leaves), 64)
+        data = np.array(found, dtype=np.intp).reshape(-1, 4)
+        node = data[:, 0]
+        return Splits(
+            np.array(owners, dtype=np.intp),
+            self.value_of[leaves],
+            self.feature[node].astype(np.intp),
+            self.threshold[node],
+            *data[:, 1:].T,
+        )
+
+    def open_thresholds(self, lower: FloatArray, upper: FloatArray) -> dict[int, FloatArray]:
+        """Return the thresholds that a program over the box has binaries for, by feature."""
+        splits = self.splits(lower, upper)
+        features = np.unique(splits.feature).tolist()
+        return {f: np.unique(splits.threshold[splits.feature == f]) for f in features}
+
+    def rows(self, context: EncodingContext) -> Expressions:
+        """Add the trees to a program: binaries for thresholds, weights of leaves."""
+        box = context.bounds[self.source]
+        splits = self.splits(box.lower, box.upper, context.late)
+        x = context.values[self.source]
+        return tree_ensemble_rows(
+            context.builder, context.label, splits, base=self.base, x=x, box=box
+        )
+
+    def encoding_error(
+        self,
+        errors: Sequence[FloatArray],
+        reaches: Sequence[FloatArray],
+        interval: Interval,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bound how far the model may be from its expressions, and the magnitude of its value."""
+        return self.error, np.maximum(self.magnitude, interval.magnitude)
 
     def evaluation_error(
         self, errors: Sequence[FloatArray], bounds: Sequence[Interval]
