@@ -26,7 +26,7 @@ from milp_verix.clock import Deadline, deadline_in
 from milp_verix.errors import InputError
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader import serialised
-from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.results.records.audit import AuditRecord
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.statistics import TIME_LIMIT
@@ -69,10 +69,18 @@ def certify(
     return replace(found, refutes=True)
 
 
+_NO_TREES = (
+    "there are no certificates of trees yet: the checker reads ONNX files of networks, not the "
+    "structures of libraries of trees"
+)
+
+
 def _certified(
     explanation: ExplanationRecord, network: LoadedModel, deadline: Deadline
 ) -> Certificate:
     started = time.monotonic()
+    if not isinstance(network, OnnxNetwork):
+        return Certificate(None, _NO_TREES, seconds=time.monotonic() - started)
     model = _bytes_of(network, explanation)
     refused = _refusal(network)
     if refused is not None:
@@ -138,7 +146,7 @@ def _claim(model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]) 
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 
 
-def _refusal(network: LoadedModel) -> str | None:
+def _refusal(network: OnnxNetwork) -> str | None:
     """Return why no proof is searched for, None if one is."""
     terms = [term for node in network.ir.nodes for term in node.matrices]
     weights = sum(count_of_entries(matrix) for _, matrix in terms)
@@ -147,7 +155,7 @@ def _refusal(network: LoadedModel) -> str | None:
     return None
 
 
-def _bytes_of(network: LoadedModel, explanation: ExplanationRecord) -> bytes:
+def _bytes_of(network: OnnxNetwork, explanation: ExplanationRecord) -> bytes:
     """Return the bytes that the explanation's hash is of; ``InputError`` if they are others."""
     if network.sha256 != explanation.model.sha256:
         raise InputError(
@@ -163,7 +171,7 @@ def _bytes_of(network: LoadedModel, explanation: ExplanationRecord) -> bytes:
         raise InputError(f"cannot read {network.path}: {error.strerror}") from error
 
 
-def _beside(model: bytes, network: LoadedModel) -> dict[str, bytes]:
+def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
     """Return the content of files with weights beside that of the network, by their names."""
     graph = onnx.load_model_from_string(model).graph
     stored = ({e.key: e.value for e in one.external_data} for one in graph.initializer)

@@ -25,11 +25,25 @@ _SPREAD = 1.0
 class Compared(Protocol):
     """What the comparison needs to know of a loaded model."""
 
-    divisor: float
-    link: Link
-    upper_at_tie: bool
-    library: str
-    ir: Network
+    @property
+    def divisor(self) -> float:
+        """The divisor of the scores."""
+
+    @property
+    def link(self) -> Link:
+        """The function from scores to outputs."""
+
+    @property
+    def upper_at_tie(self) -> bool:
+        """True if a single score of zero is class 1."""
+
+    @property
+    def library(self) -> str:
+        """The library's name and version."""
+
+    @property
+    def ir(self) -> Network:
+        """The trees as a network."""
 
     @property
     def name(self) -> str:
@@ -75,9 +89,9 @@ def require_equal(
     ours, sure = classes_of(
         scores, off, upper_at_tie=model.upper_at_tie, exact=not node.error.any()
     )
-    wrong = np.flatnonzero(sure & (ours != theirs))
-    if wrong.size:
-        row = int(wrong[0])
+    apart = np.flatnonzero(sure & (ours != theirs))
+    if apart.size:
+        row = int(apart[0])
         raise _differs(model, f"the class is {ours[row]} by the trees and {theirs[row]} by predict")
 
 

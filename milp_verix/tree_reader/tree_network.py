@@ -64,7 +64,7 @@ class TreeNetwork(LoadedModel):
 
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
-        return self.outputs(self.as_input(x))[0]
+        return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Run the library at ``rows``, shape (n, d); return its outputs, shape (n, m).

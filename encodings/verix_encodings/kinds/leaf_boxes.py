@@ -45,7 +45,7 @@ class Cells:
         new = np.ones(order.size, dtype=bool)
         new[1:] = (f[1:] != f[:-1]) | (t[1:] != t[:-1])
         starts = np.searchsorted(f[new], np.arange(size + 1))
-        rank = np.zeros(ensemble.feature.size, dtype=np.int32)
+        rank = np.zeros(ensemble.feature.size, dtype=np.intp)
         rank[inner[order]] = np.cumsum(new) - 1 - starts[f]
         return cls(ensemble, rank, t[new], starts.astype(np.intp))
 
@@ -55,7 +55,7 @@ class Cells:
 
     def cell(self, x: FloatArray) -> IntArray:
         """Return the cell of each coordinate of ``x``, shape (d,)."""
-        found = np.zeros(x.size, dtype=np.int32)
+        found = np.zeros(x.size, dtype=np.intp)
         for f in np.flatnonzero(np.diff(self.starts)).tolist():
             found[f] = np.searchsorted(self.of_feature(f), x[f], side="left")
         return found
@@ -81,7 +81,8 @@ class Cells:
             leaf = feature < 0
             if leaf.any():
                 found.append((tree[leaf], at[leaf], lo[leaf], hi[leaf]))
-                at, tree, lo, hi, feature = (a[~leaf] for a in (at, tree, lo, hi, feature))
+                inner = np.flatnonzero(~leaf)
+                at, tree, lo, hi, feature = (a[inner] for a in (at, tree, lo, hi, feature))
             if not at.size:
                 break
             column, cut = place[feature], rank[at]
@@ -106,17 +107,9 @@ class Cells:
             lo, hi = np.concatenate([lo[left], right_lo]), np.concatenate([left_hi, hi[right]])
             tree = np.concatenate([tree[left], tree[right]])
             at = np.concatenate([ensemble.left[at[left]], ensemble.right[at[right]]])
-        tree, leaf, lo, hi = (np.concatenate(part) for part in zip(*found, strict=True))
-        by_tree = np.argsort(tree, kind="stable")
-        return LeafBoxes(
-            moving,
-            low[moving],
-            high[moving],
-            tree[by_tree],
-            leaf[by_tree],
-            lo[by_tree],
-            hi[by_tree],
-        )
+        joined = [np.concatenate(part) for part in zip(*found, strict=True)]
+        by_tree = np.argsort(joined[0], kind="stable")
+        return LeafBoxes(moving, low[moving], high[moving], *(part[by_tree] for part in joined))
 
     def ends(self, feature: int, lo: int, hi: int, *, whole: bool) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest float64 of each cell from ``lo`` to ``hi``.

@@ -170,7 +170,7 @@ class TreeEnsemble(Node):
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
         total = self.base[:, None] + self.value_of[at].sum(axis=0).T
-        return total[:, 0] if flat else total
+        return np.asarray(total[:, 0] if flat else total)
 
     def enclosure(self, of: Ranges) -> Range:
         """Bound the scores where the source lies in these bounds."""

@@ -122,9 +122,10 @@ class LeafSearch:
             return []
         lo, hi = boxes.lo[best], boxes.hi[best]
         low, high = lo.max(axis=0, initial=0), hi.min(axis=0, initial=_FAR)
-        words = None if self.blocks is None else self.blocks.allowed[best].all(axis=0)
-        meet = bool(np.all(low <= high))
-        meet = meet and (words is None or bool(self.blocks.possible(words)))  # type: ignore[union-attr]
+        words, meet = None, bool(np.all(low <= high))
+        if self.blocks is not None:
+            words = np.asarray(self.blocks.allowed[best].all(axis=0))
+            meet = meet and bool(self.blocks.possible(words))
         if meet:
             answer = self.take(Clique(total, low, high, words))
             if answer:

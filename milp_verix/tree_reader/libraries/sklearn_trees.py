@@ -51,7 +51,7 @@ class SklearnRunner:
         if not hasattr(self.model, "classes_"):
             return None
         found = self.model.predict(self._table(rows))
-        return np.searchsorted(self.model.classes_, found)
+        return np.asarray(np.searchsorted(self.model.classes_, found))
 
     def _table(self, rows: FloatArray) -> Any:
         if self.names is None or hasattr(rows, "columns"):
@@ -84,10 +84,8 @@ def read(model: Any) -> ReadTrees:
     parts = _boosted(model) if name_of(model) in _BOOSTED else _averaged(model, classifier)
     columns = names_of(model)
     names = tuple(fitted_class_names(model)) if classifier else ()
-    runner = parts.runner if columns is None else replace(parts.runner, names=tuple(columns))
     return replace(
         parts,
-        runner=runner,
         facts=KnownFacts(None if classifier else type(model).__name__, names),
         columns=None if columns is None else tuple(columns),
     )
@@ -121,7 +119,7 @@ def _averaged(model: Any, classifier: bool) -> ReadTrees:
         trees,
         np.zeros(size),
         rounding,
-        SklearnRunner(model, "predict_proba" if classifier else "predict"),
+        "predict_proba" if classifier else "predict",
         divisor=divisor,
         link=link,
     )
@@ -150,7 +148,7 @@ def _boosted(model: Any) -> ReadTrees:
         trees,
         base,
         relative_error(len(model.estimators_) + 2) * largest,
-        SklearnRunner(model, "decision_function" if classifier else "predict"),
+        "decision_function" if classifier else "predict",
         upper_at_tie=classifier,
     )
 
@@ -160,17 +158,18 @@ def _parts(
     trees: list[Tree],
     base: FloatArray,
     rounding: FloatArray,
-    runner: SklearnRunner,
+    scores: str,
     **rule: Any,
 ) -> ReadTrees:
     import sklearn
 
+    names = names_of(model)
     return ReadTrees(
         trees=tuple(trees),
         base=base,
         inputs=int(model.n_features_in_),
         rounding=rounding,
-        runner=runner,
+        runner=SklearnRunner(model, scores, None if names is None else tuple(names)),
         facts=KnownFacts(),
         library=f"scikit-learn {sklearn.__version__}",
         **rule,
