@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
 
@@ -53,7 +53,7 @@ class EmbeddedCheck:
 
 
 def replayed(
-    network: OnnxNetwork, box: Interval, inputs: FloatArray, outputs: FloatArray
+    network: LoadedModel, box: Interval, inputs: FloatArray, outputs: FloatArray
 ) -> EmbeddedCheck:
     """Run ``network`` at ``inputs``, and compare with ``outputs``."""
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
@@ -63,7 +63,7 @@ def replayed(
     )
 
 
-def _run(network: OnnxNetwork, inputs: FloatArray) -> NDArray[np.floating]:
+def _run(network: LoadedModel, inputs: FloatArray) -> NDArray[np.floating]:
     if not (network.softmax_stripped or network.sigmoid_stripped):
         return network.evaluate(inputs)
     last = len(network.ir.nodes)
