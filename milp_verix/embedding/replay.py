@@ -59,19 +59,8 @@ def replayed(
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
     exact = network.ir.evaluate(inputs)
     return EmbeddedCheck(
-        inputs, outputs, _run(network, inputs), exact, float(np.max(beyond, initial=0.0))
+        inputs, outputs, network.scores(inputs), exact, float(np.max(beyond, initial=0.0))
     )
-
-
-def _run(network: LoadedModel, inputs: FloatArray) -> NDArray[np.floating]:
-    if not (network.softmax_stripped or network.sigmoid_stripped):
-        return network.evaluate(inputs)
-    last = len(network.ir.nodes)
-    for anchor, tensor in zip(network.anchors, network.tensors(inputs), strict=True):
-        if anchor.value == last:
-            return tensor
-    # no tensor of the file holds the scores
-    return network.ir.evaluate(network.as_input(inputs))
 
 
 def _farthest(ours: FloatArray, theirs: NDArray[np.floating]) -> float:

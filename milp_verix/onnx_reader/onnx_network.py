@@ -92,6 +92,14 @@ class OnnxNetwork(LoadedModel):
         """
         return self._run(self.session, [self.scores_name], x)[0]
 
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return super().scores(x)
+
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
 

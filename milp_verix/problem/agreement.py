@@ -59,7 +59,7 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
     Raises as :func:`require_agreement` does.
     """
     if isinstance(network, TreeNetwork):
-        require_equal(network, network.ensemble, network.runner, points)
+        require_equal(network, network.ensemble, network.runner, points.astype(np.float64))
         return
     assert isinstance(network, OnnxNetwork)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
