@@ -98,7 +98,7 @@ class OnnxNetwork(LoadedModel):
             for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
                 if anchor.value == len(self.ir.nodes):
                     return tensor
-        return super().scores(x)
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
