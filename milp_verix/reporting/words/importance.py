@@ -10,7 +10,7 @@ from milp_verix.reporting.words.sentences import (
     listed_texts,
     scope_sentences,
 )
-from milp_verix.reporting.words.wording import counted, number, predicted_text
+from milp_verix.reporting.words.wording import counted, joined, number, predicted_text
 from milp_verix.results.records.importance import ImportanceRecord
 
 NAMES = {
@@ -64,8 +64,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
     told = [feature for feature in ranking if found.upper[feature]]
     if not told:
         return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
-    texts = [f"{labels[feature]} {bracket_of(found, feature)}" for feature in told[:_TOLD]]
-    parts = [listed_texts(texts, _TOLD, "other feature")]
+    texts = [f"{bracket_of(found, one)} for {labels[one]}" for one in told[:_TOLD]]
+    parts = [joined(texts)]
     if rest := told[_TOLD:]:
         most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
         each = "each of " if len(rest) > 1 else ""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from math import inf
+from math import floor, inf, log10
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result
@@ -273,3 +273,12 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def rounded_down(value: float, digits: int = 4) -> float:
+    """Return ``value``, zero or above, with so many significant digits, and not above it."""
+    rounded = float(f"{value:.{digits}g}")
+    if rounded <= value:
+        return rounded
+    step = 10.0 ** (floor(log10(value)) - digits + 1)
+    return float(f"{rounded - step:.{digits}g}")
