@@ -99,8 +99,10 @@ def audit_sentence(audit: AuditRecord) -> str:
     if audit.counterexample is None:
         open_ = f"It is open if {claim[0].lower()}{claim[1:-1]}: {audit.unknown_reason}."
         return " ".join([open_, *rules_told(audit)])
-    values = kept_values(audit, kept, "of the set") if kept else "no feature is fixed"
-    told = [f"It is not enough that {values}.", change_told(audit, audit.counterexample)]
+    told = ["It is not enough to fix no feature."]
+    if kept:
+        told = [f"It is not enough that {kept_values(audit, kept, 'of the set')}."]
+    told.append(change_told(audit, audit.counterexample))
     return " ".join([*told, *_missing(audit), *scope_sentences(audit)])
 
 
@@ -110,10 +112,11 @@ def _spare(audit: AuditRecord) -> list[str]:
     told = []
     if audit.removable:
         names = [labels[feature] for feature in audit.removable]
-        together = " together" if len(names) > 1 else ""
-        told.append(f"{listed_texts(names, SHOWN, 'other feature')} can be left out{together}.")
+        spare = listed_texts(names, SHOWN, "other feature")
+        together = ", all at once" if len(names) > 1 else ""
+        told.append(f"It does so without {spare}, too{together}.")
     elif audit.minimal and kept:
-        told.append(f"{'It' if len(kept) == 1 else 'None of them'} can’t be left out.")
+        told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
     if audit.unknown:
         names = [labels[feature] for feature in audit.unknown]
         needed = f"{listed_texts(names, SHOWN, 'other feature')} {_are(audit.unknown)} needed"
@@ -125,7 +128,9 @@ def _missing(audit: AuditRecord) -> list[str]:
     """Return a sentence on the features that make a set sound that is not."""
     if not audit.completed:
         return []
-    told = [f"It is enough if {kept_values(audit, audit.added, 'that are missing')} as well."]
+    as_well = " as well" if audit.explanation else ""
+    missing = kept_values(audit, audit.added, "that are missing")
+    told = [f"It is enough if {missing}{as_well}."]
     if audit.unknown:
         names = [labels_of(audit)[feature] for feature in audit.unknown]
         listed = listed_texts(names, SHOWN, "other feature")

@@ -9,9 +9,7 @@ from milp_verix.reporting.words.explanation import (
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
     claim_text,
-    compared,
     contrast_sentence,
-    decided,
     room_parts,
     rules_told,
     scope_sentences,
@@ -63,15 +61,13 @@ def enumeration_sentence(found: EnumerationRecord) -> str:
         every = tuple(range(len(found.groups)))
         parts = [stays_text(found), *room_parts(found, every, others=False)]
         return " ".join([claim_text(parts), *rules_told(found)])
-    told = []
+    told, explained = [], f"{decided(found)}{compared(found)}"
     if sets := found.abductive:
         which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"
-        told.append(
-            f"{which} of features explains {decided(found)}{compared(found)}: {_told_sets(found, sets)}."
-        )
+        told.append(f"{which} of features explains {explained}: {_told_sets(found, sets)}.")
     if sets := tuple(found.contrastive):
         which = "this minimal set" if len(sets) == 1 else f"any of these {len(sets)} minimal sets"
-        told.append(f"A change of {which} {change_text(found)}: {_told_sets(found, sets)}.")
+        told.append(f"Some change of {which} {change_text(found)}: {_told_sets(found, sets)}.")
     if needed := found.necessary:
         names = joined([labels_of(found)[feature] for feature in needed])
         told.append(f"Every explanation contains {names}.")

@@ -68,8 +68,8 @@ def importance_sentence(found: ImportanceRecord) -> str:
     parts = [joined(texts)]
     if rest := told[_TOLD:]:
         most = ceil(max(found.upper[feature] for feature in rest) * 1000) / 1000
-        each = "each of " if len(rest) > 1 else ""
-        parts.append(f"at most {number(most)} for {each}{counted(len(rest), 'other feature')}")
+        each = f"each of {len(rest)} other features" if len(rest) > 1 else "the next feature"
+        parts.append(f"at most {number(most)} for {each}")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")

@@ -271,11 +271,12 @@ def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]
     still = [f for f in free if f in everywhere]
     anything = [f for f in free if moves[f] == inf and f not in still]
     near = [f for f in free if moves[f] < inf and f not in still]
-    others = others or len(anything) < len(free)
+    others = others or 0 < len(still) < len(free)
+    among = others or len(anything) < len(free)
     parts = []
     if anything:
         alone = len(anything) == 1
-        which = _counted_free(result, tuple(anything), others)
+        which = _counted_free(result, tuple(anything), among)
         parts.append(f"whatever {which} {'is' if alone else 'are'}")
     if near:
         parts.append(_near(result, near))
