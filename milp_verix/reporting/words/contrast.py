@@ -9,7 +9,9 @@ from milp_verix.reporting.words.explanation import (
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
 from milp_verix.reporting.words.sentences import (
     claim_text,
+    compared,
     contrast_sentence,
+    decided,
     room_parts,
     rules_told,
     scope_sentences,
