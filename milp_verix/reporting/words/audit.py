@@ -4,6 +4,7 @@ from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
     features_facts,
+    to_try,
     words_facts,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
@@ -158,6 +159,7 @@ def audit_facts(audit: AuditRecord) -> list[tuple[str, str]]:
     else:
         told.append(("completion", completion_text(audit)))
         told += [("added", labels.listed(audit.added))] if audit.completed else []
+    told += to_try(audit, [audit.unknown_reason, *audit.unknown_reasons.values()])
     if audit.minimum is not None:
         told.append(("smallest sound set", minimum_text(audit.minimum)))
     if audit.completion is not None:

@@ -4,6 +4,7 @@ from milp_verix.reporting.words.explanation import (
     about_facts,
     effort_facts,
     features_facts,
+    to_try,
     words_facts,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
@@ -54,6 +55,8 @@ def contrast_facts(found: ContrastiveExplanationRecord) -> list[tuple[str, str]]
     elif found.costs is not None and found.cost is not None:
         told.append(("cost", number(found.cost)))
     told.append(("minimum", contrast_outcome(found)))
+    if not found.proven:
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 
@@ -107,6 +110,8 @@ def enumeration_facts(found: EnumerationRecord) -> list[tuple[str, str]]:
         reason = found.statistics.stopped or found.unknown_reason or "unknown"
         complete = f"no: {reason}"
     told.append(("complete", complete))
+    if not found.complete and found.statistics.stopped != "limit":
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 

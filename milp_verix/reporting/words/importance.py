@@ -2,7 +2,12 @@
 
 from math import ceil, floor
 
-from milp_verix.reporting.words.explanation import about_facts, effort_facts, still_facts
+from milp_verix.reporting.words.explanation import (
+    about_facts,
+    effort_facts,
+    still_facts,
+    to_try,
+)
 from milp_verix.reporting.words.feature_labels import SHOWN, labels_of
 from milp_verix.reporting.words.sentences import (
     compared,
@@ -127,6 +132,8 @@ def importance_facts(found: ImportanceRecord) -> list[tuple[str, str]]:
     )
     told.append(("known", sets))
     told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
+    if not found.exact:
+        told += to_try(found, [found.statistics.stopped, found.unknown_reason])
     return told + effort_facts(found)
 
 

@@ -9,6 +9,7 @@ from milp_verix.reporting.words.explanation import (
     effort_facts,
     question_facts,
     still_facts,
+    to_try,
     words_facts,
 )
 from milp_verix.reporting.words.feature_labels import SHOWN, change_texts, labels_of
@@ -279,6 +280,7 @@ def radii_facts(found: RobustnessRadiiRecord) -> list[tuple[str, str]]:
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
         told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+        told += to_try(found, open_)
     return told + effort_facts(found)
 
 
