@@ -17,6 +17,10 @@ from .duality.relevance import (
     RelevanceProgress as RelevanceProgress,
     relevance as relevance,
 )
+from .embedding.embed import embed as embed
+from .embedding.embedded import Embedded as Embedded
+from .embedding.omlt_formulation import VerixFormulation as VerixFormulation
+from .embedding.replay import EmbeddedCheck as EmbeddedCheck
 from .errors import (
     InputError as InputError,
     LicenceLimitError as LicenceLimitError,
