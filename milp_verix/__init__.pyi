@@ -47,13 +47,13 @@ from .onnx_reader.onnx_network import (
     OnnxNetwork as OnnxNetwork,
     load_network as load_network,
 )
-from .oracle.check import check as check
 from .oracle.check_program import encode_check as encode_check
 from .problem.search import Search as Search
 from .radius.robustness import robustness_radius as robustness_radius
 from .radius.search import RadiusProgress as RadiusProgress
 from .radius.sweep import epsilon_sweep as epsilon_sweep
 from .report import write_report as write_report
+from .results.check import Check as Check
 from .results.importance import Importance as Importance
 from .results.public import (
     Audit as Audit,
@@ -83,6 +83,7 @@ from .study.results import read_result as read_result
 from .study.study_file import run_study as run_study
 from .study.table import read_study as read_study
 from .tolerances import Tolerances as Tolerances
+from .traversal.check import check as check
 from .traversal.explain import explain as explain
 from .traversal.explain_search import Progress as Progress
 
