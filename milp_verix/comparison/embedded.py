@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from rich.table import Table
 
 from milp_verix.argument_kinds import NUMBER, TEXTS, Kind, checked
 from milp_verix.arguments import seconds_of
@@ -46,7 +45,7 @@ class EmbeddedRun:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EmbeddedComparison:
     """The same optimisation by several solvers and formulations.
 
@@ -71,15 +70,7 @@ class EmbeddedComparison:
         found = [run.difference for run in self.runs if run.difference is not None]
         return all(difference <= self.tolerance for difference in found)
 
-    def __rich__(self) -> Table:
-        table = Table(box=None, pad_edge=False)
-        for heading in _HEADINGS:
-            table.add_column(heading, no_wrap=True)
-        for run in self.runs:
-            table.add_row(*_cells(run))
-        return table
-
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = [_HEADINGS, *map(_cells, self.runs)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
