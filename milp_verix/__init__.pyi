@@ -6,6 +6,11 @@ from .auditing.search import AuditProgress as AuditProgress
 from .certification.certificate import Certificate as Certificate
 from .certification.certify import certify as certify
 from .comparison.compare import compare as compare
+from .comparison.embedded import (
+    EmbeddedComparison as EmbeddedComparison,
+    EmbeddedRun as EmbeddedRun,
+    compare_embedded as compare_embedded,
+)
 from .duality.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .duality.contrastive import contrastive as contrastive
 from .duality.importance import importance as importance

@@ -1,6 +1,7 @@
 """``embed``: a network between the variables of a model of Pyomo, gurobipy or PuLP."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,9 @@ def embed(
         relu=relu,
         segments=pieces,
     )
+    encoding = replace(encoding, program=encoding.program.without_tiny(_DROPPED))
     name = _unique(host, name)
-    variables = host.add(encoding.program.without_tiny(_DROPPED), sockets.own, name)
+    variables = host.add(encoding.program, sockets.own, name)
     inside = [variables[j] for j in encoding.input.columns]
     outside = [variables[j] for j in encoding.output.columns]
     for what, i, variable, entry in sockets.equated(inside, outside):
