@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -25,6 +26,7 @@ from arguments import parsed, parser
 from tables import Table, write
 
 from milp_verix import Inputs, Problem, Search, continuous, integer, load_network
+from milp_verix.results.records.verdict import Answer
 
 _MINIMUM_SECONDS = 2.0
 _LIMIT = 60.0
@@ -128,7 +130,7 @@ def explained(
         runs, minima = [], []
         for place in np.linspace(len(x) * 2 // 3, len(x) - 1, count).astype(int):
             problem = Problem(network, x[place], inputs=inputs, epsilon=np.inf)
-            runs.append(clocked(lambda p=problem: p.explain(search=Search(time_limit=_LIMIT))))
+            runs.append(clocked(partial(problem.explain, search=Search(time_limit=_LIMIT))))
             if least:
                 minima.append(problem.minimum(search=Search(time_limit=_MINIMUM_SECONDS)))
         seconds = [spent for _, spent in runs]
@@ -162,17 +164,18 @@ def solvers(names: list[str], count: int) -> tuple[Table, bool]:
     ]
     answers = []
     for name in names:
-        search = Search(solver=name, time_limit=_LIMIT)
-        runs = [clocked(lambda p=p, f=f: p.check(f, search=search)) for p, f in asked]
-        verdicts = [str(found.status) for found, _ in runs]
+        runs = [
+            clocked(partial(problem.check, free, search=Search(solver=name, time_limit=_LIMIT)))
+            for problem, free in asked
+        ]
+        found = [str(verdict.answer.value) for verdict, _ in runs]
         seconds = [spent for _, spent in runs]
-        kinds = ("holds", "violated", "unknown")
         table.add(
             *(name, len(runs)),
-            *(sum(kind in verdict.lower() for verdict in verdicts) for kind in kinds),
+            *(found.count(answer.value) for answer in Answer),
             *(f"{value:.2f}" for value in (median(seconds), mean(seconds), max(seconds))),
         )
-        answers.append([None if "unknown" in verdict.lower() else verdict for verdict in verdicts])
+        answers.append([None if one == Answer.UNKNOWN.value else one for one in found])
     agree = all(len({*each} - {None}) <= 1 for each in zip(*answers, strict=True))
     return table, agree
 
@@ -182,7 +185,7 @@ def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("archive", type=Path, nargs="?", help="adult.npz")
     arguments.add_argument("--rows", type=int, default=20)
-    arguments.add_argument("--solvers", default="leaves,phase,highs")
+    arguments.add_argument("--solvers", default="leaves,highs,scip,gurobi,cbc")
     arguments.add_argument("--only", choices=("models", "growth", "solvers"))
     options = parsed(arguments)
     warnings.simplefilter("ignore")  # rows without names
