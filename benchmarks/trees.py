@@ -150,7 +150,7 @@ def explained(
 def solvers(names: list[str], count: int) -> tuple[Table, bool]:
     """Print a row for each solver, and return whether no answers contradict."""
     x, y, inputs = breast_cancer()
-    network = fitted(xgboost(30, 3), x, y)
+    network = fitted(xgboost(100, 4), x, y)
     table = Table("solver | checks | holds | violated | open | median s | mean s | worst s")
     problems = [
         Problem(network, x[place], inputs=inputs, epsilon=np.inf)
