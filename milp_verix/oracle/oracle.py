@@ -31,10 +31,11 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search
 from milp_verix.results.records.statistics import BOUNDS_ALONE, TIME_LIMIT, SolverStatistics
 from milp_verix.results.records.verdict import Answer, Effort, Stage, Verdict
-from verix_encodings import Bounds, interval_bounds
+from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 
 class Oracle:
@@ -52,7 +53,7 @@ class Oracle:
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)
         if problem.margins.stepped:
-            self.bounds, method = "interval", interval_bounds
+            self.bounds, method = "interval", leaf_bounds
         self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)

@@ -13,9 +13,9 @@ from verix_encodings import (
     Network,
     alpha_bounds,
     crown_bounds,
-    interval_bounds,
 )
 from verix_encodings.arrays import BoolArray
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
 
@@ -58,7 +58,7 @@ def whole_ball(
 
     if problem.margins.stepped:
         # there are no lines around jumps
-        return WholeBall(problem.margins, interval_bounds(problem.margins, region))
+        return WholeBall(problem.margins, leaf_bounds(problem.margins, region))
     bounds = crown_bounds(problem.margins, region, late=late)
     if method is alpha_bounds and bounds[-1].upper.max() >= 0:
         part = deadline.share(_PART)

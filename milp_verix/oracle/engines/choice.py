@@ -94,10 +94,12 @@ def portfolio_for(
 
     _refuse_misfit(solver, trees=trees_of(problem.margins) is not None)
     if trees_of(problem.margins) is not None and solver == "auto" and not lp_only:
+        # leaves decide all but rules exactly, and far sooner than programs
+        ruled = problem.ball.mixed is not None and bool(problem.ball.mixed.rules)
         programs = [
             candidate(other.name, other)
             for other in map(solver_named, _PROGRAM_SOLVERS)
-            if needed <= other.capabilities
+            if ruled and needed <= other.capabilities
         ]
         return Portfolio(candidate(Leaves.name, Leaves.name), programs)
 
