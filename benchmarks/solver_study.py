@@ -1,0 +1,119 @@
+"""Compare every solver and formulation on the same checks of five networks in three norms.
+
+    python benchmarks/solver_study.py --shared ../shared --journal study.jsonl
+    python benchmarks/solver_study.py --shared ../shared --journal study.jsonl --write solver-study
+
+The first command is the whole study: 14 inputs of each of 15 pairs of network and norm, 210 checks
+in all, with 10 s for each check and pair. It goes on where it was, so that it may be stopped at any
+time. ``--inputs`` and ``--limit`` make it smaller. The second command does the tasks that are left,
+then writes the table into RESULTS.md and the picture ``solver_study.png`` beside it.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tables import Table, add_write, write
+
+import milp_verix as mv
+from milp_verix.reporting.words.solver_study import HEADS, rows
+from milp_verix.study.batch import run_parts
+from milp_verix.study.parts import Part, part_of
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURE = ROOT / "benchmarks" / "solver_study.png"
+FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A network with its inputs, and a radius for each norm at which checks need a solver."""
+
+    network: str
+    inputs: str
+    radii: dict[str, float]
+    columns: bool = False
+
+    def parts(self, shared: Path, count: int, options: dict[str, Any]) -> Iterator[Part]:
+        """Yield the part of the study for each norm."""
+        network = mv.load_network(_place(self.network, shared))
+        path, _, key = self.inputs.partition(":")
+        with np.load(_place(path, shared)) as archive:
+            raw = archive[key]
+        domain: Any = (0.0, 1.0)
+        xs = raw[:count].astype(np.float32)
+        if self.columns:
+            domain = (raw.min(axis=0).astype(float), raw.max(axis=0).astype(float))
+        elif raw.dtype == np.uint8:
+            xs = xs / np.float32(255)
+        xs = xs.reshape(count, *network.input_shape[1:])
+        for norm, epsilon in self.radii.items():
+            asked = {**options, "norm": norm, "domain": domain}
+            yield part_of(network, xs, epsilon=epsilon, task="compare", options=asked)
+
+
+SOURCES = (
+    Source(
+        "examples/digits.onnx", "examples/digits.npz:images", {"linf": 0.15, "l1": 2, "l2": 0.6}
+    ),
+    Source(
+        "models/mnist-10x2.onnx",
+        "data/mnist_test.npz:images",
+        {"linf": 0.05, "l1": 4, "l2": 0.8},
+    ),
+    Source(
+        "models/gtsrb-10x2.onnx",
+        "data/gtsrb10.npz:test_images",
+        {"linf": 0.01, "l1": 3, "l2": 0.4},
+    ),
+    Source("models/adult-AC-1.onnx", "data/adult.npz:X", {"linf": 10, "l1": 20, "l2": 10}, True),
+    Source(
+        "models/fame-mnist-cnn.onnx",
+        "data/mnist_test.npz:images",
+        {"linf": 0.05, "l1": 4, "l2": 0.8},
+    ),
+)
+
+
+def _place(name: str, shared: Path) -> Path:
+    return (ROOT if name.startswith("examples") else shared) / name
+
+
+def main() -> None:
+    """Do the tasks that are left; write the table if asked."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--shared", type=Path, required=True, help="folder of models and data")
+    parser.add_argument("--journal", type=Path, required=True, help="where the study goes on")
+    parser.add_argument("--inputs", type=int, default=14, help="inputs of each network and norm")
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each check and pair")
+    parser.add_argument("--solvers", help="names with commas between; all installed by default")
+    add_write(parser)
+    given = parser.parse_args()
+    options: dict[str, Any] = {
+        "solvers": given.solvers.split(",") if given.solvers else None,
+        "formulations": list(FORMULATIONS),
+        "most_checks": 1,
+        "check_time_limit": given.limit,
+        "relaxations": True,
+    }
+    parts = [part for one in SOURCES for part in one.parts(given.shared, given.inputs, options)]
+    for index in range(given.inputs):
+        # all networks and norms first, so that a part of the study is a study
+        for part in parts:
+            run_parts([replace(part, indices=[index])], given.journal, results=False)
+        study = mv.read_solver_study(given.journal)
+        print(f"input {index}: {study!r}", flush=True)
+    study = mv.read_solver_study(given.journal)
+    table = Table("|".join(HEADS), words=2)
+    for row in rows(study.times):
+        table.add(*row)
+    if given.write:
+        study.plot(PICTURE)
+        write(given.write, [table])
+
+
+if __name__ == "__main__":
+    main()
