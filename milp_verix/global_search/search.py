@@ -71,6 +71,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
         self._request, self._master = request, master
+        self.warm = request.search.warm
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
