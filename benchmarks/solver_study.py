@@ -5,7 +5,8 @@
 
 The first command is the whole study: 14 inputs of each of 15 pairs of network and norm, 210 checks
 in all, with 10 s for each check and pair. It goes on where it was, so that it may be stopped at any
-time. ``--inputs`` and ``--limit`` make it smaller. The second command does the tasks that are left,
+time. ``--inputs`` and ``--limit`` make it smaller; ``--warm`` compares ways to keep a program from
+check to check, with L∞ balls and eight checks of each input. The second command does the tasks that are left,
 then writes the table into RESULTS.md and the picture ``solver_study.png`` beside it.
 """
 
@@ -19,12 +20,13 @@ import numpy as np
 from tables import Table, add_write, write
 
 import milp_verix as mv
-from milp_verix.reporting.words.solver_study import HEADS, rows
+from milp_verix.reporting.words.solver_study import HEADS, meaning, rows
 from milp_verix.study.batch import run_parts
 from milp_verix.study.parts import Part, part_of
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "benchmarks" / "solver_study.png"
+PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]
+WARM_CHECKS = 8
 FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
 
 
@@ -37,7 +39,9 @@ class Source:
     radii: dict[str, float]
     columns: bool = False
 
-    def parts(self, shared: Path, count: int, options: dict[str, Any]) -> Iterator[Part]:
+    def parts(
+        self, shared: Path, count: int, options: dict[str, Any], grid: dict[str, Any] | None
+    ) -> Iterator[Part]:
         """Yield the part of the study for each norm."""
         network = mv.load_network(_place(self.network, shared))
         path, _, key = self.inputs.partition(":")
@@ -52,7 +56,7 @@ class Source:
         xs = xs.reshape(count, *network.input_shape[1:])
         for norm, epsilon in self.radii.items():
             asked = {**options, "norm": norm, "domain": domain}
-            yield part_of(network, xs, epsilon=epsilon, task="compare", options=asked)
+            yield part_of(network, xs, epsilon=epsilon, task="compare", grid=grid, options=asked)
 
 
 SOURCES = (
@@ -89,6 +93,7 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, required=True, help="where the study goes on")
     parser.add_argument("--inputs", type=int, default=14, help="inputs of each network and norm")
     parser.add_argument("--limit", type=float, default=10.0, help="seconds for each check and pair")
+    parser.add_argument("--warm", action="store_true", help="compare warm starts instead")
     parser.add_argument("--solvers", help="names with commas between; all installed by default")
     add_write(parser)
     given = parser.parse_args()
@@ -99,7 +104,15 @@ def main() -> None:
         "check_time_limit": given.limit,
         "relaxations": True,
     }
-    parts = [part for one in SOURCES for part in one.parts(given.shared, given.inputs, options)]
+    sources, grid = SOURCES, None
+    if given.warm:
+        # a program over the whole ball is one of an L∞ ball, in the formulation big_m
+        sources = tuple(replace(one, radii={"linf": one.radii["linf"]}) for one in SOURCES)
+        options |= {"formulations": ["big_m"], "most_checks": WARM_CHECKS, "relaxations": False}
+        grid = {"warm": ["rebuilt", "in_place", "start"]}
+    parts = [
+        part for one in sources for part in one.parts(given.shared, given.inputs, options, grid)
+    ]
     for index in range(given.inputs):
         # all networks and norms first, so that a part of the study is a study
         for part in parts:
@@ -111,8 +124,8 @@ def main() -> None:
     for row in rows(study.times):
         table.add(*row)
     if given.write:
-        study.plot(PICTURE)
-        write(given.write, [table])
+        study.plot(PICTURES[given.warm])
+        write(given.write, [meaning(study.times), table])
 
 
 if __name__ == "__main__":

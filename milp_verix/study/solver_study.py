@@ -32,7 +32,8 @@ class SolverStudy:
 
     ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
     pair and check. ``skipped`` says which pairs were not asked and why, ``disagreements`` which
-    answers contradict each other, ``failed`` which inputs have no result and why.
+    answers contradict each other, ``failed`` which inputs have no result and why. Where a study has
+    several ways to keep a program (``warm``), the formulation names the way, too.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -156,7 +157,17 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     }
     ball = f"{found['norm']} {record['epsilon']}"
     name = f"{found['model']}, input {record['index']}, {ball}"
-    return [{"instance": f"{name}, check {row['check']}", **about, **row} for row in found["each"]]
+    warm = record["settings"].get("warm", "auto")
+    kept = "" if warm == "auto" else f", {warm}"
+    return [
+        {
+            "instance": f"{name}, check {row['check']}",
+            **about,
+            **row,
+            "formulation": row["formulation"] + kept,
+        }
+        for row in found["each"]
+    ]
 
 
 def _distinct(texts: Any) -> tuple[str, ...]:
