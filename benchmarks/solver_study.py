@@ -6,8 +6,8 @@
 The first command is the whole study: 14 inputs of each of 15 pairs of network and norm, 210 checks
 in all, with 10 s for each check and pair. It goes on where it was, so that it may be stopped at any
 time. ``--inputs`` and ``--limit`` make it smaller; ``--warm`` compares ways to keep a program from
-check to check, with L∞ balls and eight checks of each input. The second command does the tasks that are left,
-then writes the table into RESULTS.md and the picture ``solver_study.png`` beside it.
+check to check, with L∞ balls and eight checks of each input. The second command does the tasks that
+are left, then writes the table into RESULTS.md and the picture ``solver_study.png`` beside it.
 """
 
 import argparse

@@ -173,7 +173,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self.show()
             try:
                 run = self._run(pair, self._share(len(turns) - number))
-            except SolverError as error:
+            except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
                 continue
