@@ -148,7 +148,9 @@ def test_the_master_starts_at_the_incumbent(
         found = minimum(model, x, warm=warm, **options)
         assert found.proven
         costs.add(found.cost)
-        assert bool(made.session.starts) is (warm == "start")
+        assert found.statistics.search is not None
+        solved = found.statistics.search.programs > 0
+        assert bool(made.session.starts) is (warm == "start" and solved)
         for program, start in made.session.starts:
             assert _violation(program, start) < 1e-6
     assert len(costs) == 1
