@@ -85,6 +85,7 @@ from .study.batch import (
     explain_many as explain_many,
 )
 from .study.results import read_result as read_result
+from .study.solver_study import SolverStudy as SolverStudy, read_solver_study as read_solver_study
 from .study.study_file import run_study as run_study
 from .study.table import read_study as read_study
 from .tolerances import Tolerances as Tolerances

@@ -61,7 +61,8 @@ class Oracle:
         self._reuse = search.reuse and not problem.margins.stepped
         self.checks = 0
         self.effort = Effort()
-        self._prepared = not search.reuse
+        # without reuse nothing is known but a program that the solver keeps
+        self._prepared = not search.reuse and search.warm in ("auto", "rebuilt")
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
@@ -76,6 +77,7 @@ class Oracle:
             tolerances=self.tolerances,
             lp_only=self.exactness == "relaxation",
             keep_points=search.reuse,
+            warm=search.warm,
         )
 
     def __enter__(self) -> "Oracle":
@@ -129,7 +131,13 @@ class Oracle:
             return self.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            if not self._reuse:
+                if known.whole is not None:
+                    self._portfolio.prepare(known.whole.margins, known.whole.bounds)
+                self._prepared = True
+                return self.whole
+            self._known = known
             programs = self.exactness != "bounds" and not deadline.passed()
             if self._known.left is not None and programs:
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)

@@ -253,6 +253,11 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
             *([("decided", decided)] if decided else []),
             *_solvers(statistics),
         ]
+    master = {
+        "tree": "our own branch and bound on linear programs of HiGHS",
+        "program": "mixed-integer programs of the solver",
+        "hitting sets": "hitting sets of contrastive sets, by programs of the solver",
+    }[search.master]
     known = "contrastive set" if search.master == "hitting sets" else "scenario"
     program = "linear program" if search.master == "tree" else "program"
     sought = (
@@ -261,7 +266,22 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         f"{counted(search.iterations, 'simplex iteration')}"
     )
     stages = ", ".join(f"{stage} {seconds_text(seconds)}" for stage, seconds in search.stages)
-    return [("search", sought), ("checks", checks), ("stages", stages), *_solvers(statistics)]
+    return [
+        ("master", master),
+        ("search", sought),
+        ("checks", checks),
+        ("stages", stages),
+        *_solvers(statistics),
+    ]
+
+
+def trace_lines(statistics: Statistics) -> list[str]:
+    """Return the course of a search for a minimum, a line for each change; none for others."""
+    if statistics.search is None:
+        return []
+    head = f"{'seconds':>9} {'best':>8} {'bound':>8}"
+    points = statistics.search.trace
+    return [head, *(f"{seconds:9.2f} {best:8g} {bound:8g}" for seconds, best, bound in points)]
 
 
 def _solvers(statistics: Statistics) -> list[tuple[str, str]]:
