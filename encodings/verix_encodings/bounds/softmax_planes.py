@@ -71,7 +71,7 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     """Return the planes for scores in these bounds, along the last axis."""
     n = lower.shape[-1]
     low, high = _differences(lower, upper)
-    known = (high <= _FAR).all(axis=-1) & (low >= -_FAR).all(axis=-1)
+    known = (high <= _FAR).all(axis=-1)
     low, high = (np.where(known[..., None], end, 0.0) for end in (low, high))
     p_low, p_high = softmax_range(lower, upper)
     middle = low / 2 + high / 2
@@ -81,7 +81,9 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     e_low, e_high = np.exp(low), np.exp(high)
     # below: chords of the exponentials, whose intercepts are valid for the slopes as rounded
     width = high - low
-    chord = np.where(width > 0, e_low * np.expm1(width) / np.where(width > 0, width, 1.0), e_low)
+    some = np.where(width > 0, width, 1.0)
+    rises = np.where(width < 1.0, e_low * np.expm1(np.minimum(width, 1.0)), e_high - e_low)
+    chord = np.where(width > 0, rises / some, e_low)
     chord = np.where(itself, 0.0, chord)
     intercept = np.maximum(e_low - chord * low, e_high - chord * high)
     intercept += _SLACK * (e_high + chord * size)
