@@ -209,7 +209,7 @@ def _elementwise(
         rounding[value] = operation(x.rounding[value], size) + lost
     bias = operation(x.bias, values)
     bias_rounding = operation(x.bias_rounding, size) + relative * np.abs(bias) + tiny
-    return Symbol(x.shape, terms, bias, rounding, bias_rounding)
+    return Symbol(x.shape, terms, bias, rounding, bias_rounding, tail=x.tail)
 
 
 def as_line(x: Symbol) -> tuple[int, float, float] | None:

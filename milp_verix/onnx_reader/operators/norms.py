@@ -25,11 +25,15 @@ def absolute(builder: Builder, x: Symbol) -> Symbol:
 
 
 def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
-    """Return a norm of the elements at ``columns``, along its last axis: L1, L2 or MAX."""
+    """Return a norm of the elements at ``columns``, along its last axis.
+
+    It is L1, L2 or MAX, the greatest element, as ONNX has it for its Normalizer.
+    """
+    if form == "MAX":
+        return builder.maximum(x, columns)
     if form == "L2":
         return builder.smooth(summed(builder.smooth(x, SQUARE), columns), ROOT)
-    size = absolute(builder, x)
-    return summed(size, columns) if form == "L1" else builder.maximum(size, columns)
+    return summed(absolute(builder, x), columns)
 
 
 def by_norm(node: NodeContext, x: Symbol, form: str, axis: int) -> Symbol:
