@@ -31,6 +31,7 @@ from verix_encodings.bounds.smooth_functions import SMOOTH_FUNCTIONS, SmoothFunc
 from verix_encodings.kinds.affine import Affine, Difference
 from verix_encodings.kinds.maximum import Max
 from verix_encodings.kinds.node import Elementwise, EncodingContext, Node
+from verix_encodings.kinds.norm import Norm
 from verix_encodings.kinds.product import Product
 from verix_encodings.kinds.relu import Relu
 from verix_encodings.kinds.smooth import Curve, Smooth
@@ -77,6 +78,7 @@ __all__ = [
     "Max",
     "Network",
     "Node",
+    "Norm",
     "NormBall",
     "Product",
     "Program",

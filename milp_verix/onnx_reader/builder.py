@@ -14,11 +14,25 @@ from milp_verix.onnx_reader.symbol import (
     rearrange,
     value_symbol,
 )
-from verix_encodings import Affine, Curve, Network, Node, Product, Relu, Smooth, Softmax, Step
+from verix_encodings import (
+    Affine,
+    Curve,
+    Network,
+    Node,
+    Norm,
+    Product,
+    Relu,
+    Smooth,
+    Softmax,
+    Step,
+)
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.curves import LOG
+from verix_encodings.bounds.curves import LOG, ROOT, SQRT, SQUARE
 from verix_encodings.bounds.smooth_functions import SmoothFunction
 from verix_encodings.network.maxima import pairwise_maxima
+
+# relative errors that bounds of a norm allow for in its weights
+_NORM_ROUNDING = 2.0**-48
 
 
 class Builder:
@@ -30,6 +44,7 @@ class Builder:
         self._nodes: list[Node] = []
         self._affine: list[tuple[Symbol, int]] = []
         self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
+        self._norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
         self.truths: set[object] = set()
         self._number: dict[int, int] | None = None
 
@@ -146,6 +161,44 @@ class Builder:
         ``kind`` makes the node from the number of the value that it reads.
         """
         return value_symbol(self.append(kind(self.value(x))), x.shape)
+
+    def root(self, x: Symbol) -> Symbol:
+        """Return ``√x``: a norm, where ``x`` is a positive multiple of a sum of squares, plus more.
+
+        If ``x`` is known not to be negative otherwise, bounds of it below zero have no effect.
+        """
+        norm = self._norm(x)
+        if norm is None:
+            return self.smooth(x, ROOT if self.not_negative(x) else SQRT)
+        argument, entries, weight = norm
+        node = Norm(self.value(argument), entries, weight, x.bias)
+        result = value_symbol(self.append(node), x.shape)
+        self._norms[len(self._nodes)] = argument, entries, weight
+        return result
+
+    def norm_of(self, value: int) -> tuple[Symbol, IntArray, FloatArray] | None:
+        """Return the tensor, its entries and the weights of a norm; None if it is another value."""
+        return self._norms.get(value)
+
+    def _norm(self, x: Symbol) -> tuple[Symbol, IntArray, FloatArray] | None:
+        if len(x.terms) != 1 or np.any(x.bias < 0):
+            return None
+        ((value, matrix),) = x.terms.items()
+        sizes = np.asarray(abs(matrix).sum(axis=1))
+        rounded = x.rounding[value] > _NORM_ROUNDING * sizes
+        if np.any(rounded) or np.any(x.bias_rounding > _NORM_ROUNDING * x.bias + 2.0**-800):
+            return None
+        squared = self.argument(value)
+        if squared is None or squared[0] is not SQUARE or not x.size:
+            return None
+        width, left = divmod(matrix.nnz, x.size)
+        starts = np.arange(x.size + 1) * width
+        if left or not width or not np.array_equal(matrix.indptr, starts):
+            return None
+        weights = matrix.data.reshape(x.size, width)
+        if np.any(weights <= 0) or np.any(weights != weights[:, :1]):
+            return None
+        return squared[1], matrix.indices.reshape(x.size, width), weights[:, 0]
 
     def normalised(self, x: Symbol, tail: Tail) -> Symbol:
         """Return the Softmax or LogSoftmax ``tail`` of ``x`` as nodes."""

@@ -7,7 +7,7 @@ from milp_verix.onnx_reader.operators.activations import at_least, at_most
 from milp_verix.onnx_reader.operators.products import multiply, reciprocal
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_line, as_symbol, scale, times
-from verix_encodings.bounds.curves import COS, EXP, LOG, ROOT, SIN, SQRT, SQUARE, power
+from verix_encodings.bounds.curves import COS, EXP, LOG, SIN, SQUARE, power
 from verix_encodings.bounds.smooth_functions import ERF, SOFTPLUS
 
 _PLAIN = {"Cos": COS, "Erf": ERF, "Exp": EXP, "Sin": SIN}
@@ -32,9 +32,8 @@ def log(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("Sqrt")
 def sqrt(node: NodeContext, x: Tensor) -> Tensor:
-    """The square root; of a sum of squares it is one where its bounds are rounded below zero."""
-    x = as_symbol(x)
-    return node.builder.smooth(x, ROOT if node.builder.not_negative(x) else SQRT)
+    """The square root; of a mean of squares it is a norm."""
+    return node.builder.root(as_symbol(x))
 
 
 @operator("Reciprocal")
@@ -59,7 +58,9 @@ def pow_(node: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
     if a == 0.0:
         return add(scale(x, 0.0), as_symbol(np.array(1.0)))
     if a == 0.5:
-        return sqrt(node, x)
+        return node.builder.root(x)
+    if a == -0.5:
+        return reciprocal(node.builder, node.builder.root(x))
     return reciprocal(node.builder, x) if a == -1.0 else node.builder.smooth(x, power(a))
 
 

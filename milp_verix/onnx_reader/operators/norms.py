@@ -11,7 +11,7 @@ from milp_verix.onnx_reader.operators.reductions import REDUCTION, reduced
 from milp_verix.onnx_reader.registry import operator
 from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, dot, scale, times
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.curves import EXP, LOG, ROOT, SQUARE
+from verix_encodings.bounds.curves import EXP, LOG, SQUARE
 
 
 def summed(x: Symbol, columns: IntArray) -> Symbol:
@@ -32,7 +32,7 @@ def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
     if form == "MAX":
         return builder.maximum(x, columns)
     if form == "L2":
-        return builder.smooth(summed(builder.smooth(x, SQUARE), columns), ROOT)
+        return builder.root(summed(builder.smooth(x, SQUARE), columns))
     return summed(absolute(builder, x), columns)
 
 
@@ -85,7 +85,7 @@ def standardised(
         x = add(x, scale(dot(x, columns, weights), -1.0))
     variance = dot(builder.smooth(x, SQUARE), columns, weights)
     shifted = add(variance, as_symbol(np.array(epsilon)))
-    return quotient(builder, x, builder.smooth(shifted, ROOT))
+    return quotient(builder, x, builder.root(shifted))
 
 
 def affine_by(x: Symbol, gain: Tensor | None, shift: Tensor | None) -> Symbol:

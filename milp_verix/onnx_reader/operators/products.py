@@ -19,7 +19,7 @@ from milp_verix.onnx_reader.symbol import (
     times,
 )
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.curves import EXP, RECIPROCAL, ROOT, SQRT, SQUARE, power
+from verix_encodings.bounds.curves import EXP, RECIPROCAL, SQUARE, power
 from verix_encodings.bounds.smooth_functions import (
     ERF,
     GELU,
@@ -93,26 +93,18 @@ def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
     None if ``b`` is no such root; infinite where ``w`` is zero.
     """
     line = as_line(b)
-    known = None if line is None else builder.argument(line[0])
-    if line is None or known is None or known[0] not in (SQRT, ROOT) or line[2] != 0 or line[1] <= 0:
+    known = None if line is None else builder.norm_of(line[0])
+    if line is None or known is None or line[2] != 0 or line[1] <= 0:
         return None
-    under = known[1]
-    if len(under.terms) != 1 or not builder.not_negative(under):
-        return None
-    ((value, weights),) = under.terms.items()
-    squared = builder.argument(value)
-    if squared is None or squared[0] is not SQUARE:
-        return None
-    factor = ratio(a, squared[1])
-    if factor is None and squared[1].size == a.size and builder.value(a) == builder.value(squared[1]):
-        factor = 1.0
+    argument, entries, weight = known
+    factor = ratio(a, argument)
     if factor is None:
         return None
     shape = np.broadcast_shapes(a.shape, b.shape)
     of_a, of_b = (np.broadcast_to(x.indices, shape).reshape(-1) for x in (a, b))
-    weight = np.asarray(weights[of_b, of_a]).reshape(shape)
-    least = np.maximum(weight * (1.0 - 1e-9), 1e-300)
-    return np.where(weight > 1e-200, abs(factor) / np.sqrt(least) / line[1] * (1.0 + 1e-9), np.inf)
+    inside = (entries[of_b] == of_a[:, None]).any(axis=1)
+    most = abs(factor) / (np.sqrt(weight[of_b]) * line[1]) * (1.0 + 1e-9)
+    return np.where(inside, most, np.inf).reshape(shape)
 
 
 def _cube(builder: Builder, x: Symbol, squared: Symbol) -> Symbol | None:

@@ -16,6 +16,7 @@ from verix_encodings import (
     Interval,
     Network,
     Node,
+    Norm,
     Product,
     Relu,
     Softmax,
@@ -47,6 +48,9 @@ KINDS: dict[str, Callable[[int, int], Node]] = {
     "cos": lambda value, _: Curve(value, COS),
     "product": lambda value, before: Product(value, before, PAIRS, OTHERS),
     "products of one value": lambda value, _: Product(value, value, PAIRS, OTHERS),
+    "norm": lambda value, _: Norm(
+        value, np.array([[2, 0], [1, 3], [0, 1], [3, 0]]), np.full(4, 0.5), np.full(4, 1e-3)
+    ),
     "softmax": lambda value, _: Softmax(value, np.array([[2, 0], [1, 3]])),
     "softmax of all": lambda value, _: Softmax(value, np.array([[0, 1, 2, 3]])),
     "above": lambda value, _: Step(value, "above"),
