@@ -357,4 +357,7 @@ def _product(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
     check_nonzeros(min(multiplications, rows * columns))
     if 10 * multiplications > rows * inner * columns:
         return sp.csr_array(left.toarray() @ right.toarray())
-    return left @ right
+    result = left @ right
+    # symbols share arrays of indices, which SciPy sorts in place, together with one matrix's data
+    result.sort_indices()
+    return result
