@@ -67,6 +67,7 @@ class Norm(Node):
     """
 
     plural: ClassVar[str] = "norms"
+    mixes: ClassVar[bool] = True
 
     source: int
     entries: IntArray

@@ -51,6 +51,7 @@ class Product(Node):
     """
 
     plural: ClassVar[str] = "products"
+    mixes: ClassVar[bool] = True
 
     one: int
     other: int

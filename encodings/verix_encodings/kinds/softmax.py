@@ -45,6 +45,7 @@ class Softmax(Node):
     """
 
     plural: ClassVar[str] = "softmax probabilities"
+    mixes: ClassVar[bool] = True
 
     source: int
     entries: IntArray
