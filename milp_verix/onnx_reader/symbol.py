@@ -315,6 +315,15 @@ def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
 
 
+def centred(x: Symbol, axes: Sequence[int]) -> Symbol:
+    """Return ``x`` less its mean over ``axes``."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
+    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
+    mean = dot(x, columns, np.full(columns.shape[-1], 1.0 / columns.shape[-1]))
+    return add(x, scale(mean, -1.0))
+
+
 def exact_value(x: Symbol) -> int | None:
     """Return the index of the network's value that equals ``x`` element by element, or None."""
     if len(x.terms) != 1 or x.bias.any():

@@ -31,7 +31,8 @@ _FAR = 600.0
 class SoftmaxPlanes:
     """``B s + b ≤ p ≤ S s + t`` for each group: ``above`` and ``below`` (…, n, n), others (…, n).
 
-    ``reach`` is at least the magnitude of all terms of a plane.
+    ``reach`` is at least the magnitude of all terms of a plane; ``gap`` is the distance of both in
+    the middle.
     """
 
     above: FloatArray
@@ -39,6 +40,7 @@ class SoftmaxPlanes:
     ceiling: FloatArray
     floor: FloatArray
     reach: FloatArray
+    gap: FloatArray
 
 
 def softmax_range(lower: FloatArray, upper: FloatArray) -> Range:
@@ -123,10 +125,14 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     reach = sum(np.einsum("...ij,...j->...i", np.abs(s), magnitude) for s in planes)
     lost = _SLACK * (n + 1) * reach
     ceiling, floor = ceiling + lost, floor - lost
+    ceiling, floor = np.where(known, ceiling, p_high), np.where(known, floor, p_low)
+    centre = lower / 2 + upper / 2
+    open_ = np.einsum("...ij,...j->...i", planes[0] - planes[1], centre) + ceiling - floor
     return SoftmaxPlanes(
         planes[0],
         planes[1],
-        np.where(known, ceiling, p_high),
-        np.where(known, floor, p_low),
+        ceiling,
+        floor,
         np.where(known, above_reach + below_reach + reach, 1.0) * (n + 1.0),
+        np.clip(np.nan_to_num(open_), 0.0, 1.0),
     )

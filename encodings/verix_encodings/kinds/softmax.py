@@ -2,6 +2,8 @@
 
 enclosure   by differences of scores                        (``bounds.softmax_planes``)
 planes      B s + b ≤ p ≤ S s + t
+backward    c·p = t + (c − t)·p for every t, as Σ_i p_i = 1: t is the mean of c, weighted by the
+            distance between the planes, so that less of it is paid for
 slopes      ∂p_i/∂s_j = p_i (δ_ij − p_j)
 program     p in its bounds, between the planes, with Σ_i p_i = 1: a relaxation
 """
@@ -17,13 +19,16 @@ from verix_encodings.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    dense,
     frozen_indices,
     relative_error,
 )
 from verix_encodings.blocks.affine import define
 from verix_encodings.bounds.batch_lines import Products
 from verix_encodings.bounds.interval import Bounds, Interval, Range
-from verix_encodings.bounds.lines import Planes
+from verix_encodings.bounds.lines import Planes, Replaced
+from verix_encodings.bounds.patches import Coefficients, Patch, reached
+from verix_encodings.bounds.phases import Phases
 from verix_encodings.bounds.softmax_planes import SoftmaxPlanes, softmax_planes, softmax_range
 from verix_encodings.kinds.node import (
     OPERATIONS,
@@ -105,19 +110,20 @@ class Softmax(Node):
         g = slope.reshape(p.shape)
         slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
 
-    def relaxation(self, bounds: Sequence[Interval]) -> Planes:
+    def relaxation(self, bounds: Sequence[Interval]) -> "SoftmaxForms":
         """Return the planes on the bounds of its source, as matrices with a block for each group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
         above, below = (
             self._matrix(slopes, z.lower.size) for slopes in (planes.above, planes.below)
         )
-        return Planes(
+        return SoftmaxForms(
             planes.ceiling.reshape(-1),
             planes.floor.reshape(-1),
             planes.reach.reshape(-1),
             {self.source: above},
             {self.source: below},
+            planes.gap,
         )
 
     def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
@@ -198,6 +204,38 @@ class Softmax(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxForms(Planes):
+    """Planes around a softmax; ``gap`` is their distance in the middle, (groups, width)."""
+
+    gap: FloatArray
+
+    def replaced(
+        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+    ) -> Replaced:
+        """Replace ``c·p`` by a form in the scores, of ``c`` less a number for each group."""
+        rows = reached(c)
+        whole = rows.toarray() if isinstance(rows, Patch) else dense(rows)
+        moved, shift, error = _levelled(whole.reshape(-1, *self.gap.shape), self.gap)
+        constant, lost, products = Planes.replaced(
+            self, moved.reshape(whole.shape), slopes, phases
+        )
+        return constant + shift, lost + error, products
+
+
+def _levelled(
+    c: FloatArray, gap: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``c − t``, ``Σ t`` over the groups, and the rounding of these times probabilities.
+
+    ``c`` has shape (rows, groups, width); ``gap`` that of a row, or of all.
+    """
+    weight = gap + 1e-3 * gap.mean(axis=-1, keepdims=True) + 1e-300
+    t = (c * weight).sum(axis=-1) / weight.sum(axis=-1)
+    size = np.abs(c).max(axis=-1).sum(axis=-1)
+    return c - t[..., None], t.sum(axis=-1), relative_error(c.shape[1] + 2) * 4.0 * size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BatchSoftmax:
     """Planes around the softmax ``node`` on many boxes, of a source of this ``size``."""
 
@@ -208,11 +246,13 @@ class BatchSoftmax:
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
         """Return a form above ``row·p`` on the box of each row: constants, and coefficients."""
         spend_entries(row.size * self.node.width, 8)
-        grouped = row.reshape(row.shape[0], *self.node.entries.shape)
+        whole = row.reshape(row.shape[0], *self.node.entries.shape)
+        grouped, level, error = _levelled(whole, self.planes.gap[owner])
         positive = np.maximum(grouped, 0.0)
         negative, planes = grouped - positive, self.planes
         gamma = relative_error(row.shape[1])
-        shift = np.einsum("rgi,rgi->r", positive, planes.ceiling[owner])
+        shift = level + error
+        shift += np.einsum("rgi,rgi->r", positive, planes.ceiling[owner])
         shift += np.einsum("rgi,rgi->r", negative, planes.floor[owner])
         shift += gamma * np.einsum("rgi,rgi->r", np.abs(grouped), planes.reach[owner])
         before = np.einsum("rgi,rgij->rgj", positive, planes.above[owner])

@@ -9,7 +9,16 @@ from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators.products import quotient
 from milp_verix.onnx_reader.operators.reductions import REDUCTION, reduced
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_symbol, dot, scale, times
+from milp_verix.onnx_reader.symbol import (
+    Symbol,
+    Tensor,
+    add,
+    as_symbol,
+    centred,
+    dot,
+    scale,
+    times,
+)
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import EXP, LOG, SQUARE
 
@@ -81,8 +90,7 @@ def standardised(
     shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
     columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
     weights = np.full(columns.shape[-1], 1.0 / columns.shape[-1])
-    if centre:
-        x = add(x, scale(dot(x, columns, weights), -1.0))
+    x = centred(x, axes) if centre else x
     variance = dot(builder.smooth(x, SQUARE), columns, weights)
     shifted = add(variance, as_symbol(np.array(epsilon)))
     return quotient(builder, x, builder.root(shifted))
