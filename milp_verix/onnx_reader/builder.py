@@ -133,7 +133,12 @@ class Builder:
         return self.elementwise(x, lambda source: Step(source, form))
 
     def product(
-        self, x: Symbol, y: Symbol, first: IntArray, second: IntArray, limit: FloatArray | None = None
+        self,
+        x: Symbol,
+        y: Symbol,
+        first: IntArray,
+        second: IntArray,
+        limit: FloatArray | None = None,
     ) -> Symbol:
         """Append sums of products of elements; return them, in the shape of ``first[..., 0]``.
 
@@ -141,9 +146,9 @@ class Builder:
         axis is summed over. ``limit``, if given, is at least the absolute values of the sums.
         """
         shape = first.shape[:-1]
-        sides = (indices.reshape(prod(shape), -1) for indices in (first, second))
-        known = () if limit is None else (np.broadcast_to(limit, shape).reshape(-1),)
-        node = Product(self.value(x), self.value(y), *sides, *known)
+        p, q = (indices.reshape(prod(shape), -1) for indices in (first, second))
+        known = np.zeros(0) if limit is None else np.broadcast_to(limit, shape).reshape(-1)
+        node = Product(self.value(x), self.value(y), p, q, known)
         return value_symbol(self.append(node), shape)
 
     def softmax(self, x: Symbol, axes: tuple[int, ...]) -> Symbol:

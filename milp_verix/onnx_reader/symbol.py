@@ -213,7 +213,7 @@ def _elementwise(
 
 
 def as_line(x: Symbol) -> tuple[int, float, float] | None:
-    """Return ``v``, ``a`` and ``b`` if each element of ``x`` is ``a v_i + b``, in order; or None."""
+    """Return ``v``, ``a``, ``b`` if the elements of ``x`` are ``a v_i + b``, in order; or None."""
     if len(x.terms) != 1 or not x.size:
         return None
     ((value, matrix),) = x.terms.items()

@@ -70,7 +70,9 @@ def enclose_products(
     c, d = (end[bounds[3]] for end in (bounds[2].lower, bounds[2].upper))
     numbers = np.arange(p.size)
     corners = np.stack([l * c, l * d, u * c, u * d])
-    w = builder.add_columns(f"w_{label}", numbers, *_widened(corners.min(axis=0), corners.max(axis=0)))
+    w = builder.add_columns(
+        f"w_{label}", numbers, *_widened(corners.min(axis=0), corners.max(axis=0))
+    )
     total = sp.csr_array((np.ones(p.size), (numbers // terms, numbers)), shape=(size, p.size))
     builder.add_rows(
         f"sum_{label}", np.arange(size), [(np.ones(size), columns), (-total, w)], 0.0, 0.0
@@ -88,7 +90,7 @@ def enclose_products(
         most = np.full(p.size, np.inf) if sense > 0 else -a * b + slack
         builder.add_rows(f"product_{name}_{label}", numbers, terms_, least, most)
     if segments > 1 and p.size <= _SEGMENTED:
-        _segmented(builder, label, (x, p, one), (y, q), w, (l, u, c, d), segments=segments)
+        _segmented(builder, label, (x, p, one), (y, q), w=w, ends=(l, u, c, d), segments=segments)
     every = np.arange(size)
     return Expressions(columns, sp.eye_array(size, format="csr"), np.zeros(every.size))
 
@@ -111,9 +113,9 @@ def _segmented(
     label: str,
     one: tuple[IntArray, IntArray, Factors],
     other: tuple[IntArray, IntArray],
+    *,
     w: IntArray,
     ends: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-    *,
     segments: int,
 ) -> None:
     """Add the union of the envelopes on segments of the first factor."""
@@ -134,7 +136,9 @@ def _segmented(
     beyond = np.flatnonzero((numbers + 1) % k)
     e = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)
     each, whole = np.ones(numbers.size), np.arange(x.size)
-    ending = sp.csr_array((np.ones(beyond.size), (beyond, np.arange(beyond.size))), (numbers.size, beyond.size))
+    ending = sp.csr_array(
+        (np.ones(beyond.size), (beyond, np.arange(beyond.size))), (numbers.size, beyond.size)
+    )
     starting = sp.csr_array(
         (np.ones(beyond.size), (beyond + 1, np.arange(beyond.size))), (numbers.size, beyond.size)
     )
@@ -151,9 +155,7 @@ def _segmented(
     pieces = np.arange(p.size * k)
     of = np.repeat(np.arange(p.size), k)
     place = np.repeat(p, k) * k + np.tile(np.arange(k), p.size)
-    ys = builder.add_columns(
-        f"ys_{label}", pieces, np.minimum(c, 0.0)[of], np.maximum(d, 0.0)[of]
-    )
+    ys = builder.add_columns(f"ys_{label}", pieces, np.minimum(c, 0.0)[of], np.maximum(d, 0.0)[of])
     gather = sp.csr_array((np.ones(pieces.size), (of, pieces)), shape=(p.size, pieces.size))
     products, one_each = np.arange(p.size), np.ones(pieces.size)
     builder.add_rows(

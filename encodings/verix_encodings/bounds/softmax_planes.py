@@ -69,26 +69,33 @@ def _denominators(lower: FloatArray, upper: FloatArray) -> Range:
     return least, most
 
 
+def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:
+    """Return slopes and intercepts of lines above the exponential on intervals.
+
+    The intercepts are valid for the slopes as they are rounded.
+    """
+    e_low, e_high, width = np.exp(low), np.exp(high), high - low
+    some = np.where(width > 0, width, 1.0)
+    rises = np.where(width < 1.0, e_low * np.expm1(np.minimum(width, 1.0)), e_high - e_low)
+    chord = np.where(width > 0, rises / some, e_low)
+    intercept = np.maximum(e_low - chord * low, e_high - chord * high)
+    return chord, intercept + _SLACK * (e_high + chord * size)
+
+
 def softmax_planes(lower: FloatArray, upper: FloatArray) -> SoftmaxPlanes:
     """Return the planes for scores in these bounds, along the last axis."""
     n = lower.shape[-1]
     low, high = _differences(lower, upper)
-    known = (high <= _FAR).all(axis=-1)
+    known = np.asarray((high <= _FAR).all(axis=-1))
     low, high = (np.where(known[..., None], end, 0.0) for end in (low, high))
     p_low, p_high = softmax_range(lower, upper)
     middle = low / 2 + high / 2
     spend_entries(low.size, 64)
     itself = np.eye(n, dtype=bool)
     size = np.maximum(np.abs(low), np.abs(high))
-    e_low, e_high = np.exp(low), np.exp(high)
-    # below: chords of the exponentials, whose intercepts are valid for the slopes as rounded
-    width = high - low
-    some = np.where(width > 0, width, 1.0)
-    rises = np.where(width < 1.0, e_low * np.expm1(np.minimum(width, 1.0)), e_high - e_low)
-    chord = np.where(width > 0, rises / some, e_low)
+    chord, intercept = _chords(low, high, size)
     chord = np.where(itself, 0.0, chord)
-    intercept = np.maximum(e_low - chord * low, e_high - chord * high)
-    intercept += _SLACK * (e_high + chord * size)
+    intercept = np.where(itself, 1.0 + _SLACK, intercept)
     total = intercept.sum(axis=-1)
     t = total + (chord * middle).sum(axis=-1)
     below_d = -chord / (t * t)[..., None]

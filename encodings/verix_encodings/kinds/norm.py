@@ -97,7 +97,7 @@ class Norm(Node):
                 f"takes norms of entries that value {self.source} of size {sizes[self.source]} "
                 "does not have"
             )
-        return self.entries.shape[0]
+        return int(self.entries.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Norm":
         """Return the norms that read this value instead."""

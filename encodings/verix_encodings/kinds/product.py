@@ -1,4 +1,4 @@
-"""Sums of products of two values: ``v_i = Σ_k x_p y_q`` with ``p = first[i, k]``, ``q = second[i, k]``.
+"""Sums of products: ``v_i = Σ_k x_p y_q`` with ``p = first[i, k]`` and ``q = second[i, k]``.
 
 With the middles ``m``, ``n`` and the half widths ``r``, ``s`` of ``x_p`` and ``y_q``,
 
@@ -76,7 +76,7 @@ class Product(Node):
     @property
     def terms(self) -> int:
         """Number of products in each sum."""
-        return self.first.shape[1]
+        return int(self.first.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         """Return the number of sums; ``ValueError`` if they read entries that are not there."""
@@ -85,7 +85,7 @@ class Product(Node):
                 raise ValueError(
                     f"multiplies entries that value {source} of size {sizes[source]} does not have"
                 )
-        return self.first.shape[0]
+        return int(self.first.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Product":
         """Return the products that read these values instead."""

@@ -63,7 +63,7 @@ class Softmax(Node):
     @property
     def width(self) -> int:
         """Number of entries in a group."""
-        return self.entries.shape[1]
+        return int(self.entries.shape[1])
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ class Softmax(Node):
         slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
 
     def relaxation(self, bounds: Sequence[Interval]) -> "SoftmaxForms":
-        """Return the planes on the bounds of its source, as matrices with a block for each group."""
+        """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
         above, below = (
@@ -129,9 +129,7 @@ class Softmax(Node):
     def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
         columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)
         starts = np.arange(self.entries.size + 1) * self.width
-        return sp.csr_array(
-            (blocks.reshape(-1), columns, starts), shape=(self.entries.size, size)
-        )
+        return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
         """Return the planes on each box."""
@@ -216,15 +214,11 @@ class SoftmaxForms(Planes):
         rows = reached(c)
         whole = rows.toarray() if isinstance(rows, Patch) else dense(rows)
         moved, shift, error = _levelled(whole.reshape(-1, *self.gap.shape), self.gap)
-        constant, lost, products = Planes.replaced(
-            self, moved.reshape(whole.shape), slopes, phases
-        )
+        constant, lost, products = Planes.replaced(self, moved.reshape(whole.shape), slopes, phases)
         return constant + shift, lost + error, products
 
 
-def _levelled(
-    c: FloatArray, gap: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _levelled(c: FloatArray, gap: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return ``c − t``, ``Σ t`` over the groups, and the rounding of these times probabilities.
 
     ``c`` has shape (rows, groups, width); ``gap`` that of a row, or of all.

@@ -37,7 +37,7 @@ _MASKED = -(2.0**100)
         "softmax_precision",
     ),
 )
-def attention(  # noqa: PLR0917 (the inputs of the node)
+def attention(
     node: NodeContext, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
 ) -> Tensor:
     """``softmax(scale Q Kᵀ + mask) V`` for each head, of tensors with 3 or 4 dimensions."""
@@ -66,7 +66,10 @@ def attention(  # noqa: PLR0917 (the inputs of the node)
     if not flat:
         return result
     return rearrange(
-        result, lambda index: index.transpose(0, 2, 1, 3).reshape(*index.shape[::2][:1], index.shape[2], -1)
+        result,
+        lambda index: index.transpose(0, 2, 1, 3).reshape(
+            *index.shape[::2][:1], index.shape[2], -1
+        ),
     )
 
 
@@ -105,10 +108,15 @@ def einsum(node: NodeContext, *xs: Tensor) -> Tensor:
         once = sorted(c for c in set(given) - {","} if given.count(c) == 1)
         result = "".join(once)
     if len(letters) != len(xs) or any(
-        len(set(word)) != len(word) or len(word) != x.ndim for word, x in zip(letters, xs, strict=False)
+        len(set(word)) != len(word) or len(word) != x.ndim
+        for word, x in zip(letters, xs, strict=False)
     ):
         raise node.unsupported(f"the equation {equation!r} is not one letter for each dimension")
-    sizes = {c: n for word, x in zip(letters, xs, strict=True) for c, n in zip(word, x.shape, strict=True)}
+    sizes = {
+        c: n
+        for word, x in zip(letters, xs, strict=True)
+        for c, n in zip(word, x.shape, strict=True)
+    }
     summed = sorted(set(sizes) - set(result))
     order = [*result, *summed]
     full = tuple(sizes[c] for c in order)

@@ -5,8 +5,19 @@ import numpy as np
 from milp_verix.onnx_reader.node import NodeContext
 from milp_verix.onnx_reader.operators.activations import at_least, at_most
 from milp_verix.onnx_reader.operators.products import multiply, reciprocal
+from milp_verix.onnx_reader.operators.reductions import REDUCTION, reduced
 from milp_verix.onnx_reader.registry import operator
-from milp_verix.onnx_reader.symbol import Symbol, Tensor, add, as_line, as_symbol, scale, times
+from milp_verix.onnx_reader.symbol import (
+    Symbol,
+    Tensor,
+    add,
+    as_line,
+    as_symbol,
+    rearrange,
+    scale,
+    times,
+)
+from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import COS, EXP, LOG, SIN, SQUARE, power
 from verix_encodings.bounds.smooth_functions import ERF, SOFTPLUS
 
@@ -74,23 +85,22 @@ def hard_swish(node: NodeContext, x: Tensor) -> Tensor:
     clipped = at_most(node, at_least(node, x, -three), three)
     squared = node.builder.smooth(add(clipped, as_symbol(three / 2)), SQUARE)
     beyond = node.builder.relu(add(x, as_symbol(-three)))
-    return add(
-        times(add(squared, as_symbol(np.array(-2.25))), np.array(1.0 / 6.0)), beyond
-    )
+    return add(times(add(squared, as_symbol(np.array(-2.25))), np.array(1.0 / 6.0)), beyond)
 
 
-@operator("ReduceProd", attributes=("axes", "keepdims", "noop_with_empty_axes"))
+@operator("ReduceProd", attributes=REDUCTION)
 def reduce_prod(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The product of the values over ``axes``, two by two."""
-    from milp_verix.onnx_reader.operators.reductions import reduced
-    from milp_verix.onnx_reader.symbol import rearrange
 
-    def of(x: Symbol, columns: np.ndarray) -> Symbol:
-        parts = [rearrange(x, lambda _, k=k: columns[..., k]) for k in range(columns.shape[-1])]
+    def of(x: Symbol, columns: IntArray) -> Symbol:
+        def factor(k: int) -> Symbol:
+            return rearrange(x, lambda _: columns[..., k])
+
+        parts = [factor(k) for k in range(columns.shape[-1])]
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
-            rest = parts[-1:] if len(parts) % 2 else []
-            parts = [multiply(node.builder, a, b) for a, b in pairs] + rest
+            left = parts[-1:] if len(parts) % 2 else []
+            parts = [multiply(node.builder, a, b) for a, b in pairs] + left
         return parts[0]
 
     return reduced(node, x, axes, of)

@@ -70,30 +70,25 @@ def layer_normalization(
 ) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` over the axes from ``axis`` on."""
     x = as_symbol(x)
-    _constants(node, scale, bias)
-    normalised = standardised(
-        node.builder, x, _from_axis(node, x), node.number("epsilon", 1e-5)
-    )
-    return affine_by(normalised, scale, bias)
+    normalised = standardised(node.builder, x, _from_axis(node, x), node.number("epsilon", 1e-5))
+    shift = None if bias is None else _constant(node, bias)
+    return affine_by(normalised, _constant(node, scale), shift)
 
 
 @operator("RMSNormalization", attributes=("axis", "epsilon", "stash_type"))
 def rms_normalization(node: NodeContext, x: Tensor, scale: Tensor) -> Tensor:
     """``x / √(mean square + epsilon) · scale`` over the axes from ``axis`` on."""
     x = as_symbol(x)
-    _constants(node, scale)
     epsilon = node.number("epsilon", 1e-5)
     normalised = standardised(node.builder, x, _from_axis(node, x), epsilon, centre=False)
-    return affine_by(normalised, scale, None)
+    return affine_by(normalised, _constant(node, scale), None)
 
 
 @operator("InstanceNormalization", attributes=("epsilon",))
-def instance_normalization(
-    node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor
-) -> Tensor:
+def instance_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` of each channel of each image."""
     x = as_symbol(x)
-    _constants(node, scale, bias)
+    scale, bias = (_constant(node, part) for part in (scale, bias))
     if x.ndim < 3 or scale.shape != (x.shape[1],) or bias.shape != scale.shape:
         raise node.malformed(f"statistics of shape {scale.shape} do not fit {x.shape}")
     epsilon, axes = node.number("epsilon", 1e-5), tuple(range(2, x.ndim))
@@ -106,7 +101,7 @@ def instance_normalization(
 def group_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias``, by groups of channels."""
     x, groups = as_symbol(x), node.integer("num_groups", 1)
-    _constants(node, scale, bias)
+    scale, bias = (_constant(node, part) for part in (scale, bias))
     if x.ndim < 2 or groups < 1 or x.shape[1] % groups:
         raise node.malformed(f"{groups} groups do not fit an input of shape {x.shape}")
     # before opset 21 there is one number for each group
@@ -148,6 +143,7 @@ def _from_axis(node: NodeContext, x: Symbol) -> tuple[int, ...]:
     return tuple(range(axis % x.ndim, x.ndim))
 
 
-def _constants(node: NodeContext, *given: Tensor | None) -> None:
-    if any(isinstance(tensor, Symbol) for tensor in given):
+def _constant(node: NodeContext, given: Tensor) -> Constant:
+    if isinstance(given, Symbol):
         raise node.unsupported("its scale or bias depends on the network's input")
+    return given

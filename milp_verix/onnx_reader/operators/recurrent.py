@@ -6,7 +6,6 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.onnx_reader.node import NodeContext
-from milp_verix.onnx_reader.operators.activations import at_least, at_most
 from milp_verix.onnx_reader.operators.affine import matrix_product
 from milp_verix.onnx_reader.operators.products import product
 from milp_verix.onnx_reader.registry import operator
@@ -20,6 +19,7 @@ from milp_verix.onnx_reader.symbol import (
     rearrange,
     scale,
 )
+from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.smooth_functions import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
 
 _ATTRIBUTES = ("activations", "clip", "direction", "hidden_size", "layout")
@@ -44,9 +44,11 @@ def _times(node: NodeContext, a: Tensor, b: Constant) -> Symbol:
 
 def _gates(x: Symbol, count: int) -> list[Symbol]:
     size = x.shape[-1] // count
-    return [
-        rearrange(x, lambda index, k=k: index[..., k * size : (k + 1) * size]) for k in range(count)
-    ]
+
+    def gate(k: int) -> Symbol:
+        return rearrange(x, lambda index: index[..., k * size : (k + 1) * size])
+
+    return [gate(k) for k in range(count)]
 
 
 def _rnn_cell(node: NodeContext, w: Constant, r: Constant, b: Constant, names: list[str]) -> Cell:
@@ -194,20 +196,28 @@ def _unrolled(
         if clip is not None:
             raise node.unsupported("it clips its gates")
         for t in range(steps)[::way]:
-            state = cell(rearrange(x, lambda index, t=t: index[t]), state)
+            state = cell(_at(x, t), state)
             found.append(state[0])
         outputs.append(found[::way])
         finals.append(state)
     # (steps, directions, batch, hidden)
     flat = [outputs[k][t] for t in range(steps) for k in range(len(ways))]
-    stacked = join(flat, lambda indices: np.stack(indices))
+    stacked = join(flat, _stacked)
     shape = (steps, len(ways), batch, size)
     whole = rearrange(stacked, lambda index: index.reshape(shape))
-    lasts = [join([f[k] for f in finals], lambda indices: np.stack(indices)) for k in range(states)]
+    lasts = [join([f[k] for f in finals], _stacked) for k in range(states)]
     if layout:
         whole = rearrange(whole, lambda index: index.transpose(2, 0, 1, 3))
         lasts = [rearrange(last, lambda index: index.swapaxes(0, 1)) for last in lasts]
     return (whole, *lasts)
+
+
+def _stacked(indices: list[IntArray]) -> IntArray:
+    return np.stack(indices)
+
+
+def _at(x: Symbol, t: int) -> Symbol:
+    return rearrange(x, lambda index: index[t])
 
 
 def _start(given: Tensor | None, number: int, layout: int, shape: tuple[int, int]) -> Symbol:

@@ -65,7 +65,7 @@ def sign(node: NodeContext, x: Tensor) -> Tensor:
 
 @operator("ThresholdedRelu", attributes=("alpha",))
 def thresholded_relu(node: NodeContext, x: Tensor) -> Tensor:
-    """``x`` where it is above ``alpha``, 0 elsewhere: ``relu(x − alpha) + alpha step(x − alpha)``."""
+    """``x`` where it is above ``alpha``, 0 elsewhere: a ReLU of ``x − alpha``, and its step."""
     alpha = node.number("alpha", 1.0)
     beyond = add(as_symbol(x), as_symbol(np.array(-alpha)))
     return add(node.builder.relu(beyond), scale(node.builder.step(beyond, "above"), alpha))
@@ -132,7 +132,9 @@ def cast(node: NodeContext, x: Tensor) -> Tensor:
     To integers, it is cut towards zero; to truth values, it is whether it is not zero.
     """
     to, x = node.integer("to", 0), as_symbol(x)
-    if to in FLOAT_TYPES or (to in (*_WHOLE_TYPES, onnx.TensorProto.BOOL) and x.token in node.builder.truths):
+    if to in FLOAT_TYPES or (
+        to in (*_WHOLE_TYPES, onnx.TensorProto.BOOL) and x.token in node.builder.truths
+    ):
         return x
     if x.tail is not None:
         raise node.unsupported("a cast of scores to anything but a floating-point type rounds")

@@ -1,4 +1,4 @@
-"""Products, softmax, steps and curves: bounds, batches, slopes, cones and programs hold each run."""
+"""Products, norms, softmax, steps, curves: bounds, batches, slopes and programs hold each run."""
 
 from collections.abc import Callable
 

@@ -8,7 +8,16 @@ import pytest
 
 from milp_verix.errors import ModelError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
-from tests.support.onnx_models import DOUBLE, FLOAT, assert_runs, build, kinds, node, traced, weights
+from tests.support.onnx_models import (
+    DOUBLE,
+    FLOAT,
+    assert_runs,
+    build,
+    kinds,
+    node,
+    traced,
+    weights,
+)
 from verix_encodings import Curve, Interval, Product, Smooth, crown_bounds
 from verix_encodings.network.batch import batch_values
 
@@ -31,7 +40,9 @@ def _of_positive(operator: str, *inputs: str, **attributes: object) -> Case:
     )
 
 
-def _of(operator: str, *more: str, opset: int = 17, shape: tuple[int, ...] = (2, 3, 4), **a: object) -> Case:
+def _of(
+    operator: str, *more: str, opset: int = 17, shape: tuple[int, ...] = (2, 3, 4), **a: object
+) -> Case:
     constants = {
         "axes": np.array([1]),
         "last": np.array([2]),
@@ -85,7 +96,12 @@ CASES: dict[str, Case] = {
     "erf": _of("Erf"),
     "sin": _of("Sin"),
     "cos": _of("Cos"),
-    "hard swish": ([node("Mul", ["x", "eight"], ["z"]), node("HardSwish", ["z"], ["y"])], (2, 3), {"eight": np.array(8.0)}, 17),
+    "hard swish": (
+        [node("Mul", ["x", "eight"], ["z"]), node("HardSwish", ["z"], ["y"])],
+        (2, 3),
+        {"eight": np.array(8.0)},
+        17,
+    ),
     "log": _of_positive("Log"),
     "sqrt": _of_positive("Sqrt"),
     "reciprocal": _of_positive("Reciprocal"),
@@ -96,23 +112,80 @@ CASES: dict[str, Case] = {
     "cube": _of("Pow", "cube"),
     "x times x": ([node("Mul", ["x", "x"], ["y"])], (2, 3), {}, 17),
     "multiples": ([node("Neg", ["x"], ["z"]), node("Mul", ["x", "z"], ["y"])], (2, 3), {}, 17),
-    "product": ([node("MatMul", ["x", "m"], ["z"]), node("Mul", ["x", "z"], ["y"])], (2, 3), {"m": weights(3, 3)}, 17),
-    "product, broadcast": ([node("MatMul", ["x", "m"], ["z"]), node("Mul", ["x", "z"], ["y"])], (2, 3), {"m": weights(3, 1)}, 17),
+    "product": (
+        [node("MatMul", ["x", "m"], ["z"]), node("Mul", ["x", "z"], ["y"])],
+        (2, 3),
+        {"m": weights(3, 3)},
+        17,
+    ),
+    "product, broadcast": (
+        [node("MatMul", ["x", "m"], ["z"]), node("Mul", ["x", "z"], ["y"])],
+        (2, 3),
+        {"m": weights(3, 1)},
+        17,
+    ),
     "quotient": ([*POSITIVE, node("Div", ["x", "p"], ["y"])], (2, 3), HALF, 17),
-    "constant quotient": ([*POSITIVE, node("Div", ["c", "p"], ["y"])], (2, 3), {**HALF, "c": weights(3)}, 17),
-    "product of matrices": ([node("MatMul", ["x", "m"], ["z"]), node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), node("MatMul", ["z", "t"], ["y"])], (2, 3, 4), {"m": weights(4, 4)}, 17),
-    "product of vectors": ([node("MatMul", ["m", "x"], ["z"]), node("MatMul", ["x", "z"], ["y"])], (4,), {"m": weights(4, 4)}, 17),
-    "gemm": ([node("MatMul", ["x", "m"], ["z"]), node("Gemm", ["x", "z"], ["y"], transB=1, alpha=0.5)], (3, 4), {"m": weights(4, 4)}, 17),
-    "einsum": ([node("MatMul", ["x", "m"], ["z"]), node("Einsum", ["x", "z"], ["y"], equation="bij,bkj->bik")], (2, 3, 4), {"m": weights(4, 4)}, 17),
-    "einsum with a constant": ([node("Einsum", ["x", "m"], ["y"], equation="bij,jk->bki")], (2, 3, 4), {"m": weights(4, 4)}, 17),
+    "constant quotient": (
+        [*POSITIVE, node("Div", ["c", "p"], ["y"])],
+        (2, 3),
+        {**HALF, "c": weights(3)},
+        17,
+    ),
+    "product of matrices": (
+        [
+            node("MatMul", ["x", "m"], ["z"]),
+            node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+            node("MatMul", ["z", "t"], ["y"]),
+        ],
+        (2, 3, 4),
+        {"m": weights(4, 4)},
+        17,
+    ),
+    "product of vectors": (
+        [node("MatMul", ["m", "x"], ["z"]), node("MatMul", ["x", "z"], ["y"])],
+        (4,),
+        {"m": weights(4, 4)},
+        17,
+    ),
+    "gemm": (
+        [node("MatMul", ["x", "m"], ["z"]), node("Gemm", ["x", "z"], ["y"], transB=1, alpha=0.5)],
+        (3, 4),
+        {"m": weights(4, 4)},
+        17,
+    ),
+    "einsum": (
+        [
+            node("MatMul", ["x", "m"], ["z"]),
+            node("Einsum", ["x", "z"], ["y"], equation="bij,bkj->bik"),
+        ],
+        (2, 3, 4),
+        {"m": weights(4, 4)},
+        17,
+    ),
+    "einsum with a constant": (
+        [node("Einsum", ["x", "m"], ["y"], equation="bij,jk->bki")],
+        (2, 3, 4),
+        {"m": weights(4, 4)},
+        17,
+    ),
     "einsum of one": ([node("Einsum", ["x"], ["y"], equation="bij->ji")], (2, 3, 4), {}, 17),
     "softmax": _of("Softmax", axis=1),
     "softmax, last axis": _of("Softmax"),
     "softmax, opset 11": _of("Softmax", opset=11, axis=1, shape=(2, 3, 2)),
     "log softmax": _of("LogSoftmax", axis=2),
-    "softmax before a map": ([node("Softmax", ["x"], ["p"]), node("MatMul", ["p", "m"], ["y"])], (1, 4), {"m": weights(4, 3)}, 17),
+    "softmax before a map": (
+        [node("Softmax", ["x"], ["p"]), node("MatMul", ["p", "m"], ["y"])],
+        (1, 4),
+        {"m": weights(4, 3)},
+        17,
+    ),
     "layer normalisation": _of("LayerNormalization", "four", "fours", axis=-1),
-    "layer normalisation, two axes": ([node("LayerNormalization", ["x", "m"], ["y"], axis=1)], (2, 3, 4), {"m": weights(3, 4)}, 17),
+    "layer normalisation, two axes": (
+        [node("LayerNormalization", ["x", "m"], ["y"], axis=1)],
+        (2, 3, 4),
+        {"m": weights(3, 4)},
+        17,
+    ),
     "rms normalisation": _of("RMSNormalization", "four", opset=23),
     "instance normalisation": _of("InstanceNormalization", "three", "threes", shape=(2, 3, 2, 2)),
     "lrn": _of("LRN", shape=(1, 5, 2, 2), size=3, alpha=0.5),
@@ -123,26 +196,124 @@ CASES: dict[str, Case] = {
     "reduce sum of squares": _of("ReduceSumSquare", axes=[0, 2]),
     "reduce log sum exp": _of("ReduceLogSumExp", axes=[2]),
     "reduce product": _of("ReduceProd", axes=[2]),
-    "floor": ([node("Mul", ["x", "eight"], ["z"]), node("Floor", ["z"], ["y"])], (2, 3), {"eight": np.array(8.0)}, 17),
-    "ceil": ([node("Mul", ["x", "eight"], ["z"]), node("Ceil", ["z"], ["y"])], (2, 3), {"eight": np.array(8.0)}, 17),
-    "round": ([node("Mul", ["x", "eight"], ["z"]), node("Round", ["z"], ["y"])], (2, 3), {"eight": np.array(8.0)}, 17),
+    "floor": (
+        [node("Mul", ["x", "eight"], ["z"]), node("Floor", ["z"], ["y"])],
+        (2, 3),
+        {"eight": np.array(8.0)},
+        17,
+    ),
+    "ceil": (
+        [node("Mul", ["x", "eight"], ["z"]), node("Ceil", ["z"], ["y"])],
+        (2, 3),
+        {"eight": np.array(8.0)},
+        17,
+    ),
+    "round": (
+        [node("Mul", ["x", "eight"], ["z"]), node("Round", ["z"], ["y"])],
+        (2, 3),
+        {"eight": np.array(8.0)},
+        17,
+    ),
     "sign": _of("Sign"),
     "thresholded relu": _of("ThresholdedRelu", alpha=0.3),
     "shrink that jumps": _of("Shrink", bias=0.1, lambd=0.4),
-    "where": ([node("Greater", ["x", "four"], ["c"]), node("Sin", ["x"], ["s"]), node("Where", ["c", "s", "x"], ["y"])], (3, 4), {"four": weights(4)}, 17),
-    "where with constants": ([node("LessOrEqual", ["x", "four"], ["c"]), node("Where", ["c", "four", "two"], ["y"])], (3, 4), {"four": weights(4), "two": np.array(2.0)}, 17),
-    "where with a constant condition": ([node("Exp", ["x"], ["e"]), node("Where", ["c", "e", "x"], ["y"])], (2, 3), {"c": np.array([True, False, True])}, 17),
-    "truth values": ([node("Less", ["x", "four"], ["a"]), node("GreaterOrEqual", ["x", "fours"], ["b"]), node("And", ["a", "b"], ["c"]), node("Or", ["a", "b"], ["d"]), node("Xor", ["a", "b"], ["e"]), node("Not", ["c"], ["g"]), *(node("Cast", [name], [name * 2], to=FLOAT) for name in "cdeg"), node("Concat", ["cc", "dd", "ee", "gg"], ["y"], axis=0)], (3, 4), {"four": weights(4), "fours": weights(4, seed=9)}, 17),
-    "cast to integers": ([node("Mul", ["x", "eight"], ["z"]), node("Cast", ["z"], ["i"], to=7), node("Cast", ["i"], ["y"], to=FLOAT)], (2, 3), {"eight": np.array(8.0)}, 17),
-    "equal": ([node("Round", ["x"], ["r"]), node("Equal", ["r", "zero"], ["e"]), node("Cast", ["e"], ["y"], to=FLOAT)], (2, 3), {"zero": np.array(0.0)}, 17),
+    "where": (
+        [
+            node("Greater", ["x", "four"], ["c"]),
+            node("Sin", ["x"], ["s"]),
+            node("Where", ["c", "s", "x"], ["y"]),
+        ],
+        (3, 4),
+        {"four": weights(4)},
+        17,
+    ),
+    "where with constants": (
+        [node("LessOrEqual", ["x", "four"], ["c"]), node("Where", ["c", "four", "two"], ["y"])],
+        (3, 4),
+        {"four": weights(4), "two": np.array(2.0)},
+        17,
+    ),
+    "where with a constant condition": (
+        [node("Exp", ["x"], ["e"]), node("Where", ["c", "e", "x"], ["y"])],
+        (2, 3),
+        {"c": np.array([True, False, True])},
+        17,
+    ),
+    "truth values": (
+        [
+            node("Less", ["x", "four"], ["a"]),
+            node("GreaterOrEqual", ["x", "fours"], ["b"]),
+            node("And", ["a", "b"], ["c"]),
+            node("Or", ["a", "b"], ["d"]),
+            node("Xor", ["a", "b"], ["e"]),
+            node("Not", ["c"], ["g"]),
+            *(node("Cast", [name], [name * 2], to=FLOAT) for name in "cdeg"),
+            node("Concat", ["cc", "dd", "ee", "gg"], ["y"], axis=0),
+        ],
+        (3, 4),
+        {"four": weights(4), "fours": weights(4, seed=9)},
+        17,
+    ),
+    "cast to integers": (
+        [
+            node("Mul", ["x", "eight"], ["z"]),
+            node("Cast", ["z"], ["i"], to=7),
+            node("Cast", ["i"], ["y"], to=FLOAT),
+        ],
+        (2, 3),
+        {"eight": np.array(8.0)},
+        17,
+    ),
+    "equal": (
+        [
+            node("Round", ["x"], ["r"]),
+            node("Equal", ["r", "zero"], ["e"]),
+            node("Cast", ["e"], ["y"], to=FLOAT),
+        ],
+        (2, 3),
+        {"zero": np.array(0.0)},
+        17,
+    ),
     "rnn": _recurrent("RNN", "", hidden_size=3),
-    "rnn backwards": _recurrent("RNN", "", "", "h0", hidden_size=3, direction="reverse", activations=["Relu"]),
+    "rnn backwards": _recurrent(
+        "RNN", "", "", "h0", hidden_size=3, direction="reverse", activations=["Relu"]
+    ),
     "lstm": _recurrent("LSTM", "4", direction="bidirectional", hidden_size=3),
     "gru": _recurrent("GRU", "3", hidden_size=3),
     "gru of PyTorch": _recurrent("GRU", "3", "", "h0", hidden_size=3, linear_before_reset=1),
-    "attention": ([*QKV, node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)], (1, 3, 4), {n: ATTENTION[n] for n in ("wq", "wk", "wv")}, 23),
-    "causal attention": ([*QKV, node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)], (1, 3, 4), {n: ATTENTION[n] for n in ("wq", "wk", "wv")}, 23),
-    "attention taken apart": ([*QKV, *(node("Reshape", [n, "heads"], [n + "h"]) for n in "qkv"), node("Transpose", ["qh"], ["qt"], perm=[0, 2, 1, 3]), node("Transpose", ["kh"], ["kt"], perm=[0, 2, 3, 1]), node("Transpose", ["vh"], ["vt"], perm=[0, 2, 1, 3]), node("MatMul", ["qt", "kt"], ["s"]), node("Div", ["s", "root"], ["d"]), node("Softmax", ["d"], ["p"]), node("MatMul", ["p", "vt"], ["o"]), node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]), node("Reshape", ["ot", "flat3"], ["y"])], (1, 3, 4), ATTENTION, 17),
+    "attention": (
+        [*QKV, node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2)],
+        (1, 3, 4),
+        {n: ATTENTION[n] for n in ("wq", "wk", "wv")},
+        23,
+    ),
+    "causal attention": (
+        [
+            *QKV,
+            node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1),
+        ],
+        (1, 3, 4),
+        {n: ATTENTION[n] for n in ("wq", "wk", "wv")},
+        23,
+    ),
+    "attention taken apart": (
+        [
+            *QKV,
+            *(node("Reshape", [n, "heads"], [n + "h"]) for n in "qkv"),
+            node("Transpose", ["qh"], ["qt"], perm=[0, 2, 1, 3]),
+            node("Transpose", ["kh"], ["kt"], perm=[0, 2, 3, 1]),
+            node("Transpose", ["vh"], ["vt"], perm=[0, 2, 1, 3]),
+            node("MatMul", ["qt", "kt"], ["s"]),
+            node("Div", ["s", "root"], ["d"]),
+            node("Softmax", ["d"], ["p"]),
+            node("MatMul", ["p", "vt"], ["o"]),
+            node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
+            node("Reshape", ["ot", "flat3"], ["y"]),
+        ],
+        (1, 3, 4),
+        ATTENTION,
+        17,
+    ),
 }
 
 
@@ -173,9 +344,18 @@ GELU = [
     node("Add", ["e", "one"], ["o"]),
 ]
 CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
-    "gelu of PyTorch": ([*GELU, node("Mul", ["x", "o"], ["m"]), node("Mul", ["m", "half"], ["y"])], "gelu"),
-    "gelu, halved first": ([*GELU, node("Mul", ["x", "half"], ["m"]), node("Mul", ["m", "o"], ["y"])], "gelu"),
-    "gelu, gate halved": ([*GELU, node("Mul", ["o", "half"], ["m"]), node("Mul", ["m", "x"], ["y"])], "gelu"),
+    "gelu of PyTorch": (
+        [*GELU, node("Mul", ["x", "o"], ["m"]), node("Mul", ["m", "half"], ["y"])],
+        "gelu",
+    ),
+    "gelu, halved first": (
+        [*GELU, node("Mul", ["x", "half"], ["m"]), node("Mul", ["m", "o"], ["y"])],
+        "gelu",
+    ),
+    "gelu, gate halved": (
+        [*GELU, node("Mul", ["o", "half"], ["m"]), node("Mul", ["m", "x"], ["y"])],
+        "gelu",
+    ),
     "gelu by tanh": (
         [
             node("Pow", ["x", "three"], ["c"]),
@@ -204,10 +384,35 @@ CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
         "gelu_tanh",
     ),
     "silu": ([node("Sigmoid", ["x"], ["g"]), node("Mul", ["x", "g"], ["y"])], "silu"),
-    "quick gelu": ([node("Mul", ["x", "quick"], ["z"]), node("Sigmoid", ["z"], ["g"]), node("Mul", ["x", "g"], ["y"])], "silu"),
-    "mish": ([node("Softplus", ["x"], ["s"]), node("Tanh", ["s"], ["t"]), node("Mul", ["x", "t"], ["y"])], "mish"),
-    "softplus": ([node("Exp", ["x"], ["e"]), node("Add", ["e", "one"], ["o"]), node("Log", ["o"], ["y"])], "softplus"),
-    "sigmoid": ([node("Neg", ["x"], ["n"]), node("Exp", ["n"], ["e"]), node("Add", ["e", "one"], ["o"]), node("Div", ["one", "o"], ["y"])], "sigmoid"),
+    "quick gelu": (
+        [
+            node("Mul", ["x", "quick"], ["z"]),
+            node("Sigmoid", ["z"], ["g"]),
+            node("Mul", ["x", "g"], ["y"]),
+        ],
+        "silu",
+    ),
+    "mish": (
+        [
+            node("Softplus", ["x"], ["s"]),
+            node("Tanh", ["s"], ["t"]),
+            node("Mul", ["x", "t"], ["y"]),
+        ],
+        "mish",
+    ),
+    "softplus": (
+        [node("Exp", ["x"], ["e"]), node("Add", ["e", "one"], ["o"]), node("Log", ["o"], ["y"])],
+        "softplus",
+    ),
+    "sigmoid": (
+        [
+            node("Neg", ["x"], ["n"]),
+            node("Exp", ["n"], ["e"]),
+            node("Add", ["e", "one"], ["o"]),
+            node("Div", ["one", "o"], ["y"]),
+        ],
+        "sigmoid",
+    ),
 }
 CONSTANTS = {
     "root": np.array(np.sqrt(2.0)),

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from milp_verix.errors import ModelError, UnsupportedOperatorError
+from milp_verix.errors import ModelError
 from tests.support.onnx_models import (
     DOUBLE,
     FLOAT,
