@@ -21,12 +21,14 @@ from milp_verix.inputs.pipeline import coordinate_names
 from milp_verix.onnx_reader import (
     IN_MEMORY,
     Anchor,
+    JoinedInputs,
     ModelSource,
     Signature,
     as_onnx,
     behind_transformer,
     cut,
     embed,
+    join_inputs,
     path_of,
     read_model,
     read_signature,
@@ -52,7 +54,8 @@ class OnnxNetwork:
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell.
+    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
+    several: its input is a vector of them, one after the other.
     """
 
     path: Path | None
@@ -73,6 +76,7 @@ class OnnxNetwork:
     signature: Signature
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    joined: JoinedInputs | None = None
 
     @property
     def name(self) -> str:
@@ -154,6 +158,8 @@ class OnnxNetwork:
         Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
         missing, and for a value that is no number.
         """
+        if self.joined is not None and set(row) == set(self.joined.names):
+            return self._parts(row, self.joined)
         if self.columns is None:
             return numbers_in(row)
         if missing := [name for name in self.columns if name not in row]:
@@ -168,6 +174,16 @@ class OnnxNetwork:
         """A copy in another process runs the model that was read here, whatever its file holds."""
         kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
         return _reopened, ({name: getattr(self, name) for name in kept},)
+
+    def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
+        """Return the entries of all inputs, given an array for each by its name."""
+        entries: list[float] = []
+        for name, size in zip(joined.names, joined.sizes, strict=True):
+            part = _numbers(row[name])
+            if part.size != size:
+                raise InputError(f"input {name!r} has {size} entries, got {part.size}")
+            entries += part.reshape(-1).tolist()
+        return entries
 
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
@@ -211,13 +227,15 @@ def load_network(
     estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
     libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
     ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
-    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
+    returned. A model with several inputs is read as one whose input is a vector, the inputs one after
+    the other: give ``x`` as such a vector, or as a dict with an array for each input. The input of a
+    ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
             scores are compared with the pipeline's, beside rows made from what it was fitted on.
             Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
@@ -239,9 +257,10 @@ def load_network(
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
+    joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     traced = trace(model, signature)
-    columns = coordinate_names(fitted)
+    columns = coordinate_names(fitted) if joined is None else joined.columns
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -254,13 +273,14 @@ def load_network(
         dtype=signature.dtype,
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature),
+        session=_session(path, model, signature, joined),
         anchors=traced.anchors,
         anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
+        joined=joined,
     )
 
 
@@ -272,9 +292,11 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     return hashed.hexdigest()
 
 
-def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:
+def _session(
+    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
+) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None else None)
+        return session_of(path, model if path is None or joined else None)
     return session_of(path, cut(model, [signature.scores_name]))
 
 
