@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from milp_verix.certification.certificate import Certificate
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
 
 
@@ -82,7 +82,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball or the domain, touches a feature that is
@@ -120,7 +120,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
 
         return table_of(facts(self))
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
@@ -159,7 +159,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> bool:
+    def replay(self, network: "LoadedModel") -> bool:
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
@@ -210,7 +210,7 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.
@@ -242,7 +242,7 @@ class Audit(audit.AuditRecord, Drawn):
 
         return table_of(audit_facts(self))
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int | None, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int | None, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         None among them stands for the counterexample. A counterfactual fails that is outside the
@@ -258,7 +258,7 @@ class Audit(audit.AuditRecord, Drawn):
             return failing_points(self, points, network)
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 

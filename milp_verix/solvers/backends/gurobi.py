@@ -101,15 +101,12 @@ class GurobiSession:
             self._model = None
         try:
             model = gp.Model(env=self._env)
-            self._variables = self._added_columns(model, program, 0)
-            self._add_rows(model, program, 0)
-            for row in program.quadratic_rows:
-                part = self._variables[row.columns]
-                model.addConstr(part @ part <= row.radius**2)
+            self._variables = added_columns(gp, model, program, 0)
+            add_rows(model, self._variables, program, 0)
+            add_logic(gp, model, self._variables, program)
             if program.quadratic_rows and not program.integer.any():
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
-            self._add_logic(model, program)
             self._model = model
         except gp.GurobiError as error:
             raise self._translated(error) from error
@@ -125,37 +122,12 @@ class GurobiSession:
             self._variables.LB = program.column_lower[: old.columns]
             self._variables.UB = program.column_upper[: old.columns]
             if program.columns > old.columns:
-                new = self._added_columns(self._model, program, old.columns)
+                new = added_columns(self._gp, self._model, program, old.columns)
                 both = [*self._variables.tolist(), *new.tolist()]
                 self._variables = self._gp.MVar.fromlist(both)
-            self._add_rows(self._model, program, old.rows)
+            add_rows(self._model, self._variables, program, old.rows)
         except self._gp.GurobiError as error:
             raise self._translated(error) from error
-
-    def _added_columns(self, model: Any, program: Program, first: int) -> Any:
-        grb = self._gp.GRB
-        return model.addMVar(
-            program.columns - first,
-            lb=program.column_lower[first:],
-            ub=program.column_upper[first:],
-            vtype=np.where(program.integer[first:], grb.BINARY, grb.CONTINUOUS),
-        )
-
-    def _add_rows(self, model: Any, program: Program, first: int) -> None:
-        for sense, rows, rhs in _senses(program):
-            new = rows[rows >= first]
-            if new.size:
-                model.addMConstr(program.matrix[new, :], self._variables, sense, rhs[new])
-
-    def _add_logic(self, model: Any, program: Program) -> None:
-        gp, variables = self._gp, self._variables.tolist()
-        for rule in program.indicators:
-            members = [variables[j] for j in rule.columns]
-            row = gp.LinExpr(rule.coefficients.tolist(), members)
-            binary = variables[rule.binary]
-            model.addGenConstrIndicator(binary, rule.value, row, gp.GRB.LESS_EQUAL, rule.upper)
-        for chosen in program.sos1:
-            model.addSOS(gp.GRB.SOS_TYPE1, [variables[j] for j in chosen.columns])
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         """Change the bounds of some columns of the model loaded."""
@@ -245,6 +217,53 @@ class GurobiSession:
             self._model.dispose()
             self._model = None
         self._env.dispose()
+
+
+def added_columns(gp: Any, model: Any, program: Program, first: int) -> Any:
+    """Add the columns of ``program`` from ``first`` on to ``model``; return them, an ``MVar``.
+
+    ``gp`` is the package gurobipy.
+    """
+    return model.addMVar(
+        program.columns - first,
+        lb=program.column_lower[first:],
+        ub=program.column_upper[first:],
+        vtype=np.where(program.integer[first:], gp.GRB.BINARY, gp.GRB.CONTINUOUS),
+    )
+
+
+def add_rows(
+    model: Any, variables: Any, program: Program, first: int
+) -> list[tuple[IntArray, Any]]:
+    """Add the rows of ``program`` from ``first`` on, over the columns ``variables``, an ``MVar``.
+
+    Return the blocks of constraints, each with the numbers of its rows.
+    """
+    blocks = []
+    for sense, rows, rhs in _senses(program):
+        new = rows[rows >= first]
+        if new.size:
+            block = model.addMConstr(program.matrix[new, :], variables, sense, rhs[new])
+            blocks.append((new, block))
+    return blocks
+
+
+def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any]:
+    """Add the constraints besides rows over the columns ``variables``; return them."""
+    added, listed = [], variables.tolist()
+    for row in program.quadratic_rows:
+        part = variables[row.columns]
+        added.append(model.addConstr(part @ part <= row.radius**2))
+    for rule in program.indicators:
+        members = [listed[j] for j in rule.columns]
+        body = gp.LinExpr(rule.coefficients.tolist(), members)
+        added.append(
+            model.addGenConstrIndicator(
+                listed[rule.binary], rule.value, body, gp.GRB.LESS_EQUAL, rule.upper
+            )
+        )
+    sets = [[listed[j] for j in chosen.columns] for chosen in program.sos1]
+    return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
 def _senses(program: Program) -> list[tuple[str, Any, FloatArray]]:
