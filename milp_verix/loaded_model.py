@@ -114,6 +114,16 @@ class LoadedModel(ABC):
         fails.
         """
 
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
+
+        Where no output of the runtime tells them, they are those of ``ir``, in float64. Raises as
+        :meth:`evaluate` does.
+        """
+        if self.softmax_stripped or self.sigmoid_stripped:
+            return self.ir.evaluate(self.as_input(x))
+        return self.evaluate(x)
+
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
 

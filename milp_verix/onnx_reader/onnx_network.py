@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -92,6 +92,14 @@ class OnnxNetwork(LoadedModel):
         """
         return self._run(self.session, [self.scores_name], x)[0]
 
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
+
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
 
@@ -109,6 +117,11 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy in another process runs the model that was read here, whatever its file holds."""
+        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        return _reopened, ({name: getattr(self, name) for name in kept},)
+
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
         neurons = ", ".join(f"{count} {plural}" for plural, count in counts.items())
@@ -116,6 +129,20 @@ class OnnxNetwork(LoadedModel):
             f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
             f"{self.output_size} scores, {neurons})"
         )
+
+
+_SESSIONS = ("session", "anchor_session")
+
+
+def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
+    """Return the network with these fields, in sessions of this process."""
+    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
+    run = model if scores == kept["output_name"] else cut(model, [scores])
+    return OnnxNetwork(
+        **kept,
+        session=session_of(path, run),
+        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
+    )
 
 
 NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
@@ -172,7 +199,6 @@ def load_network(
         return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
     columns = coordinate_names(fitted)
-    anchored = [anchor.tensor for anchor in traced.anchors]
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -187,7 +213,7 @@ def load_network(
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature),
         anchors=traced.anchors,
-        anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
+        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
@@ -207,6 +233,12 @@ def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) ->
     if signature.scores_name == signature.output_name:
         return session_of(path, model if path is None else None)
     return session_of(path, cut(model, [signature.scores_name]))
+
+
+def _anchor_session(
+    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
+) -> Any:
+    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:

@@ -21,6 +21,7 @@ from milp_verix.results.records import audit, comparison, contrast, enumeration,
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -310,6 +311,27 @@ class Comparison(comparison.ComparisonRecord):
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
         return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.records.check_record.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        return comparison_files.write_each(self, path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+        columns = comparison_files.EACH_COLUMNS
+        return pd.DataFrame(comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

@@ -66,6 +66,10 @@ class TreeNetwork(LoadedModel):
         """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the sums of the trees; the library has their mean, or a link of them."""
+        return self.ir.evaluate(self.as_input(x))
+
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Run the library at ``rows``, shape (n, d); return its outputs, shape (n, m).
 
