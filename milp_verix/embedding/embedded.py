@@ -12,7 +12,7 @@ from milp_verix.arguments import seconds_of
 from milp_verix.embedding.host import Host, Solution, Solved
 from milp_verix.embedding.replay import EmbeddedCheck, replayed
 from milp_verix.errors import InputError, SolverError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.solvers import Targets, open_session
 from verix_encodings import Bounds, Encoding
 from verix_encodings.arrays import FloatArray
@@ -33,7 +33,7 @@ class Embedded:
         notes: notes on what to mind when the model is solved.
     """
 
-    network: OnnxNetwork
+    network: LoadedModel
     name: str
     inputs: tuple[Any, ...]
     outputs: tuple[Any, ...]

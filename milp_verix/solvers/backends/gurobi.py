@@ -13,7 +13,8 @@ import numpy as np
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.solvers.availability import missing
 from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
-from milp_verix.solvers.parameters import GUROBI, gurobi_options
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.parameters import GUROBI, gurobi_options, notes_on
 from milp_verix.solvers.session import (
     SolveResult,
     SolveStatus,
@@ -46,11 +47,13 @@ def unavailable() -> str | None:
     return missing("gurobipy")
 
 
-def open(*, threads: int, tolerances: Tolerances) -> "GurobiSession":  # noqa: A001
+def open(  # noqa: A001
+    *, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+) -> "GurobiSession":
     """Open a session; raises ``SolverUnavailableError`` without gurobipy or a valid licence."""
     if reason := unavailable():
         raise SolverUnavailableError(reason)
-    return GurobiSession(threads, tolerances)
+    return GurobiSession(threads, tolerances, given)
 
 
 class GurobiSession:
@@ -59,9 +62,10 @@ class GurobiSession:
     name = name
     largest_big_m = GUROBI.largest_big_m
     capabilities = capabilities
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, threads: int, tolerances: Tolerances) -> None:
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
         import gurobipy
 
         self._gp: Any = gurobipy
@@ -73,7 +77,11 @@ class GurobiSession:
                 f"Gurobi {self.version} gives no licence ({error}): "
                 "renew it, or use another solver, such as highs"
             ) from error
-        for option, value in gurobi_options(threads, tolerances).items():
+        self.name, self._given = given.name or name, given
+        self.notes = notes_on(self.name, given.settings, None)
+        log = {"OutputFlag": 1, "LogFile": given.log} if given.log else {}
+        options = {**gurobi_options(threads, tolerances), **given.settings, **log}
+        for option, value in options.items():
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
@@ -137,9 +145,10 @@ class GurobiSession:
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
         self._variables.Start = grb.UNDEFINED if start is None else start
+        targets = targets.within(self._given.seconds)
         self._variables.BranchPriority = 0
         # where some come first, a choice among these few is worth trying each
-        model.Params.VarBranch = -1
+        model.Params.VarBranch = self._given.settings.get("VarBranch", -1)
         if targets.first is not None and targets.first.size:
             self._variables[targets.first].BranchPriority = 1
             model.Params.VarBranch = 3
@@ -148,14 +157,19 @@ class GurobiSession:
         model.Params.BestObjStop = max(targets.violated_below, -grb.INFINITY)
         model.Params.BestBdStop = min(targets.holds_above, grb.INFINITY)
 
-        def stop_on_interrupt(running: Any, _where: int) -> None:
+        def watch(running: Any, where: int) -> None:
             if interrupt.pending:
                 running.terminate()
+            if where == grb.Callback.MIPSOL and "first" not in seen:
+                seen["first"] = float(running.cbGet(grb.Callback.RUNTIME))
+            elif where == grb.Callback.MIP and not running.cbGet(grb.Callback.MIP_NODCNT):
+                seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
         interrupt, deadline = Interrupt(), targets.deadline()
+        seen: dict[str, float] = {}
         try:
             with deferred_interrupt() as interrupt:
-                model.optimize(stop_on_interrupt)
+                model.optimize(watch)
         except gp.GurobiError as error:
             raise self._translated(error) from error
         if model.Status == grb.INTERRUPTED:
@@ -184,6 +198,8 @@ class GurobiSession:
             int(model.NodeCount),
             int(model.IterCount),
             f"Gurobi status {model.Status}",
+            root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
+            first_seconds=seen.get("first"),
         )
 
     def _translated(self, error: Any) -> SolverError:
