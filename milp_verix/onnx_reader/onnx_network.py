@@ -227,17 +227,18 @@ def load_network(
     estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
     libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
     ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
-    returned. A model with several inputs is read as one whose input is a vector, the inputs one after
-    the other: give ``x`` as such a vector, or as a dict with an array for each input. The input of a
-    ``Pipeline`` is a row of its table before scaling and encoding, which
+    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
+
+    A model with several inputs is read as one whose input is a vector, the inputs one after the
+    other: give ``x`` as such a vector, or as a dict with an array for each input.
 
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included, or a tuple of them for several; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
-            scores are compared with the pipeline's, beside rows made from what it was fitted on.
-            Other models do not use it.
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn
+            ``Pipeline``, for whose rows the network's scores are compared with the pipeline's,
+            beside rows made from what it was fitted on. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
         transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose

@@ -10,7 +10,7 @@ from tests.support.repository import ROOT
 
 sys.path.append(str(ROOT / "docs"))
 
-from operator_tables import PAGE, tables, written  # noqa: E402
+from operator_tables import PAGE, tables, written
 
 
 def test_the_page_is_as_written_from_the_reader() -> None:
