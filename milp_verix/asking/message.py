@@ -18,7 +18,8 @@ from milp_verix.asking.problem import Problem
 from milp_verix.errors import InputError
 from milp_verix.inputs.features import integer
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import load_network
 from milp_verix.onnx_reader.sources.text_model import TextPipeline, text_model
 from milp_verix.reporting.words.wording import joined
 from milp_verix.results.public import Explanation
@@ -39,7 +40,7 @@ class Message:
     words: tuple[str, ...]
     counts: IntArray
     spans: tuple[tuple[tuple[int, int], ...], ...]
-    network: OnnxNetwork
+    network: LoadedModel
     inputs: Inputs
 
     @classmethod
@@ -116,7 +117,7 @@ class Message:
     def sentence(self, explanation: Explanation) -> str:
         """Say in words what the explanation proves."""
         names = self.inputs.class_names
-        told = names[explanation.prediction] if names else str(explanation.prediction)
+        told = names[int(np.asarray(explanation.prediction))]
         kept, out = self.kept(explanation), self.kept_out(explanation)
         often = {word: int(n) for word, n in zip(self.words, self.counts, strict=True)}
         named = [f"“{word}”" + f" ({often[word]} times)" * (often[word] > 1) for word in kept]

@@ -1,6 +1,7 @@
 """``embed``: a network between the variables of a model of Pyomo, gurobipy or PuLP."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from milp_verix.embedding.pulp_host import PulpHost
 from milp_verix.embedding.pyomo_host import PyomoHost
 from milp_verix.embedding.sockets import sockets_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.tolerances import Tolerances
@@ -75,7 +77,7 @@ def embed(
         OverflowError: the bounds leave the range of float64.
     """
     host = host_of(model)
-    network = network if isinstance(network, OnnxNetwork) else load_network(network)
+    network = network if isinstance(network, LoadedModel) else load_network(network)
     relu = resolve_formulation(formulation).relu
     method = resolve_bounds(bounds)[1]
     pieces = segments_of(segments)
@@ -91,8 +93,9 @@ def embed(
         relu=relu,
         segments=pieces,
     )
+    encoding = replace(encoding, program=encoding.program.without_tiny(_DROPPED))
     name = _unique(host, name)
-    variables = host.add(encoding.program.without_tiny(_DROPPED), sockets.own, name)
+    variables = host.add(encoding.program, sockets.own, name)
     inside = [variables[j] for j in encoding.input.columns]
     outside = [variables[j] for j in encoding.output.columns]
     for what, i, variable, entry in sockets.equated(inside, outside):
@@ -139,13 +142,13 @@ def _unique(host: Host, name: str) -> str:
     return unique
 
 
-def _some_points(network: OnnxNetwork, box: Interval) -> FloatArray:
+def _some_points(network: LoadedModel, box: Interval) -> FloatArray:
     shares = np.random.default_rng(0).random((_RANDOM_POINTS, box.lower.size))
     points = box.lower + np.vstack([np.full(box.lower.size, 0.5), shares]) * (box.upper - box.lower)
     return np.array([network.as_input(point).reshape(-1) for point in points])
 
 
-def _notes(network: OnnxNetwork, largest_big_m: float) -> tuple[str, ...]:
+def _notes(network: LoadedModel, largest_big_m: float) -> tuple[str, ...]:
     notes = []
     if largest_big_m > Tolerances().largest_big_m:
         notes.append(

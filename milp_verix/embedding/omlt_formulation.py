@@ -17,6 +17,7 @@ import onnx
 from milp_verix.embedding.embed import embed
 from milp_verix.embedding.embedded import Embedded
 from milp_verix.errors import InputError
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from verix_encodings import BoundMethod, Formulation
 from verix_encodings.blocks.smooth_enclosure import DEFAULT_SEGMENTS
@@ -56,7 +57,9 @@ class VerixFormulation:
         bounds: BoundMethod | str = "crown",
         segments: int = DEFAULT_SEGMENTS,
     ) -> None:
-        loaded = network if isinstance(network, OnnxNetwork) else load_network(network)
+        loaded = network if isinstance(network, LoadedModel) else load_network(network)
+        if not isinstance(loaded, OnnxNetwork):
+            raise InputError("blocks of OMLT take networks: milp_verix.embed takes trees, too")
         self._network, self._scaling = loaded, scaling
         graph = loaded.model.graph
         declared = next(one for one in graph.input if one.name == loaded.input_name)
@@ -90,9 +93,10 @@ class VerixFormulation:
                 inputs[index].setlb(low)
                 inputs[index].setub(high)
         else:
-            from omlt.formulation import _setup_scaled_inputs_outputs
+            import omlt.formulation
 
-            _setup_scaled_inputs_outputs(block, self._scaling, self._bounds)
+            theirs: Any = omlt.formulation  # it has types, but not everywhere
+            theirs._setup_scaled_inputs_outputs(block, self._scaling, self._bounds)
             inputs, outputs = block.scaled_inputs, block.scaled_outputs
         self.embedded = embed(
             block,

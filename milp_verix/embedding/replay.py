@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
 
@@ -53,25 +53,14 @@ class EmbeddedCheck:
 
 
 def replayed(
-    network: OnnxNetwork, box: Interval, inputs: FloatArray, outputs: FloatArray
+    network: LoadedModel, box: Interval, inputs: FloatArray, outputs: FloatArray
 ) -> EmbeddedCheck:
     """Run ``network`` at ``inputs``, and compare with ``outputs``."""
     beyond = np.maximum(box.lower - inputs, inputs - box.upper)
     exact = network.ir.evaluate(inputs)
     return EmbeddedCheck(
-        inputs, outputs, _run(network, inputs), exact, float(np.max(beyond, initial=0.0))
+        inputs, outputs, network.scores(inputs), exact, float(np.max(beyond, initial=0.0))
     )
-
-
-def _run(network: OnnxNetwork, inputs: FloatArray) -> NDArray[np.floating]:
-    if not (network.softmax_stripped or network.sigmoid_stripped):
-        return network.evaluate(inputs)
-    last = len(network.ir.nodes)
-    for anchor, tensor in zip(network.anchors, network.tensors(inputs), strict=True):
-        if anchor.value == last:
-            return tensor
-    # no tensor of the file holds the scores
-    return network.ir.evaluate(network.as_input(inputs))
 
 
 def _farthest(ours: FloatArray, theirs: NDArray[np.floating]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from milp_verix.embedding.host import Ends, Host
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import IntArray
 
@@ -54,7 +54,7 @@ class Sockets:
                     yield what, i, variables[i], entry
 
 
-def sockets_of(host: Host, network: OnnxNetwork, inputs: Any, outputs: Any) -> Sockets:
+def sockets_of(host: Host, network: LoadedModel, inputs: Any, outputs: Any) -> Sockets:
     """Read the arguments of :func:`milp_verix.embed`; raises ``InputError`` as told there."""
     given = _entries(host, inputs, "inputs", network.input_size)
     wanted = [] if outputs is None else _entries(host, outputs, "outputs", network.output_size)

@@ -19,6 +19,7 @@ from milp_verix.results.records.statistics import TIME_LIMIT
 from milp_verix.results.records.verdict import Answer, Verdict
 from verix_encodings import Interval, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.network.batch import batch_values
 
 _ONE_BY_ONE = 64  # features at most that are put back one by one; not measured
 _ROUNDS = 3  # of ranking and bisection; not measured
@@ -221,14 +222,29 @@ class SubsetOracle:
         """
         if margin is None:
             margin = int(np.argmax(self.margins.evaluate(point)))
-        there = interval_bounds(self.margins, Interval(point, point))
-        lower, upper = slope_bounds(self.margins, there)
-        gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
-        by_feature: FloatArray = np.zeros(self.problem.features.count)
-        np.add.at(by_feature, self.feature_of, gains)
+        if self.margins.stepped:
+            by_feature = self._losses(point, margin)
+        else:
+            there = interval_bounds(self.margins, Interval(point, point))
+            lower, upper = slope_bounds(self.margins, there)
+            gains = (lower[margin] + upper[margin]) / 2 * (point - self.centre)
+            by_feature = np.zeros(self.problem.features.count)
+            np.add.at(by_feature, self.feature_of, gains)
         by_cost = by_feature if costs is None else by_feature / costs
         moved = np.unique(self.feature_of[point != self.centre])
         return [int(f) for f in moved[np.argsort(by_cost[moved], kind="stable")]]
+
+    def _losses(self, point: FloatArray, margin: int) -> FloatArray:
+        """Return how much the margin falls as each changed feature alone is put back, (features,).
+
+        Zero for features that ``point`` does not change.
+        """
+        moved = np.unique(self.feature_of[point != self.centre]).tolist()
+        tried = np.array([point, *(self._put_back(point, [f]) for f in moved)])
+        reached = batch_values(self.margins, tried.T)[-1][margin]
+        losses = np.zeros(self.problem.features.count)
+        losses[moved] = reached[0] - reached[1:]
+        return losses
 
     def _put_back(self, point: FloatArray, features: list[int]) -> FloatArray:
         coordinates = self.problem.features.coordinates(features)

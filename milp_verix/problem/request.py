@@ -59,7 +59,9 @@ class Request:
             raise InputError(
                 f"{checker!r} solves checks alone, and lets no other solver take a program over"
             )
-        return open_session(name, threads=self.search.threads, tolerances=self.tolerances)
+        own = self.search.solver
+        chosen = name if isinstance(own, str) or own.name != name else own
+        return open_session(chosen, threads=self.search.threads, tolerances=self.tolerances)
 
 
 def _check_limit(search: Search) -> Limit:

@@ -34,7 +34,7 @@ SOLVERS: dict[str, Solver] = {
 }
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta")}
+CHECKERS: dict[str, Solver] = {name: Checker(name) for name in ("split", "beta", "leaves")}
 """Names of engines that decide checks without programs; another solver solves programs for them."""
 
 FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {

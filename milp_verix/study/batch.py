@@ -16,7 +16,8 @@ from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import MinimumOptions, minimum_of
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.inputs.radii import Epsilon
-from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
+from milp_verix.onnx_reader.onnx_network import NetworkLike
 from milp_verix.problem.one_liner import one_liner
 from milp_verix.problem.options import AskedAnywhere, Ordering, TraversalOptions
 from milp_verix.runner import stopping
@@ -263,7 +264,7 @@ class _Count:
             self._progress(self.tally)
 
 
-def _engine(network: OnnxNetwork, workers: int, client: Any, whole: bool) -> Engine:
+def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Engine:
     if client is None:
         return engine_for(network, workers, whole)
     if workers != 1:

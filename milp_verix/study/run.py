@@ -7,7 +7,7 @@ from functools import partial as partial_function
 from typing import Any
 
 from milp_verix.errors import MilpVerixError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.reporting.comparison_files import compared_checks
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
@@ -34,7 +34,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
 
-def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
+def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
     """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
 
     It goes on from the answer in ``task.partial``, if there is one, and saves its own there.
@@ -76,7 +76,7 @@ def run_task(network: OnnxNetwork, task: Task, whole: bool) -> Outcome:
 
 
 def _answered(
-    network: OnnxNetwork, task: Task, partial: Partial, warn: Callable[[str], None]
+    network: LoadedModel, task: Task, partial: Partial, warn: Callable[[str], None]
 ) -> Explanation | ContrastiveExplanation | Comparison:
     """Return the result of a task, which goes on from its answer so far if that is of use."""
     answer = partial_function(

@@ -24,7 +24,7 @@ from milp_verix.duality.contrastive import contrastive
 from milp_verix.errors import InputError
 from milp_verix.global_search.minimum import minimum
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.results.public import Comparison, ContrastiveExplanation, Explanation
 from milp_verix.results.records.base import array_hash
 from milp_verix.study.inputs import Inputs
@@ -111,7 +111,7 @@ def settings_of(
 
 
 def tasks_of(
-    network: OnnxNetwork, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> Iterator[Task]:
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
     hashed = network_hash(network)
@@ -129,7 +129,7 @@ def tasks_of(
             yield Task(key, index, name, x, problem, setting, hashed, notes)
 
 
-def network_hash(network: OnnxNetwork) -> str:
+def network_hash(network: LoadedModel) -> str:
     """Return a SHA-256 of the network: its file, weights stored beside it, and how it is read."""
     return network.content_sha256
 

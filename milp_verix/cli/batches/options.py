@@ -15,7 +15,7 @@ from milp_verix.cli.options import (
 )
 from milp_verix.cli.question import order_of
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.study.tasks import FUNCTIONS
 from milp_verix.traversal.order import ORDERS
 
@@ -52,7 +52,7 @@ class Wanted:
     feature_names: FeatureNames = None
     costs: Costs = None
 
-    def grid(self, network: OnnxNetwork) -> dict[str, list[Any]] | None:
+    def grid(self, network: LoadedModel) -> dict[str, list[Any]] | None:
         """Return the orders, by name or as lists from files; None for the usual one."""
         if self.order is None:
             return None
@@ -125,6 +125,7 @@ class Search:
     segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     formulation: _OfExplain = None
     seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
+    warm: _OfExplain = None
     method: _OfMinimum = None
     master: _OfMinimum = None
     gap: Annotated[

@@ -20,7 +20,8 @@ from onnx import helper, numpy_helper
 from milp_verix.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import name_of, not_fitted
 from milp_verix.inputs.fitted_arguments import LINEAR_CLASSIFIERS
-from milp_verix.onnx_reader.known_facts import KnownFacts, write_facts
+from milp_verix.loaded_model import KnownFacts
+from milp_verix.onnx_reader.known_facts import write_facts
 from milp_verix.onnx_reader.sources.model_file import serialised
 from verix_encodings.arrays import FloatArray, IntArray
 
