@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milp_verix.clock import Limit, elapsed_work
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.errors import InputError, SolverError
 from milp_verix.global_search.budget_bound import budget_bound
-from milp_verix.global_search.contrast_cover import ContrastCover
 from milp_verix.global_search.cover_bound import CoverBound
 from milp_verix.global_search.earlier_search import EarlierSearch, points_of, take_over
 from milp_verix.global_search.explainer import Explainer

@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import Problem
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.global_search.contrast_cover import ContrastCover
+from milp_verix.contrasts.contrast_cover import ContrastCover
 from milp_verix.problem.objective import Objective
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from milp_verix.clock import Deadline, elapsed_work
-from milp_verix.duality.hitting_set import propose
+from milp_verix.contrasts.hitting_set import propose
+from milp_verix.contrasts.smaller_contrast import smaller_contrast
 from milp_verix.global_search.heuristics.incumbent import Incumbent
-from milp_verix.global_search.pricing.smaller_contrast import smaller_contrast
 from milp_verix.oracle.witness import replayed
 from milp_verix.solvers import Session
 from verix_encodings import interval_bounds
