@@ -8,7 +8,7 @@ from milp_verix.arguments import LONGEST_CHECK, seconds_of
 from milp_verix.clock import Deadline, Limit, deadline_in
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
-from milp_verix.solvers import Session, open_session
+from milp_verix.solvers import CHECKERS, Session, open_session
 from milp_verix.tolerances import Tolerances
 
 
@@ -50,9 +50,9 @@ class Request:
     def open_session(self, checker: str) -> Session:
         """Open a session for programs that are no checks, of the solver that answers the checks.
 
-        HiGHS takes the place of ``phase`` and ``split``, which solve checks alone.
+        HiGHS takes the place of ``phase``, ``split`` and ``beta``, which solve checks alone.
         """
-        name = "highs" if checker in ("phase", "split") else checker
+        name = "highs" if checker == "phase" or checker in CHECKERS else checker
         return open_session(name, threads=self.search.threads, tolerances=self.tolerances)
 
 

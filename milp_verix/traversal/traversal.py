@@ -41,7 +41,8 @@ class Traversal:
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
     infinite if the check's own limit ended it. ``attacked_with`` is the number of irrelevant
-    features at the last attack. ``activity`` is what goes on now, in words.
+    features at the last attack. ``needed`` is a proven lower bound on the size of any explanation.
+    ``activity`` is what goes on now, in words.
     """
 
     order: tuple[int, ...]
@@ -55,6 +56,7 @@ class Traversal:
     in_a_row: int = 0
     sliced: float = math.inf
     attacked_with: int = -1
+    needed: int = 0
     activity: str = ""
 
     def copy(self) -> "Traversal":

@@ -9,6 +9,7 @@ from milp_verix.reporting.words.sentences import explanation_sentence
 from milp_verix.reporting.words.wording import (
     asked_text,
     ball_text,
+    bracket_text,
     changed_text,
     counted,
     named_prediction,
@@ -43,6 +44,7 @@ def facts(explanation: ExplanationRecord) -> list[tuple[str, str]]:
         ("irrelevant", counted(len({*explanation.irrelevant} - {*explanation.still}), "feature")),
         *still_facts(explanation),
         ("undecided", _undecided(explanation)),
+        *_needed(explanation),
         *_claims(explanation),
         ("counterfactuals", _counterfactuals(explanation)),
         *_changes(explanation),
@@ -116,6 +118,15 @@ def _undecided(explanation: ExplanationRecord) -> str:
     if not reasons:
         return "none"
     return f"{counted(len(reasons), 'feature')}: {tally(list(reasons.values()))}"
+
+
+def _needed(explanation: ExplanationRecord) -> list[tuple[str, str]]:
+    """Return how many features are needed where that is not known exactly."""
+    if not explanation.unknown or not explanation.needed or explanation.gap is not None:
+        return []
+    unit = counted(explanation.size, "feature").split()[-1]
+    verb = "is" if explanation.size == 1 else "are"
+    return [("needed", f"{bracket_text(explanation)} {unit} {verb} needed")]
 
 
 def features_facts(result: Result, features: tuple[int, ...]) -> list[tuple[str, str]]:
