@@ -43,6 +43,7 @@ from verix_encodings.program.program import Expressions, Program
 from verix_encodings.proofs.certificate import Leaf, certified_bound
 from verix_encodings.propagation.alpha import alpha_bounds
 from verix_encodings.propagation.crown import crown_bounds
+from verix_encodings.propagation.deepening import branched_bounds
 from verix_encodings.propagation.interval_bounds import BoundMethod, interval_bounds
 from verix_encodings.propagation.slopes import slope_bounds
 
@@ -79,6 +80,7 @@ __all__ = [
     "big_m_max",
     "big_m_relu",
     "certified_bound",
+    "branched_bounds",
     "crown_bounds",
     "encode",
     "encode_values",

@@ -16,7 +16,7 @@ from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
-from milp_verix.oracle.bound_tightening import resolve_bounds
+from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import portfolio_for
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
@@ -51,7 +51,8 @@ class Oracle:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)
-        self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
+        deepens = self.bounds in DEEPENED and problem.ball.mixed is None
+        self._balls = SmallerBalls(method, self.exactness == "bounds", deepens)
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
         self._reuse = search.reuse
@@ -291,7 +292,7 @@ class Oracle:
 
         watch.turn_to(Stage.BOUNDS)
         margins, left = self._known.margins, self._known.left
-        bounds = self._balls.bounds(margins, region, left, deadline)
+        bounds, depth = self._balls.bounds(margins, region, free, left, deadline)
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = Stage.BOUNDS
         # rules may keep a point of the larger ball from going back to the smaller one
@@ -324,9 +325,12 @@ class Oracle:
             needed = np.maximum(needed, evaluation_error(margins, bounds))
             open_ = open_[np.argsort(-upper[open_], kind="stable")]
             decision = self._portfolio.decide(
-                Claim(margins, free, region, bounds, open_, needed, upper, deadline)
+                Claim(margins, free, region, bounds, open_, needed, upper, deadline, depth)
             )
             verdict, upper = decision.verdict, decision.upper
+            if decision.deeper is not None:
+                bounds = decision.deeper.bounds
+                self._balls.deepened(free, decision.deeper)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:

@@ -1,15 +1,30 @@
-"""The engine ``beta``: claims where linear programs are dear, decided by branching on phases."""
+"""The engine ``beta``: claims decided by branching on phases, over bounds that become deeper.
 
-from dataclasses import dataclass
+The search on margins and the deepening of neurons' bounds take turns: the search goes on for half
+of the work that the next stage is expected to take, and begins anew on the bounds of each stage.
+"""
+
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from milp_verix.oracle.engines.claim import Claim, Decision
+from milp_verix.clock import Deadline, elapsed_work
+from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.tried_points import BoundsEngine, Replays, decided
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.statistics import TIME_LIMIT
+from verix_encodings import Bounds
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.propagation.cone import cone
+from verix_encodings.propagation.deepening import Deepening
+from verix_encodings.work import worked
+
+_FIRST = 0.25  # seconds of work on margins before the first stage; not measured
+_PART = 0.5  # of the work that the next stage is expected to take; not measured
+_TREES = 8.0  # times the work of slopes that the first trees take, as on five dense networks
+_MANY = 12  # fewer undecided neurons leave little to gain
 
 
 class PhaseSplit(BoundsEngine):
@@ -22,7 +37,7 @@ class PhaseSplit(BoundsEngine):
 
     def __init__(self, problem: PosedProblem) -> None:
         super().__init__(problem)
-        self._last: _Search | None = None
+        self._last: _Turns | None = None
 
     def close(self) -> None:
         """Forget the last search."""
@@ -30,40 +45,109 @@ class PhaseSplit(BoundsEngine):
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
-        if self._last is None or self._last.first.bounds is not claim.bounds:
-            self._last = _Search.of(self._problem, claim)
-        first, search = self._last.first, self._last.search
-        margins, before = np.sort(first.open_), search.nodes
-        search.wanted = np.isin(margins, claim.open_)
+        if self._last is None or self._last.deepening.bounds is not claim.bounds:
+            self._last = _Turns(self._problem, claim)
+        turns, before = self._last, self._last.nodes
+        search = turns.search
+        search.wanted = np.isin(turns.margins, claim.open_)
         with np.errstate(over="ignore", invalid="ignore"):
-            holds = search.run(claim.deadline.passed)
+            holds = turns.run(claim.deadline)
+        search = turns.search
         upper = claim.upper.copy()
-        upper[margins] = search.upper
+        upper[turns.margins] = search.upper
         points = {
             int(margin): search.tried.worst[place]
-            for place, margin in enumerate(margins)
+            for place, margin in enumerate(turns.margins)
             if np.isfinite(search.tried.reached[place])
         }
         reason = None if holds else _reason(claim, search)
-        nodes = search.nodes - before
-        return decided(claim, upper, points, self._last.replays.verdict, reason, nodes=nodes)
+        nodes = turns.nodes - before
+        found = decided(claim, upper, points, turns.replays.verdict, reason, nodes=nodes)
+        if turns.deepening.bounds is claim.bounds:
+            return found
+        return replace(found, deeper=Deeper(turns.deepening.bounds, turns.deepening.depth))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """The ``search`` for the open margins of a claim in ascending order, as it was ``first``."""
+@dataclass(slots=True, eq=False)
+class _Turns:
+    """The ``search`` for the open ``margins`` of a claim in ascending order, and its bounds.
 
+    ``stage_work`` is the work of the last stage of ``deepening``, in seconds.
+    """
+
+    problem: PosedProblem
     first: Claim
-    search: PhaseSearch
-    replays: Replays
+    margins: IntArray = field(init=False)
+    deepening: Deepening = field(init=False)
+    replays: Replays = field(init=False)
+    search: PhaseSearch = field(init=False)
+    stage_work: float = 0.0
+    _searched: float = 0.0
+    _stage_so_far: float = 0.0
+    _closed_nodes: int = 0
 
-    @classmethod
-    def of(cls, problem: PosedProblem, claim: Claim) -> "_Search":
-        replays, margins = Replays(problem, claim.free), np.sort(claim.open_)
-        network, bounds, _ = cone(claim.margins, claim.bounds, len(claim.margins.nodes), margins)
-        upper, needed = claim.upper[margins], claim.needed[margins]
-        search = PhaseSearch(network, claim.region, bounds, upper, needed, replays)
-        return cls(claim, search, replays)
+    def __post_init__(self) -> None:
+        claim = self.first
+        self.margins = np.sort(claim.open_)
+        self.replays = Replays(self.problem, claim.free)
+        self.deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
+        self.search = self._begun(claim.bounds, claim.upper[self.margins])
+
+    @property
+    def nodes(self) -> int:
+        """The nodes of all searches and trees so far."""
+        return self._closed_nodes + self.search.nodes + self.deepening.nodes
+
+    def run(self, deadline: Deadline) -> bool:
+        """Search and deepen in turns; return whether all margins hold."""
+        while True:
+            search, began = self.search, worked()
+            if np.all(search.upper < -search.needed):
+                return True
+            deepens = self.first.depth is not None and not self.deepening.ended and self._many
+            until = deadline.within(max(self._turn - self._searched, 0.0)) if deepens else deadline
+            holds = search.run(until.passed)
+            self._searched += elapsed_work(began)
+            if holds or search.tried.found or deadline.passed() or not deepens:
+                return holds
+            self._deepen(deadline)
+            if deadline.passed() and not np.all(self.search.upper < -search.needed):
+                return False
+
+    @property
+    def _many(self) -> bool:
+        """Whether so many neurons are undecided that a stage may gain something."""
+        return beyond_input(self.deepening.network, self.deepening.bounds) >= _MANY
+
+    @property
+    def _turn(self) -> float:
+        """The work on margins before the next stage, in seconds; none within a stage."""
+        if self.deepening.begun:
+            return 0.0
+        expected = self.stage_work * (_TREES if self.deepening.depth == 1 else 2.0)
+        return max(_FIRST, _PART * expected)
+
+    def _deepen(self, deadline: Deadline) -> None:
+        """Go on with the next stage; once it is finished, begin the search anew."""
+        began, before = worked(), self.deepening.depth
+        self.deepening.go_on(deadline.passed)
+        self._stage_so_far += elapsed_work(began)
+        last = self.deepening.bounds[-1].upper[self.margins]
+        proven = np.all(last < -self.search.needed)
+        if self.deepening.depth == before and not proven:
+            return
+        self.stage_work, self._stage_so_far = self._stage_so_far, 0.0
+        self._closed_nodes += self.search.nodes
+        tried, wanted = self.search.tried, self.search.wanted
+        self.search = self._begun(self.deepening.bounds, np.fmin(self.search.upper, last))
+        self.search.tried, self.search.wanted = tried, wanted
+        self._searched = 0.0
+
+    def _begun(self, bounds: Bounds, upper: FloatArray) -> PhaseSearch:
+        claim = self.first
+        network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
+        needed = claim.needed[self.margins]
+        return PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
 
 
 def _reason(claim: Claim, search: PhaseSearch) -> str:
