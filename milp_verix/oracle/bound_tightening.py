@@ -117,15 +117,15 @@ def milp_bounds(
 
 
 BOUNDS: dict[str, Callable[[], BoundMethod]] = {
-    "auto": lambda: crown_bounds,
     "interval": lambda: interval_bounds,
     "crown": lambda: crown_bounds,
     "alpha": lambda: alpha_bounds,
     "branched": lambda: branched_bounds,
     "lp": lp_bounds,
     "milp": milp_bounds,
+    "auto": lambda: crown_bounds,
 }
-"""The bound methods that have a name, the widest first; ``auto`` begins with CROWN."""
+"""The bound methods that have a name, the widest first, and ``auto``, CROWN to begin with."""
 
 DEEPENED = ("auto", "branched")
 """The bound methods that engines may make deeper (``verix_encodings.propagation.deepening``)."""

@@ -17,7 +17,7 @@ from milp_verix.clock import NO_LIMIT, Deadline
 from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
-from milp_verix.oracle.engines.choice import portfolio_for
+from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
@@ -35,6 +35,7 @@ from verix_encodings import Bounds
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
+from verix_encodings.propagation.alpha import beyond_input
 
 
 class Oracle:
@@ -211,6 +212,16 @@ class Oracle:
     def upper_over_whole(self) -> FloatArray | None:
         """Proven bounds on the margins left over the whole ball, shape (m,); None without."""
         return None if self._known.left is None else self._known.left.bounds[-1].upper
+
+    @property
+    def many_open(self) -> bool:
+        """True if so many neurons are undecided that engines other than programs must decide."""
+        left = self._known.left
+        return (
+            self._balls.deepens
+            and left is not None
+            and beyond_input(left.margins, left.bounds) > MOST_OPEN
+        )
 
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT

@@ -2,7 +2,7 @@
 
     depth 0      the bounds given, such as CROWN's
     depth 1      each undecided neuron's bounds have slopes of their own (``propagation.alpha``)
-    depth 2, …   each undecided neuron's bounds have trees of 8, 16, … leaves
+    depth 2, …   each undecided neuron's bounds have trees of 16, 32, … leaves
                  (``propagation.neuron_trees``), layer after layer; after each layer, bounds of the
                  later ones are computed again
 
@@ -29,7 +29,7 @@ from verix_encodings.propagation.crown import (
 from verix_encodings.propagation.neuron_trees import NeuronTrees
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
 
-_ROUNDS = 8  # of the first trees, doubled for each next depth; not measured
+_ROUNDS = 16  # of the first trees, doubled for each next depth
 _DEEPEST = 5
 _MOST_DIALS = 2**22  # of the trees of a block, over all leaves
 
@@ -67,9 +67,8 @@ class Deepening:
         for _ in self._under_way:
             if late():
                 return
-        if not late():
-            self.depth += 1
-            self._under_way = None
+        self.depth += 1
+        self._under_way = None
 
     def _slopes(self) -> Iterator[None]:
         """Optimise the slopes of all undecided neurons."""
@@ -96,7 +95,9 @@ class Deepening:
                 self.network, self.region, known, self._late, within=self.bounds
             )
             yield
-        self.bounds = alpha_bounds(self.network, self.region, self._late, within=self.bounds)
+        self.bounds = alpha_bounds(
+            self.network, self.region, self._late, known=self.bounds[:-1], within=self.bounds
+        )
 
     def _over_input(self, value: int) -> bool:
         """Return whether a value is an affine function of the input, whose bounds are exact."""

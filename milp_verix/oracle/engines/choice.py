@@ -30,7 +30,7 @@ CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
 _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
-_MOST_OPEN = 250
+MOST_OPEN = 250
 """Undecided neurons behind the first layer beyond which ``auto`` asks no solver of programs,
 where ``beta`` can take their place. On a 4×256 network with 390 of them, SCIP and ``phase`` spent two
 thirds of the time and decided nothing."""
@@ -86,7 +86,7 @@ def portfolio_for(
             name,
             opened,
             most_free=_MOST_FREE if few else np.inf,
-            most_open=_MOST_OPEN if solver == "auto" and dear else np.inf,
+            most_open=MOST_OPEN if solver == "auto" and dear else np.inf,
             group="programs" if name in _PROGRAM_SOLVERS else None,
         )
 

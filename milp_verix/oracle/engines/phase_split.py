@@ -24,30 +24,32 @@ from verix_encodings.work import worked
 _FIRST = 0.25  # seconds of work on margins before the first stage; not measured
 _PART = 0.5  # of the work that the next stage is expected to take; not measured
 _TREES = 8.0  # times the work of slopes that the first trees take, as on five dense networks
+_DEEPER = 2.0  # times the work that the trees before take
+_RECENT = 2  # searches that are kept
 _MANY = 12  # fewer undecided neurons leave little to gain
 
 
 class PhaseSplit(BoundsEngine):
     """Decides claims by a :class:`~milp_verix.oracle.engines.phase_search.PhaseSearch`.
 
-    The search for the last claim goes on where it stopped if it is asked again.
+    The searches for the last claims go on where they stopped if they are asked again.
     """
 
     name = "beta"
 
     def __init__(self, problem: PosedProblem) -> None:
         super().__init__(problem)
-        self._last: _Turns | None = None
+        self._recent: list[_Turns] = []
+        self._costs: dict[int, float] = {}
 
     def close(self) -> None:
-        """Forget the last search."""
-        self._last = None
+        """Forget the last searches."""
+        self._recent = []
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline, which is looked at between batches."""
-        if self._last is None or self._last.deepening.bounds is not claim.bounds:
-            self._last = _Turns(self._problem, claim)
-        turns, before = self._last, self._last.nodes
+        turns = self._turns_for(claim)
+        before = turns.nodes
         search = turns.search
         search.wanted = np.isin(turns.margins, claim.open_)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -63,25 +65,36 @@ class PhaseSplit(BoundsEngine):
         reason = None if holds else _reason(claim, search)
         nodes = turns.nodes - before
         found = decided(claim, upper, points, turns.replays.verdict, reason, nodes=nodes)
-        if turns.deepening.bounds is claim.bounds:
+        if claim.depth is None:
             return found
         return replace(found, deeper=Deeper(turns.deepening.bounds, turns.deepening.depth))
+
+    def _turns_for(self, claim: Claim) -> "_Turns":
+        """Return the search for ``claim``, begun anew unless it is among the recent ones."""
+        for turns in self._recent:
+            known = np.isin(claim.open_, turns.margins).all()
+            if turns.deepening.bounds is claim.bounds and known:
+                return turns
+        turns = _Turns(self._problem, claim, self._costs)
+        self._recent = [turns, *self._recent[: _RECENT - 1]]
+        return turns
 
 
 @dataclass(slots=True, eq=False)
 class _Turns:
     """The ``search`` for the open ``margins`` of a claim in ascending order, and its bounds.
 
-    ``stage_work`` is the work of the last stage of ``deepening``, in seconds.
+    ``costs`` has the work of each stage of ``deepening`` so far, in seconds, by the depth before;
+    those of other claims, too.
     """
 
     problem: PosedProblem
     first: Claim
+    costs: dict[int, float]
     margins: IntArray = field(init=False)
     deepening: Deepening = field(init=False)
     replays: Replays = field(init=False)
     search: PhaseSearch = field(init=False)
-    stage_work: float = 0.0
     _searched: float = 0.0
     _stage_so_far: float = 0.0
     _closed_nodes: int = 0
@@ -104,7 +117,7 @@ class _Turns:
             search, began = self.search, worked()
             if np.all(search.upper < -search.needed):
                 return True
-            deepens = self.first.depth is not None and not self.deepening.ended and self._many
+            deepens = self._deepens(deadline)
             until = deadline.within(max(self._turn - self._searched, 0.0)) if deepens else deadline
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
@@ -114,29 +127,39 @@ class _Turns:
             if deadline.passed() and not np.all(self.search.upper < -search.needed):
                 return False
 
+    def _deepens(self, deadline: Deadline) -> bool:
+        """Return whether a stage is left that may gain something, and can end by the deadline."""
+        deepening = self.deepening
+        if self.first.depth is None or deepening.ended:
+            return False
+        if deepening.begun:
+            return True
+        fits = self._expected <= deadline.left
+        return fits and beyond_input(deepening.network, deepening.bounds) >= _MANY
+
     @property
-    def _many(self) -> bool:
-        """Whether so many neurons are undecided that a stage may gain something."""
-        return beyond_input(self.deepening.network, self.deepening.bounds) >= _MANY
+    def _expected(self) -> float:
+        """The work that the next stage is expected to take, in seconds."""
+        depth = self.deepening.depth
+        before = self.costs.get(depth - 1, 0.0) * (_TREES if depth == 1 else _DEEPER)
+        return self.costs.get(depth, before)
 
     @property
     def _turn(self) -> float:
         """The work on margins before the next stage, in seconds; none within a stage."""
-        if self.deepening.begun:
-            return 0.0
-        expected = self.stage_work * (_TREES if self.deepening.depth == 1 else 2.0)
-        return max(_FIRST, _PART * expected)
+        return 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
 
     def _deepen(self, deadline: Deadline) -> None:
         """Go on with the next stage; once it is finished, begin the search anew."""
         began, before = worked(), self.deepening.depth
         self.deepening.go_on(deadline.passed)
         self._stage_so_far += elapsed_work(began)
+        self.costs[before] = max(self._stage_so_far, self.costs.get(before, 0.0))
         last = self.deepening.bounds[-1].upper[self.margins]
         proven = np.all(last < -self.search.needed)
         if self.deepening.depth == before and not proven:
             return
-        self.stage_work, self._stage_so_far = self._stage_so_far, 0.0
+        self._stage_so_far = 0.0
         self._closed_nodes += self.search.nodes
         tried, wanted = self.search.tried, self.search.wanted
         self.search = self._begun(self.deepening.bounds, np.fmin(self.search.upper, last))
