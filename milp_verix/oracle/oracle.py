@@ -18,6 +18,7 @@ from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
+from milp_verix.oracle.engines.phase_split import stage_of
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
@@ -303,9 +304,10 @@ class Oracle:
 
         watch.turn_to(Stage.BOUNDS)
         margins, left = self._known.margins, self._known.left
-        bounds, depth = self._balls.bounds(margins, region, free, left, deadline)
+        known = self._balls.bounds(margins, region, free, left, deadline)
+        bounds = known.bounds
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
-        stage = Stage.BOUNDS
+        stage = stage_of(known.within)
         # rules may keep a point of the larger ball from going back to the smaller one
         mixed = self.problem.ball.mixed
         grows = mixed is None or not mixed.coupled
@@ -336,7 +338,7 @@ class Oracle:
             needed = np.maximum(needed, evaluation_error(margins, bounds))
             open_ = open_[np.argsort(-upper[open_], kind="stable")]
             decision = self._portfolio.decide(
-                Claim(margins, free, region, bounds, open_, needed, upper, deadline, depth)
+                Claim(margins, free, region, bounds, open_, needed, upper, deadline, known.depth)
             )
             verdict, upper = decision.verdict, decision.upper
             if decision.deeper is not None:
@@ -346,6 +348,7 @@ class Oracle:
             effort += verdict.effort
             if not verdict.holds:
                 return replace(verdict, effort=effort)
+            stage = verdict.stage
         if self.memory is not None:
             self.memory = self.memory.proven(free, upper, points)
             self._bounds = bounds

@@ -49,6 +49,18 @@ class _Ceiling:
         return self.free.size >= free.size and bool(np.isin(free, self.free).all())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """``bounds`` over a ball; their ``depth``, None where they must not become deeper.
+
+    They lie inside those of a ceiling with the depth ``within``.
+    """
+
+    bounds: Bounds
+    depth: int | None
+    within: int = 0
+
+
 @dataclass(slots=True, eq=False)
 class SmallerBalls:
     """Bounds on a network by ``method``, over one ball after the other.
@@ -70,27 +82,27 @@ class SmallerBalls:
         free: IntArray,
         whole: WholeBall | None,
         deadline: Deadline,
-    ) -> tuple[Bounds, int | None]:
+    ) -> "Known":
         """Bound ``network`` over ``region``, where the coordinates ``free`` move.
 
-        The bounds lie inside those over the ``whole`` ball, and over the smallest ceiling. Also
-        return their depth, None if they must not become deeper.
+        The bounds lie inside those over the ``whole`` ball, and over the smallest ceiling.
         """
         first = self.method
         if first is branched_bounds and whole is not None:
             first = crown_bounds
         depth = 0 if self.deepens else None
         if whole is None:
-            return bounds_within(first, network, region, deadline, ()), depth
+            return Known(bounds_within(first, network, region, deadline, ()), depth)
         ceiling = next((one for one in reversed(self._ceilings) if one.covers(free)), None)
         known = whole.bounds if ceiling is None else ceiling.bounds
         if ceiling is not None and free.size >= _RENEWED * ceiling.free.size:
             depth = ceiling.depth
+        within = 0 if ceiling is None else ceiling.depth or 0
         backward = first in (crown_bounds, alpha_bounds)
         finished = whole.finished or ceiling is not None
         if backward and finished and _equal(region, known[0]):
-            return known, depth
-        return bounds_within(first, network, region, deadline, known), depth
+            return Known(known, depth, within)
+        return Known(bounds_within(first, network, region, deadline, known), depth, within)
 
     def deepened(self, free: IntArray, deeper: Deeper) -> None:
         """Keep ``deeper`` bounds over the ball where the coordinates ``free`` move."""

@@ -171,8 +171,8 @@ class Portfolio:
                 effort += verdict.effort
                 points |= outcome.points
                 if verdict.violated or not claim.open_.size:
-                    found = verdict if verdict.violated else Verdict(Answer.HOLDS)
-                    found = replace(found, effort=effort)
+                    found = replace(verdict, answer=Answer.HOLDS, reason=None)
+                    found = replace(verdict if verdict.violated else found, effort=effort)
                     return Decision(found, claim.upper, points, claim.deeper_than(given))
                 undecided[member] = verdict
                 if verdict.reason == TIME_LIMIT and until.passed():

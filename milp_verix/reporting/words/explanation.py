@@ -229,6 +229,7 @@ def _effort(statistics: Statistics) -> list[tuple[str, str]]:
         decided = ", ".join(
             f"{stage.features} by {stage.stage} ({seconds_text(stage.seconds)})"
             for stage in statistics.stages
+            if stage.features or stage.seconds
         )
         return [
             ("effort", checks),
