@@ -18,8 +18,8 @@ from milp_verix.errors import SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import DEEPENED, resolve_bounds
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
-from milp_verix.oracle.engines.phase_split import stage_of
 from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.phase_split import stage_of
 from milp_verix.oracle.lookahead import flipped, forecast, shortest_violated
 from milp_verix.oracle.preparation import Preparation, notes_on, prepared
 from milp_verix.oracle.reuse import Memory, first_memory
@@ -55,6 +55,8 @@ class Oracle:
         self.bounds, method = resolve_bounds(search.bounds)
         deepens = self.bounds in DEEPENED and problem.ball.mixed is None
         self._balls = SmallerBalls(method, self.exactness == "bounds", deepens)
+        # rules may keep a point of the larger ball from going back to the smaller one
+        self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
         self._reuse = search.reuse
@@ -308,10 +310,8 @@ class Oracle:
         bounds = known.bounds
         upper, needed = bounds[-1].upper.copy(), self.tolerances.needed(bounds[-1].magnitude)
         stage = stage_of(known.within)
-        # rules may keep a point of the larger ball from going back to the smaller one
-        mixed = self.problem.ball.mixed
-        grows = mixed is None or not mixed.coupled
-        if self.memory is not None and extra is not None and grows and np.any(upper >= -needed):
+        grows = self._grows and np.any(upper >= -needed)
+        if self.memory is not None and extra is not None and grows:
             watch.turn_to(Stage.GROWTH)
             stage = Stage.GROWTH
             # slopes that overflow are no numbers, and no bounds
@@ -341,9 +341,7 @@ class Oracle:
                 Claim(margins, free, region, bounds, open_, needed, upper, deadline, known.depth)
             )
             verdict, upper = decision.verdict, decision.upper
-            if decision.deeper is not None:
-                bounds = decision.deeper.bounds
-                self._balls.deepened(free, decision.deeper)
+            bounds = self._balls.deepened(free, decision.deeper, bounds)
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:

@@ -104,11 +104,17 @@ class SmallerBalls:
             return Known(known, depth, within)
         return Known(bounds_within(first, network, region, deadline, known), depth, within)
 
-    def deepened(self, free: IntArray, deeper: Deeper) -> None:
-        """Keep ``deeper`` bounds over the ball where the coordinates ``free`` move."""
+    def deepened(self, free: IntArray, deeper: Deeper | None, bounds: Bounds) -> Bounds:
+        """Keep ``deeper`` bounds over the ball where the coordinates ``free`` move.
+
+        Returns these, or ``bounds`` where there are none.
+        """
+        if deeper is None:
+            return bounds
         # those of larger balls stay for checks of other parts
         kept = [one for one in self._ceilings if one.free.size > free.size]
         self._ceilings = [*kept[-_MOST_CEILINGS:], _Ceiling(free, deeper.bounds, deeper.depth)]
+        return deeper.bounds
 
     def with_slopes(
         self,

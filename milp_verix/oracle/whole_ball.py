@@ -46,7 +46,8 @@ def whole_ball(
     """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
 
     Where CROWN leaves a margin open and ``method`` is :func:`alpha_bounds` or
-    :func:`branched_bounds`, it has a small part of the time. Raises ``OverflowError`` where a bound leaves the range of float64.
+    :func:`branched_bounds`, it has a small part of the time. Raises ``OverflowError`` where a bound
+    leaves the range of float64.
     """
     region = problem.ball.region(np.arange(problem.x.size))
     # a pass that ends right after the deadline, with nothing left out, is finished

@@ -31,9 +31,11 @@ _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
 
 MOST_OPEN = 250
-"""Undecided neurons behind the first layer beyond which ``auto`` asks no solver of programs,
-where ``beta`` can take their place. On a 4×256 network with 390 of them, SCIP and ``phase`` spent two
-thirds of the time and decided nothing."""
+"""Undecided neurons behind the first layer beyond which ``auto`` asks no solver of programs.
+
+There ``beta`` takes their place. On a 4×256 network with 390 of them, SCIP and ``phase`` spent two
+thirds of the time and decided nothing.
+"""
 
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
@@ -58,7 +60,6 @@ def portfolio_for(
     more than one. Linear relaxations are left to the first: their optimum is the same, whoever
     finds it. Raises as :func:`~milp_verix.solvers.open_session` does.
     """
-
     needed = formulation.needs
     mixed = problem.ball.mixed is not None
 

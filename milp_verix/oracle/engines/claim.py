@@ -114,7 +114,8 @@ class Candidate:
 
     If ``apart``, the engine can decide a claim in a thread other than the main one, where
     ``interrupt`` stops it. It is not asked about claims with more than ``most_free`` coordinates,
-    nor more than ``most_open`` neurons that bounds leave undecided, nor if a candidate of its ``group`` before it has not been given up.
+    nor more than ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a
+    candidate of its ``group`` before it has not been given up.
     """
 
     name: str
@@ -126,6 +127,5 @@ class Candidate:
     def takes(self, claim: Claim) -> bool:
         """Return whether the engine may be asked about ``claim``."""
         return claim.free.size <= self.most_free and (
-            self.most_open == np.inf
-            or beyond_input(claim.margins, claim.bounds) <= self.most_open
+            self.most_open == np.inf or beyond_input(claim.margins, claim.bounds) <= self.most_open
         )

@@ -1,7 +1,7 @@
 """The engine ``beta``: claims decided by branching on phases, over bounds that become deeper.
 
 The search on margins and the deepening of neurons' bounds take turns: the search goes on for a
-fifth of the work that the next stage is expected to take, and begins anew on the bounds of each stage.
+fifth of the work that the next stage is expected to take, and begins anew after each stage.
 """
 
 import time
@@ -91,8 +91,8 @@ class PhaseSplit(BoundsEngine):
 class _Turns:
     """The ``search`` for the open ``margins`` of a claim in ascending order, and its bounds.
 
-    ``seconds`` are those of the wall clock that stages took, for readers. ``costs`` has the work of each stage of ``deepening`` so far, in seconds, by the depth before;
-    those of other claims, too.
+    ``seconds`` are those of the wall clock that stages took, for readers. ``costs`` has the work of
+    each stage of ``deepening`` so far, in seconds, by the depth before, for other claims, too.
     """
 
     problem: PosedProblem

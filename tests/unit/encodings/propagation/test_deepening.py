@@ -157,6 +157,14 @@ def test_planted_faults_are_seen(
     plant(monkeypatch)
     monkeypatch.setattr(neuron_trees, "_STEPS", (3, 4, 5, 6))
     with pytest.raises((AssertionError, ValueError)):
-        for seed in range(12):
-            network, region = _layered(seed), cube(3)
-            _encloses(network, region, branched_bounds(network, region, depth=3), seed)
+        _encloses_twelve()
+
+
+def _encloses_twelve() -> None:
+    for seed in range(12):
+        network, region = _layered(seed), cube(3)
+        _encloses(network, region, branched_bounds(network, region, depth=3), seed)
+
+
+def test_without_a_fault_they_enclose() -> None:
+    _encloses_twelve()
