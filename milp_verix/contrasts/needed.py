@@ -48,6 +48,9 @@ def needed_features(
     until the ``deadline``, or until attacks find none that the cover misses. ``open_session`` opens
     a solver for the covers. Returns 0 where values leave the range of float64.
     """
+    if problem.margins.stepped:
+        # nothing climbs, and there are no lines around jumps
+        return disjoint_contrasts(problem, known)
     perturbations = perturbation_set(problem)
     attacker = _Attacker(perturbations, deadline)
     objective = make_objective(problem.features.count, None, (), ())

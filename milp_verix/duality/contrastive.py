@@ -12,6 +12,7 @@ from milp_verix.argument_kinds import checked
 from milp_verix.arguments import costs_of
 from milp_verix.duality.change_measure import distance, feature_count, scales_of
 from milp_verix.duality.contrast_search import ContrastiveProgress, ContrastSearch
+from milp_verix.duality.leaf_contrasts import LeafContrasts
 from milp_verix.duality.nearest_search import NearestSearch
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import NetworkLike
@@ -117,6 +118,8 @@ def contrastive_of(
     if minimise == "distance":
         # the record's own sum may differ in the last digits
         measure, kind = distance(problem, weights, NEAREST_GAP * (1 - 1e-6)), NearestSearch
+    if problem.margins.stepped:
+        kind = LeafContrasts
 
     def result(run: ContrastSearch) -> ContrastiveExplanation:
         best = run.best

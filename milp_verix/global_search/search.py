@@ -69,10 +69,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         limits: SearchLimits,
         *,
         gap: float,
+        name: str = "tree",
         master: Callable[["MinimumSearch"], Master | None],
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
         self._request, self._master = request, master
+        self.warm = request.search.warm
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
         kept = min(max(limits.final_share * left, least), most)
@@ -89,7 +91,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             gap=gap,
             check_limit=request.check_limit,
         )
-        self.incumbent.on_change = self.save
+        self.incumbent.on_change = self._improved
+        self._trace: list[tuple[float, float, float]] = []
         self.proposals = Proposals(self.incumbent, limits, self.until)
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
@@ -99,7 +102,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._shown: tuple[float, float] | None = None
         self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
-        self._effort = SearchEffort()
+        self._effort = SearchEffort(name)
         self._spent: dict[str, float] = {}
 
     @property
@@ -248,6 +251,17 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _raise(self, bound: float) -> None:
         self._bound = max(self._bound, min(bound, self.incumbent.cost))
+        self._note()
+
+    def _note(self) -> None:
+        """Add the best cost and the lower bound to the trace if they have changed."""
+        best, bound = (_plain(cost * self._objective.unit) for cost in self._costs)
+        if not self._trace or self._trace[-1][1:] != (best, bound):
+            self._trace.append((self._request.elapsed, best, bound))
+
+    def _improved(self) -> None:
+        self._note()
+        self.save()
 
     def _state(self) -> MinimumProgress:
         size, bound = (_plain(c * self._objective.unit) for c in self._costs)
@@ -306,7 +320,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         spent |= {_BOUND: max(spent[_BOUND] - better, 0.0), _BETTER: better}
         spent[_POINTS] = spent.pop(_POINTS)
         rounds = max(self._effort.rounds, self.separator.rounds)
-        search = replace(self._effort, rounds=rounds, stages=tuple(spent.items()))
+        search = replace(
+            self._effort, rounds=rounds, stages=tuple(spent.items()), trace=tuple(self._trace)
+        )
         return replace(checks, stopped=self.stopped or checks.stopped, search=search)
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,33 +13,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
 from milp_verix.errors import InputError, ModelError
-from milp_verix.image_shape import shape_seen
-from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.names import listed
-from milp_verix.inputs.one_row import numbers_in, row_of
 from milp_verix.inputs.pipeline import coordinate_names
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel, as_numbers
 from milp_verix.onnx_reader import (
-    IN_MEMORY,
     Anchor,
+    JoinedInputs,
     ModelSource,
     Signature,
     as_onnx,
     behind_transformer,
     cut,
     embed,
+    join_inputs,
     path_of,
     read_model,
     read_signature,
     serialised,
     trace,
 )
-from milp_verix.onnx_reader.known_facts import KnownFacts, facts_of
+from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
+from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
+from milp_verix.tree_reader import behind_table
+from milp_verix.tree_reader.tree_network import tree_network
 from verix_encodings.network.network import Network
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OnnxNetwork:
+class OnnxNetwork(LoadedModel):
     """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
 
     ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
@@ -52,7 +53,8 @@ class OnnxNetwork:
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell.
+    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
+    several: its input is a vector of them, one after the other.
     """
 
     path: Path | None
@@ -73,11 +75,12 @@ class OnnxNetwork:
     signature: Signature
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    joined: JoinedInputs | None = None
 
     @property
-    def name(self) -> str:
-        """The network's name in a result: its file's name, or a word for a model in memory."""
-        return IN_MEMORY if self.path is None else self.path.name
+    def named_inputs(self) -> bool:
+        """True if the model has several inputs, read as one vector."""
+        return self.joined is not None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -90,16 +93,6 @@ class OnnxNetwork:
             f"{self.scores_name!r}, the scores that they are made from",
         )
 
-    @property
-    def input_size(self) -> int:
-        """Number of input coordinates ``d``."""
-        return self.ir.input_size
-
-    @property
-    def output_size(self) -> int:
-        """Number of scores ``m``."""
-        return self.ir.output_size
-
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the file in onnxruntime at ``x`` and return its scores, shape (m,).
 
@@ -107,6 +100,14 @@ class OnnxNetwork:
         fails.
         """
         return self._run(self.session, [self.scores_name], x)[0]
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
@@ -125,44 +126,29 @@ class OnnxNetwork:
             ) from error
         return [output.reshape(-1) for output in outputs]
 
-    def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
-        """Run the file at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).
-
-        ``xs`` may be a DataFrame, whose rows are taken as by :meth:`numbers_of`.
-        Raises as :meth:`evaluate` does.
-        """
-        table = named_frame(xs).to_dict("records") if is_frame(xs) else _numbers(xs)
-        rows = [self.evaluate(x) for x in table]
-        return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
-
-    def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Return ``x`` rounded to ``dtype`` and in ``input_shape``.
-
-        ``x`` is flat with ``d`` entries, or has the input's shape up to dimensions of 1; a flat
-        input is taken from an image of one channel as well, row by row, and from a row of a table
-        as by :meth:`numbers_of`. Raises ``InputError`` for any other shape.
-        """
-        row = row_of(x)
-        array = _numbers(x) if row is None else np.array(self.numbers_of(row))
-        shape_seen(array.shape, self.input_shape)
-        with np.errstate(over="ignore"):  # too large for the dtype is infinite
-            return array.astype(self.dtype).reshape(self.input_shape)
-
     def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
-        """Return the numbers of a row of a table, by the names of ``columns``.
+        """Return the numbers of a row of a table, or the parts of several inputs, by name.
 
-        Without ``columns``, they are taken in the row's order. ``InputError`` for a name that is
-        missing, and for a value that is no number.
+        Raises as :meth:`LoadedModel.numbers_of` does.
         """
-        if self.columns is None:
-            return numbers_in(row)
-        if missing := [name for name in self.columns if name not in row]:
-            raise InputError(
-                f"the network's input needs {listed(missing)}, and the row has "
-                f"{listed(list(row))}: give a number by each name; "
-                "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
-            )
-        return numbers_in({name: row[name] for name in self.columns})
+        if self.joined is not None and set(row) == set(self.joined.names):
+            return self._parts(row, self.joined)
+        return LoadedModel.numbers_of(self, row)
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy in another process runs the model that was read here, whatever its file holds."""
+        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        return _reopened, ({name: getattr(self, name) for name in kept},)
+
+    def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
+        """Return the entries of all inputs, given an array for each by its name."""
+        entries: list[float] = []
+        for name, size in zip(joined.names, joined.sizes, strict=True):
+            part = as_numbers(row[name])
+            if part.size != size:
+                raise InputError(f"input {name!r} has {size} entries, got {part.size}")
+            entries += part.reshape(-1).tolist()
+        return entries
 
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
@@ -173,7 +159,21 @@ class OnnxNetwork:
         )
 
 
-NetworkLike: TypeAlias = OnnxNetwork | ModelSource | Any
+_SESSIONS = ("session", "anchor_session")
+
+
+def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
+    """Return the network with these fields, in sessions of this process."""
+    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
+    run = model if scores == kept["output_name"] else cut(model, [scores])
+    return OnnxNetwork(
+        **kept,
+        session=session_of(path, run),
+        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
+    )
+
+
+NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
 """A network that was loaded, or what :func:`load_network` takes."""
 
 
@@ -185,22 +185,24 @@ def load_network(
     input_shape: Sequence[int] | None = None,
     output: str | None = None,
     transformer: Any = None,
-) -> OnnxNetwork:
+) -> LoadedModel:
     """Read a model: the ONNX file at the path ``source``, its bytes, or a model in memory.
 
     A model in memory is an ``onnx.ModelProto``, a ``torch.nn.Module``, a fitted scikit-learn
     estimator, pipeline or search of its parameters, or a Keras model. The exporters of these
     libraries turn it into ONNX: PyTorch's for the module's behaviour in evaluation, skl2onnx, and
     ``model.export`` of Keras. A model of scikit-learn is compared with its network before it is
-    returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
+    returned. A model with several inputs is read as one whose input is a vector, the inputs one
+    after the other: give ``x`` as such a vector, or as a dict with an array for each input. The
+    input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
-            scores are compared with the pipeline's, beside rows made from what it was fitted on.
-            Other models do not use it.
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn
+            ``Pipeline``, for whose rows the network's scores are compared with the pipeline's,
+            beside rows made from what it was fitted on. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
         transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
@@ -212,6 +214,8 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
+    if behind_table.takes(source):
+        return tree_network(behind_table.read(source, transformer, example))
     fitted = source if transformer is None else transformer
     if transformer is None:
         source = as_onnx(source, example)
@@ -220,10 +224,12 @@ def load_network(
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
+    joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    if has_trees(model.graph):
+        return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
-    columns = coordinate_names(fitted)
-    anchored = [anchor.tensor for anchor in traced.anchors]
+    columns = coordinate_names(fitted) if joined is None else joined.columns
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -236,13 +242,14 @@ def load_network(
         dtype=signature.dtype,
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature),
+        session=_session(path, model, signature, joined),
         anchors=traced.anchors,
-        anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
+        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
+        joined=joined,
     )
 
 
@@ -254,10 +261,18 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     return hashed.hexdigest()
 
 
-def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:
+def _session(
+    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
+) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None else None)
+        return session_of(path, model if path is None or joined else None)
     return session_of(path, cut(model, [signature.scores_name]))
+
+
+def _anchor_session(
+    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
+) -> Any:
+    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
@@ -276,13 +291,3 @@ def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
         raise ModelError(
             f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
         ) from error
-
-
-def _numbers(x: ArrayLike) -> NDArray[Any]:
-    try:
-        array = np.asarray(x)
-    except ValueError as error:
-        raise InputError(f"the input is not an array: {error}") from error
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"the input has type {array.dtype}, expected numbers")
-    return array

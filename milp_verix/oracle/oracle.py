@@ -37,6 +37,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network.batch import batch_values
 from verix_encodings.proofs.safe_bound import evaluation_error
 from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 
 class Oracle:
@@ -52,17 +53,21 @@ class Oracle:
     def __init__(self, problem: PosedProblem, search: Search = USUAL) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
-        self.bounds, method = resolve_bounds(search.bounds)
-        deepens = self.bounds in DEEPENED and problem.ball.mixed is None
+        self._named, method = resolve_bounds(search.bounds)
+        if problem.margins.stepped:
+            self._named, method = "interval", leaf_bounds
+        deepens = self._named in DEEPENED and problem.ball.mixed is None
         self._balls = SmallerBalls(method, self.exactness == "bounds", deepens)
         # rules may keep a point of the larger ball from going back to the smaller one
         self._grows = problem.ball.mixed is None or not problem.ball.mixed.coupled
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
-        self._reuse = search.reuse
+        # points of trees do not move along gradients
+        self._reuse = search.reuse and not problem.margins.stepped
         self.checks = 0
         self.effort = Effort()
-        self._prepared = not search.reuse
+        # without reuse nothing is known but a program that the solver keeps
+        self._prepared = not search.reuse and search.warm in ("auto", "rebuilt")
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
@@ -77,6 +82,7 @@ class Oracle:
             tolerances=self.tolerances,
             lp_only=self.exactness == "relaxation",
             keep_points=search.reuse,
+            warm=search.warm,
         )
 
     def __enter__(self) -> "Oracle":
@@ -84,6 +90,12 @@ class Oracle:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def bounds(self) -> str:
+        """Name of the method that bounded neurons: for ``"auto"``, of the deepest stage so far."""
+        names = "crown", "alpha", "branched"
+        return names[min(self._balls.deepest, 2)] if self._named == "auto" else self._named
 
     @property
     def whole(self) -> WholeBall | None:
@@ -130,7 +142,13 @@ class Oracle:
             return self.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
-            self._known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
+            if not self._reuse:
+                if known.whole is not None:
+                    self._portfolio.prepare(known.whole.margins, known.whole.bounds)
+                self._prepared = True
+                return self.whole
+            self._known = known
             programs = self.exactness != "bounds" and not deadline.passed()
             if self._known.left is not None and programs:
                 self._portfolio.prepare(self._known.margins, self._known.left.bounds)

@@ -66,12 +66,13 @@ class SmallerBalls:
     """Bounds on a network by ``method``, over one ball after the other.
 
     ``persistent`` says that slopes are optimised in each ball, however often in vain before;
-    ``deepens``, that engines may make bounds deeper.
+    ``deepens``, that engines may make bounds deeper; ``deepest`` is the greatest depth so far.
     """
 
     method: BoundMethod
     persistent: bool
     deepens: bool = False
+    deepest: int = 0
     _misses: int = 0
     _ceilings: list[_Ceiling] = field(default_factory=list)
 
@@ -111,6 +112,7 @@ class SmallerBalls:
         """
         if deeper is None:
             return bounds
+        self.deepest = max(self.deepest, deeper.depth or 0)
         # those of larger balls stay for checks of other parts
         kept = [one for one in self._ceilings if one.free.size > free.size]
         self._ceilings = [*kept[-_MOST_CEILINGS:], _Ceiling(free, deeper.bounds, deeper.depth)]

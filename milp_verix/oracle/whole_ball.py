@@ -17,6 +17,7 @@ from verix_encodings import (
     crown_bounds,
 )
 from verix_encodings.arrays import BoolArray
+from verix_encodings.propagation.leaf_bounds import leaf_bounds
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
 
@@ -58,6 +59,9 @@ def whole_ball(
         stopped = stopped or deadline.passed()
         return stopped
 
+    if problem.margins.stepped:
+        # there are no lines around jumps
+        return WholeBall(problem.margins, leaf_bounds(problem.margins, region))
     bounds = crown_bounds(problem.margins, region, late=late)
     if method in (alpha_bounds, branched_bounds) and bounds[-1].upper.max() >= 0:
         part = deadline.share(_PART)

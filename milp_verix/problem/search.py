@@ -16,6 +16,9 @@ _TOLERANCES = Tolerances()
 EXACTNESS = ("exact", "relaxation", "bounds")
 """The last stage of a check: mixed-integer programs, their linear relaxations, or bounds."""
 
+WARM = ("auto", "rebuilt", "in_place", "start")
+"""What a solver keeps from one program to the next."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
@@ -47,6 +50,10 @@ class Search:
             1,000: more pieces decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"partition"`` or ``"partition:N"``; not every solver takes every one of them.
+        warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),
+            ``"in_place"`` (one program over the whole ball, or of all scenarios, whose numbers
+            change), ``"start"`` (the same, from the worst input known, or the best explanation), or
+            ``"auto"``, which measurements prefer for each solver (``docs/warm_starts.md``).
         reuse: whether a check uses points and bounds of earlier checks; without it, the same
             explanation takes longer.
         tolerances: the distances that separate a proof from noise.
@@ -64,6 +71,7 @@ class Search:
     bounds: BoundMethod | str = "auto"
     segments: int = DEFAULT_SEGMENTS
     formulation: str | Formulation = "big_m"
+    warm: str = "auto"
     reuse: bool = True
     tolerances: Tolerances = _TOLERANCES
 
@@ -72,6 +80,8 @@ class Search:
         if self.exactness not in EXACTNESS:
             known = ", ".join(EXACTNESS)
             raise InputError(f"unknown exactness {self.exactness!r}; choose one of {known}")
+        if self.warm not in WARM:
+            raise InputError(f"unknown warm {self.warm!r}; choose one of {', '.join(WARM)}")
         if not isinstance(self.time_limit, Deadline):
             seconds_of(self.time_limit, "time_limit")
         seconds_of(self.check_time_limit, "check_time_limit")

@@ -1,4 +1,4 @@
-"""Counterfactuals of described inputs with fewer and smaller changes, for readers.
+"""Counterfactuals of described inputs, and of trees, with fewer and smaller changes, for readers.
 
 A program's point sits at an end of each range that it may use. Most of these changes are not needed
 for the outcome: groups of features go back to the input as long as the prediction is another one,
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from milp_verix.oracle.witness import violated_by
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import counterfactual_of
+from milp_verix.results.plain_tree_points import plain_tree_point
 from milp_verix.results.public import Explanation
 from milp_verix.results.records.base import Counterfactual
 
@@ -29,7 +30,7 @@ Point = NDArray[Any]
 
 def with_plain_counterfactuals(explanation: Explanation, problem: PosedProblem) -> Explanation:
     """Return ``explanation`` with plain counterfactuals, if its input is described."""
-    if problem.inputs is None:
+    if problem.inputs is None and not problem.margins.stepped:
         return explanation
     found: Mapping[int, Counterfactual] = {
         feature: plain_counterfactual(problem, point)
@@ -46,7 +47,7 @@ def plain_counterfactual(
     ``allowed`` is a further condition on its input, flat, shape (d,), which ``found`` satisfies.
     """
     inputs, network = problem.inputs, problem.network
-    if inputs is None:
+    if inputs is None and not problem.margins.stepped:
         return found
     point = found.input.reshape(-1).copy()
 
@@ -57,11 +58,21 @@ def plain_counterfactual(
             inside and problem.question.changed(network.evaluate(candidate)) and allowed(candidate)
         )
 
+    if problem.margins.stepped:
+        plain = plain_tree_point(problem, point).astype(point.dtype)
+        return _at(problem, plain) if counts(plain) else found
+    assert inputs is not None
     groups = [group for group in inputs.groups if np.any(point[group] != problem.x[group])]
     point = _put_back(point, problem.x, groups, counts)
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         if not feature.unordered and point[group[0]] != problem.x[group[0]]:
             point = _nearer(point, int(group[0]), float(problem.x[group[0]]), feature.whole, counts)
+    return _at(problem, point)
+
+
+def _at(problem: PosedProblem, point: Point) -> Counterfactual:
+    """Return the counterfactual at ``point``, where the prediction changes."""
+    network = problem.network
     point = point.reshape(network.input_shape)
     point.flags.writeable = False
     return counterfactual_of(violated_by(problem.question, point, network.evaluate(point)))

@@ -21,11 +21,12 @@ from milp_verix.results.records import audit, comparison, contrast, enumeration,
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
     from milp_verix.certification.certificate import Certificate
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
 
 
@@ -81,7 +82,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball or the domain, touches a feature that is
@@ -119,7 +120,7 @@ class Explanation(explanation.ExplanationRecord, Drawn):
 
         return table_of(facts(self))
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
@@ -158,7 +159,7 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> bool:
+    def replay(self, network: "LoadedModel") -> bool:
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
@@ -209,7 +210,7 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[kinds.FeatureSet, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[kinds.FeatureSet, ...]:
         """Run onnxruntime on every counterfactual again; return the contrasts whose fails.
 
         ``InputError`` where ``network`` is not the network explained.
@@ -217,6 +218,19 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
         from milp_verix.results.replay import failing_contrasts
 
         return failing_contrasts(self, self.contrastive, network)
+
+    def sentence(self) -> str:
+        """Return the minimal sets in words, and whether there may be others."""
+        from milp_verix.reporting.words.contrast import enumeration_sentence
+
+        return enumeration_sentence(self)
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.words.contrast import enumeration_facts
+        from milp_verix.reporting.words.fact_table import table_of
+
+        return table_of(enumeration_facts(self))
 
     def __repr__(self) -> str:
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
@@ -234,6 +248,12 @@ class Audit(audit.AuditRecord, Drawn):
     __module__ = "milp_verix"
     __slots__ = ()
 
+    def sentence(self) -> str:
+        """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
+        from milp_verix.reporting.words.audit import audit_sentence
+
+        return audit_sentence(self)
+
     def summary(self) -> "Table":
         """Return the facts as a rich table: sound or not, minimal or not, features, effort."""
         from milp_verix.reporting.words.audit import audit_facts
@@ -241,7 +261,7 @@ class Audit(audit.AuditRecord, Drawn):
 
         return table_of(audit_facts(self))
 
-    def replay(self, network: "OnnxNetwork") -> tuple[int | None, ...]:
+    def replay(self, network: "LoadedModel") -> tuple[int | None, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         None among them stands for the counterexample. A counterfactual fails that is outside the
@@ -257,7 +277,7 @@ class Audit(audit.AuditRecord, Drawn):
             return failing_points(self, points, network)
         return failing_points(self, [(None, others, self.counterexample), *points], network)
 
-    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+    def certify(self, network: "LoadedModel", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
         from milp_verix.certification.certify import certify
 
@@ -310,6 +330,27 @@ class Comparison(comparison.ComparisonRecord):
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
         return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.records.check_record.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        return comparison_files.write_each(self, path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+        columns = comparison_files.EACH_COLUMNS
+        return pd.DataFrame(comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

@@ -10,7 +10,7 @@ from milp_verix.results.records import radius, sweep
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+    from milp_verix.loaded_model import LoadedModel
     from milp_verix.reporting.figures.sheet import Drawing
 
 
@@ -24,6 +24,12 @@ class EpsilonSweep(sweep.EpsilonSweepRecord, Storable):
     __slots__ = ()
 
     levels: tuple[Explanation, ...]
+
+    def sentence(self) -> str:
+        """Return the sizes of the explanations in words, from the largest radius on."""
+        from milp_verix.reporting.words.radius import sweep_sentence
+
+        return sweep_sentence(self)
 
     def summary(self) -> "Table":
         """Return a rich table with a row for each radius."""
@@ -57,7 +63,7 @@ class RobustnessRadii(radius.RobustnessRadiiRecord, Storable):
     __module__ = "milp_verix"
     __slots__ = ()
 
-    def replay(self, network: "OnnxNetwork") -> tuple[tuple[int, ...], ...]:
+    def replay(self, network: "LoadedModel") -> tuple[tuple[int, ...], ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.
 
         A counterfactual fails that is outside the ball of its radius or the domain, or does not
@@ -67,6 +73,12 @@ class RobustnessRadii(radius.RobustnessRadiiRecord, Storable):
 
         found = {b.features: b.counterfactual for b in self.brackets if b.counterfactual}
         return failing_contrasts(self, found, network)
+
+    def sentence(self) -> str:
+        """Return how far features may move in words, and what a farther change does."""
+        from milp_verix.reporting.words.radius import radii_sentence
+
+        return radii_sentence(self)
 
     def summary(self) -> "Table":
         """Return a rich table of the facts."""

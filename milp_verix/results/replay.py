@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from milp_verix.errors import InputError
-from milp_verix.onnx_reader.onnx_network import OnnxNetwork
+from milp_verix.loaded_model import LoadedModel
 from milp_verix.problem.options import Asked
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
@@ -12,7 +12,7 @@ from milp_verix.results.records.kinds import FeatureSet
 from milp_verix.results.records.relevance import RelevanceRecord
 
 
-def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tuple[int, ...]:
+def failing_features(explanation: ExplanationRecord, network: LoadedModel) -> tuple[int, ...]:
     """Return the features whose counterfactual is not one, ascending.
 
     See :meth:`milp_verix.Explanation.replay`; raises as :func:`_posed_again` does.
@@ -26,7 +26,7 @@ def failing_features(explanation: ExplanationRecord, network: OnnxNetwork) -> tu
 
 
 def failing_contrasts(
-    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: OnnxNetwork
+    result: Result, contrasts: Mapping[FeatureSet, Counterfactual], network: LoadedModel
 ) -> tuple[FeatureSet, ...]:
     """Return the ``contrasts`` of ``result`` whose counterfactual is not one.
 
@@ -41,7 +41,7 @@ def failing_contrasts(
 def failing_points(
     result: Result,
     points: Iterable[tuple[int | None, Iterable[int], Counterfactual]],
-    network: OnnxNetwork,
+    network: LoadedModel,
 ) -> tuple[int | None, ...]:
     """Return the names of ``points`` that are no counterfactuals.
 
@@ -52,7 +52,7 @@ def failing_points(
     return tuple(name for name, free, found in points if not stands(problem, free, found))
 
 
-def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
+def relevance_stands(found: RelevanceRecord, network: LoadedModel) -> bool:
     """Return whether the evidence of relevance changes the prediction, and its pair keeps it.
 
     Raises as :func:`_posed_again` does.
@@ -70,7 +70,7 @@ def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:
     return inside and not problem.question.changed(network.evaluate(found.unchanged))
 
 
-def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
+def _posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     """Return the problem that ``result`` is about.
 
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts

@@ -21,7 +21,7 @@ import numpy as np
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, Region, never
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import stepped
+from verix_encodings.propagation.row_steps import lowered
 
 # numbers of the steps for the first leaves, and for children, whose steps are smaller
 _FIRST_STEPS = tuple(range(6))
@@ -157,7 +157,7 @@ class NeuronTrees:
             leaves.signs.astype(np.float64),
         )
         goals = np.zeros(leaves.row.size)
-        found = stepped(rows, self.region, leaves.upper, goals, steps)
+        found = lowered(rows, self.region, leaves.upper, goals, steps)
         split = np.full(leaves.row.size, -1)
         if found.left.size and self.relaxed.count:
             effects = rows.effects()

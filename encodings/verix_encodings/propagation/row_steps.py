@@ -10,7 +10,7 @@ from verix_encodings.propagation.row_slopes import RowSlopes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stepped:
+class Lowered:
     """Rows after steps: their ``upper`` bounds, (R,), with the ``dials`` that prove them.
 
     ``left`` are the numbers of the rows that are not proven below their goals.
@@ -21,9 +21,9 @@ class Stepped:
     left: IntArray
 
 
-def stepped(
+def lowered(
     rows: RowSlopes, region: Region, upper: FloatArray, goals: FloatArray, steps: tuple[int, ...]
-) -> Stepped:
+) -> Lowered:
     """Lower the bounds of ``rows`` over ``region`` by ``steps``, until they are below ``goals``.
 
     ``upper`` are bounds known, shape (R,) as ``goals``. The first of ``steps`` only bounds. Rows
@@ -45,4 +45,4 @@ def stepped(
         open_ = ~(upper[left] < goals[left])
         left = left[open_]
         rows.keep(open_)
-    return Stepped(upper, best, left)
+    return Lowered(upper, best, left)

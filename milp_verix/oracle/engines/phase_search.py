@@ -29,7 +29,7 @@ from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
-from verix_encodings.propagation.row_steps import stepped
+from verix_encodings.propagation.row_steps import lowered
 
 _MOST_ROWS = 128  # nodes bounded at once; not measured
 _MOST_VALUES = 2**20  # of a batch: 8 MB
@@ -166,7 +166,7 @@ class PhaseSearch:
         rows = RowSlopes(self._relaxed, np.eye(self.needed.size)[margin], nodes.dials, nodes.signs)
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
-        found = stepped(rows, self.region, upper[every, margin], goals, steps)
+        found = lowered(rows, self.region, upper[every, margin], goals, steps)
         upper[every, margin], best, left = found.upper, found.dials, found.left
         self._close(np.delete(upper, left, axis=0))
         if self.proof is not None:

@@ -170,7 +170,7 @@ class Portfolio:
                 verdict, claim = outcome.verdict, claim.after(outcome)
                 effort += verdict.effort
                 points |= outcome.points
-                if verdict.violated or not claim.open_.size:
+                if verdict.violated or verdict.holds or not claim.open_.size:
                     found = replace(verdict, answer=Answer.HOLDS, reason=None)
                     found = replace(verdict if verdict.violated else found, effort=effort)
                     return Decision(found, claim.upper, points, claim.deeper_than(given))
@@ -211,7 +211,8 @@ class Portfolio:
         """
 
         def decides(decision: Decision) -> bool:
-            return decision.verdict.violated or not claim.after(decision).open_.size
+            verdict = decision.verdict
+            return verdict.violated or verdict.holds or not claim.after(decision).open_.size
 
         outcomes: list[tuple[_Member, Decision | SolverError | None]] = []
         ready: dict[_Member, Engine] = {}

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from math import inf
+from math import floor, inf, log10
+
+import numpy as np
 
 from milp_verix.inputs.radii import common_share
 from milp_verix.results.records.base import Counterfactual, Result
@@ -282,3 +284,24 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def plain_number(value: float, digits: int = 4) -> str:
+    """Return ``value`` as people write it: ``"12345"``, ``"0.0123"``; an exponent at the extremes.
+
+    Whole numbers have all their digits, others so many significant ones.
+    """
+    if value == round(value) and abs(value) < 1e15:
+        return str(round(value))
+    if 1e-4 <= abs(value) < 1e15:
+        return np.format_float_positional(value, digits, fractional=False, trim="-")
+    return number(value, digits)
+
+
+def rounded_down(value: float, digits: int = 4) -> float:
+    """Return ``value``, zero or above, with so many significant digits, and not above it."""
+    rounded = float(f"{value:.{digits}g}")
+    if rounded <= value:
+        return rounded
+    step = 10.0 ** (floor(log10(value)) - digits + 1)
+    return float(f"{rounded - step:.{digits}g}")
