@@ -92,9 +92,19 @@ class LoadedModel(ABC):
         return None
 
     @property
+    def named_inputs(self) -> bool:
+        """True if ``columns`` name the entries of several inputs."""
+        return False
+
+    @property
     def classifies(self) -> bool:
         """True if the model itself says that its outputs are scores of classes."""
         return self.softmax_stripped or self.sigmoid_stripped
+
+    @property
+    def words(self) -> Mapping[int, tuple[str, ...]]:
+        """For coordinates that hold the codes 0, 1, … of words known to the model, these words."""
+        return {}
 
     @property
     def input_size(self) -> int:
@@ -113,6 +123,16 @@ class LoadedModel(ABC):
         ``x`` is taken as by :meth:`as_input`, and raises as there; ``ModelError`` where the runtime
         fails.
         """
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
+
+        Where no output of the runtime tells them, they are those of ``ir``, in float64. Raises as
+        :meth:`evaluate` does.
+        """
+        if self.softmax_stripped or self.sigmoid_stripped:
+            return self.ir.evaluate(self.as_input(x))
+        return self.evaluate(x)
 
     def evaluate_many(self, xs: ArrayLike) -> NDArray[np.floating]:
         """Run the model at each row of ``xs``, shape (n, d), and return the outputs, shape (n, m).

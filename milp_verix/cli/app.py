@@ -41,6 +41,10 @@ COMMANDS = {
         "relevance",
         "Tell if protected features are in every explanation of a decision, in some, or in none.",
     ),
+    "importance": (
+        "importance",
+        "Weigh the features by a power index of the sets that keep the prediction, with brackets.",
+    ),
     "radius": (
         "radius",
         "Bracket the largest radius up to which features may change, and the prediction stays.",
@@ -56,6 +60,10 @@ COMMANDS = {
     "batch": (
         "batch",
         "Explain many inputs, at several radii, and write a journal from which a study goes on.",
+    ),
+    "columns": (
+        "columns",
+        "Show for each column how often the decisions of a study need it, and its typical values.",
     ),
     "report": (
         "report",

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from milp_verix.arguments import resolve_formulation
+from milp_verix.comparison.each_check import CheckWatch, Relaxations
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.duality.contrastive import contrastive_of
+from milp_verix.global_search.minimum import minimum_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.options import Ordering
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.request import Request
 from milp_verix.problem.search import Search
-from milp_verix.results.public import Run
+from milp_verix.results.public import Explanation, Run
+from milp_verix.results.records.check_record import CheckRecord
 from milp_verix.results.records.comparison import Pair
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.verdict import Answer, Verdict
@@ -21,7 +27,10 @@ from milp_verix.traversal.explain import explain_problem
 def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Ordering) -> Run:
     """Find an explanation."""
     chosen, clock = _timed(pair, search)
-    found = explain_problem(problem, search=chosen, **ordering)
+    return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))
+
+
+def _of_explanation(pair: Pair, clock: SolverClock, found: Explanation) -> Run:
     took = found.statistics
     return Run(
         pair,
@@ -29,33 +38,87 @@ def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: Order
         answers=_answers(found),
         checks=took.checks,
         solves=took.solves,
-        nodes=clock.told(took.nodes, lambda one: one.nodes),
-        iterations=clock.told(took.iterations, lambda one: one.iterations),
+        nodes=clock.told(took.nodes, clock.nodes),
+        iterations=clock.told(took.iterations, clock.iterations),
         seconds=took.seconds,
         inside=clock.time,
         stopped=took.stopped,
         notes=found.notes,
         explanation=found,
-        **clock.handed_over(),
+        handed_over=clock.handed_over,
+        handed_to=clock.handed_to,
+    )
+
+
+def minimised(problem: PosedProblem, pair: Pair, search: Search, master: str) -> Run:
+    """Find a minimum explanation, with the bound by ``master``."""
+    chosen, clock = _timed(pair, search)
+    found = minimum_of(problem, master=master, search=chosen)
+    effort = found.statistics.search
+    return replace(
+        _of_explanation(pair, clock, found),
+        master=None if effort is None else effort.master,
+        cost=found.cost,
+        bound=found.lower_bound,
+        trace=() if effort is None else effort.trace,
+    )
+
+
+def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
+    """Find a smallest contrastive explanation."""
+    chosen, clock = _timed(pair, search)
+    found = contrastive_of(problem, search=chosen)
+    took = found.statistics
+    return Run(
+        pair,
+        version=found.versions.get(found.solver, ""),
+        answers=(),
+        checks=took.checks,
+        solves=clock.time.solves,
+        nodes=clock.nodes,
+        iterations=clock.iterations,
+        seconds=took.seconds,
+        inside=clock.time,
+        stopped=took.stopped,
+        notes=found.notes,
+        handed_over=clock.handed_over,
+        handed_to=clock.handed_to,
+        cost=np.inf if found.robust else found.cost,
+        bound=np.inf if found.robust else found.lower_bound,
     )
 
 
 def answered(
-    problem: PosedProblem, pair: Pair, checks: Sequence[tuple[int, ...]], search: Search
+    problem: PosedProblem,
+    pair: Pair,
+    checks: Sequence[tuple[int, ...]],
+    search: Search,
+    relaxations: Relaxations | None = None,
 ) -> Run:
-    """Answer ``checks`` one by one, each by itself."""
+    """Answer ``checks`` one by one, each by itself, and solve their ``relaxations`` if given.
+
+    The time that relaxations take is none of the run's.
+    """
     chosen, clock = _timed(pair, replace(search, reuse=False))
     request = Request.now(problem, chosen)
     whole, each = request.deadline, request.check_limit
-    known = _Answers()
+    known, beside = _Answers(), 0.0
     with Oracle(problem, chosen) as oracle:
         with stopping(known):
             oracle.prepare(whole)
-            for free in checks:
+            for number, free in enumerate(checks):
                 whole.check()
                 coordinates = problem.features.coordinates(free)
-                known.verdicts.append(oracle.check(coordinates, whole.limited(each)))
-        seconds = request.elapsed
+                watch = CheckWatch(clock)
+                verdict = oracle.check(coordinates, whole.limited(each))
+                record = watch.record(number, len(free), verdict)
+                if relaxations is not None and clock.last is not None:
+                    relaxed, took = relaxations.of(clock.last)
+                    record, beside = replace(record, relaxation=relaxed), beside + took
+                    whole = whole.sooner(-took)
+                known.verdicts.append(verdict)
+                known.each.append(record)
+        seconds = request.elapsed - beside
         verdicts, effort = known.verdicts, oracle.effort
         unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
         return Run(
@@ -64,22 +127,25 @@ def answered(
             answers=(*(verdict.answer for verdict in verdicts), *unasked),
             checks=len(verdicts),
             solves=effort.solves,
-            nodes=clock.told(effort.nodes, lambda one: one.nodes),
-            iterations=clock.told(effort.iterations, lambda one: one.iterations),
+            nodes=clock.told(effort.nodes, clock.nodes),
+            iterations=clock.told(effort.iterations, clock.iterations),
             seconds=seconds,
             inside=clock.time,
             stopped=known.stopped,
             notes=oracle.notes + problem.notes,
             verdicts=tuple(verdicts),
-            **clock.handed_over(),
+            handed_over=clock.handed_over,
+            handed_to=clock.handed_to,
+            each=tuple(known.each),
         )
 
 
 @dataclass(slots=True)
 class _Answers:
-    """The verdicts so far, and the reason of an early end."""
+    """The verdicts and records so far, and the reason of an early end."""
 
     verdicts: list[Verdict] = field(default_factory=list)
+    each: list[CheckRecord] = field(default_factory=list)
     stopped: str | None = None
 
 

@@ -1,8 +1,8 @@
 """A neural network in an ONNX file: the file itself, and its meaning as a network of ReLUs."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,17 +12,19 @@ import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.argument_kinds import TEXT, checked
-from milp_verix.errors import ModelError
+from milp_verix.errors import InputError, ModelError
 from milp_verix.inputs.pipeline import coordinate_names
-from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel
+from milp_verix.loaded_model import IN_MEMORY, KnownFacts, LoadedModel, as_numbers
 from milp_verix.onnx_reader import (
     Anchor,
+    JoinedInputs,
     ModelSource,
     Signature,
     as_onnx,
     behind_transformer,
     cut,
     embed,
+    join_inputs,
     path_of,
     read_model,
     read_signature,
@@ -31,7 +33,8 @@ from milp_verix.onnx_reader import (
 )
 from milp_verix.onnx_reader.known_facts import facts_of
 from milp_verix.onnx_reader.messages import first_line
-from milp_verix.tree_reader.registry import reader_of
+from milp_verix.onnx_reader.tree_models import has_trees, read_onnx_trees
+from milp_verix.tree_reader import behind_table
 from milp_verix.tree_reader.tree_network import tree_network
 from verix_encodings.network.network import Network
 
@@ -50,7 +53,8 @@ class OnnxNetwork(LoadedModel):
     they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
     tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
     ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell.
+    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
+    several: its input is a vector of them, one after the other.
     """
 
     path: Path | None
@@ -71,6 +75,12 @@ class OnnxNetwork(LoadedModel):
     signature: Signature
     facts: KnownFacts
     columns: tuple[str, ...] | None = None
+    joined: JoinedInputs | None = None
+
+    @property
+    def named_inputs(self) -> bool:
+        """True if the model has several inputs, read as one vector."""
+        return self.joined is not None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,6 +101,14 @@ class OnnxNetwork(LoadedModel):
         """
         return self._run(self.session, [self.scores_name], x)[0]
 
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the scores before the final Softmax or Sigmoid, from the file if it has them."""
+        if self.softmax_stripped or self.sigmoid_stripped:
+            for anchor, tensor in zip(self.anchors, self.tensors(x), strict=True):
+                if anchor.value == len(self.ir.nodes):
+                    return tensor
+        return LoadedModel.scores(self, x)  # slots: the class of super() is not this one
+
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
         """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
 
@@ -108,6 +126,30 @@ class OnnxNetwork(LoadedModel):
             ) from error
         return [output.reshape(-1) for output in outputs]
 
+    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
+        """Return the numbers of a row of a table, or the parts of several inputs, by name.
+
+        Raises as :meth:`LoadedModel.numbers_of` does.
+        """
+        if self.joined is not None and set(row) == set(self.joined.names):
+            return self._parts(row, self.joined)
+        return LoadedModel.numbers_of(self, row)
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy in another process runs the model that was read here, whatever its file holds."""
+        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        return _reopened, ({name: getattr(self, name) for name in kept},)
+
+    def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
+        """Return the entries of all inputs, given an array for each by its name."""
+        entries: list[float] = []
+        for name, size in zip(joined.names, joined.sizes, strict=True):
+            part = as_numbers(row[name])
+            if part.size != size:
+                raise InputError(f"input {name!r} has {size} entries, got {part.size}")
+            entries += part.reshape(-1).tolist()
+        return entries
+
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
         neurons = ", ".join(f"{count} {plural}" for plural, count in counts.items())
@@ -115,6 +157,20 @@ class OnnxNetwork(LoadedModel):
             f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
             f"{self.output_size} scores, {neurons})"
         )
+
+
+_SESSIONS = ("session", "anchor_session")
+
+
+def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
+    """Return the network with these fields, in sessions of this process."""
+    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
+    run = model if scores == kept["output_name"] else cut(model, [scores])
+    return OnnxNetwork(
+        **kept,
+        session=session_of(path, run),
+        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
+    )
 
 
 NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
@@ -139,12 +195,15 @@ def load_network(
     returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
+    A model with several inputs is read as one whose input is a vector, the inputs one after the
+    other: give ``x`` as such a vector, or as a dict with an array for each input.
+
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
-            included; or a DataFrame for a scikit-learn ``Pipeline``, for whose rows the network's
-            scores are compared with the pipeline's, beside rows made from what it was fitted on.
-            Other models do not use it.
+            included, or a tuple of them for several; or a DataFrame for a scikit-learn
+            ``Pipeline``, for whose rows the network's scores are compared with the pipeline's,
+            beside rows made from what it was fitted on. Other models do not use it.
         input_shape: the shape of the input, where it has more than one dynamic dimension.
         output: the name of the output to explain, where there are several.
         transformer: a fitted ``ColumnTransformer`` or other transformer of scikit-learn, whose
@@ -156,9 +215,8 @@ def load_network(
         UnsupportedOperatorError: it holds something that cannot be encoded exactly.
         InputError: an argument does not fit it, or an exporter is not installed.
     """
-    read_trees = reader_of(source) if transformer is None else None
-    if read_trees is not None:
-        return tree_network(read_trees(source))
+    if behind_table.takes(source):
+        return tree_network(behind_table.read(source, transformer, example))
     fitted = source if transformer is None else transformer
     if transformer is None:
         source = as_onnx(source, example)
@@ -167,10 +225,12 @@ def load_network(
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
+    joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
+    if has_trees(model.graph):
+        return tree_network(read_onnx_trees(model, signature, path, sha256))
     traced = trace(model, signature)
-    columns = coordinate_names(fitted)
-    anchored = [anchor.tensor for anchor in traced.anchors]
+    columns = coordinate_names(fitted) if joined is None else joined.columns
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -183,13 +243,14 @@ def load_network(
         dtype=signature.dtype,
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature),
+        session=_session(path, model, signature, joined),
         anchors=traced.anchors,
-        anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
+        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
+        joined=joined,
     )
 
 
@@ -201,10 +262,18 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     return hashed.hexdigest()
 
 
-def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) -> Any:
+def _session(
+    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
+) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None else None)
+        return session_of(path, model if path is None or joined else None)
     return session_of(path, cut(model, [signature.scores_name]))
+
+
+def _anchor_session(
+    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
+) -> Any:
+    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:

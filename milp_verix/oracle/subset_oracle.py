@@ -111,6 +111,13 @@ class SubsetOracle:
         moved = verdict.witness.reshape(-1) != self.problem.x
         return frozenset(self.feature_of[moved].tolist())
 
+    @property
+    def sufficient(self) -> list[tuple[int, ...]]:
+        """The sets of features outside of the ``robust`` ones: fixing them keeps the prediction."""
+        count = self.problem.features.count
+        everything = (1 << 8 * ((count + 7) // 8)) - 1
+        return [_features(everything ^ mask, count) for mask in self.robust]
+
     def shrink(self, verdict: Verdict) -> tuple[Verdict, bool]:
         """Return a counterfactual of a minimal contrastive set inside that of ``verdict``.
 
@@ -247,6 +254,12 @@ class SubsetOracle:
 
     def _worst(self, point: FloatArray) -> float:
         return float(np.max(self.margins.evaluate(point)))
+
+
+def _features(mask: int, count: int) -> tuple[int, ...]:
+    """Return the features in a bit mask, ascending."""
+    there = np.frombuffer(mask.to_bytes((count + 7) // 8), dtype=np.uint8)
+    return tuple(np.flatnonzero(np.unpackbits(there, count=count)).tolist())
 
 
 def _within(inner: int, outer: int) -> bool:

@@ -50,16 +50,23 @@ def require_agreement(network: LoadedModel, ball: Ball) -> None:
         share = generator.random(everything.size)
         within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
         points.append(ball.some_input(within, everything))
+    require_agreement_at(network, np.array(points))
+
+
+def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
+    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it.
+
+    Raises as :func:`require_agreement` does.
+    """
     if isinstance(network, TreeNetwork):
-        require_equal(network, network.ensemble, network.runner, np.array(points))
+        require_equal(network, network.ensemble, network.runner, points.astype(np.float64))
         return
     assert isinstance(network, OnnxNetwork)
     with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
-        _compare(network, np.array(points))
+        _compare(network, points)
 
 
 def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
-    """Compare all values at the ``points``, shape (n, d), each from onnxruntime's before it."""
     seen = [network.tensors(point) for point in points]
     theirs = {a.value: [run[i] for run in seen] for i, a in enumerate(network.anchors)}
     start = points.astype(np.float64)

@@ -192,6 +192,8 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
             notes += (f"the row's values were taken in the order {listed(names)}",)
         if features is None and given.image_shape is None and len(names) == network.input_size:
             feature_names = names if feature_names is None else feature_names
+    elif network.named_inputs and features is None and feature_names is None:
+        feature_names = network.columns
     if described is not None:
         _refuse_beside(described, network, domain, (features, feature_names, given.image_shape))
         domain, features = (described.lower, described.upper), described.listed
@@ -235,6 +237,19 @@ def _checked(network: NetworkLike, x: InputLike, given: Given) -> dict[str, obje
     }
 
 
+def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
+    """Raise ``InputError`` for a word with another code than the network's."""
+    for feature, group in zip(inputs.features, inputs.groups, strict=True):
+        known = network.words.get(int(group[0]), ())
+        for word, code in zip(feature.values, feature.codes, strict=False) if known else ():
+            if not (0 <= code < len(known) and known[code] == word):
+                raise InputError(
+                    f"{feature.name}: the word {word!r} has the code {code} in the inputs "
+                    f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
+                    f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
+                )
+
+
 def _refuse_beside(
     inputs: Inputs, network: LoadedModel, domain: Domain, others: tuple[object, ...]
 ) -> None:
@@ -257,6 +272,7 @@ def _refuse_beside(
             f"the inputs described name {len(inputs.class_names)} classes, the network has "
             f"{classes}: give a name for each, or leave class_names out"
         )
+    _refuse_other_words(inputs, network)
     if domain is not UNIT_DOMAIN or any(other is not None for other in others):
         raise InputError(
             "inputs describe the domain, the features and their names: leave domain, features, "

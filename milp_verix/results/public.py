@@ -21,6 +21,7 @@ from milp_verix.results.records import audit, comparison, contrast, enumeration,
 from milp_verix.results.records.json_format import StoredResult, dump, load
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
     from rich.table import Table
 
@@ -218,6 +219,19 @@ class Enumeration(enumeration.EnumerationRecord, Storable):
 
         return failing_contrasts(self, self.contrastive, network)
 
+    def sentence(self) -> str:
+        """Return the minimal sets in words, and whether there may be others."""
+        from milp_verix.reporting.words.contrast import enumeration_sentence
+
+        return enumeration_sentence(self)
+
+    def summary(self) -> "Table":
+        """Return the facts as a rich table."""
+        from milp_verix.reporting.words.contrast import enumeration_facts
+        from milp_verix.reporting.words.fact_table import table_of
+
+        return table_of(enumeration_facts(self))
+
     def __repr__(self) -> str:
         return f"Enumeration({self.model.file}: {enumeration_headline(self)})"
 
@@ -233,6 +247,12 @@ class Audit(audit.AuditRecord, Drawn):
 
     __module__ = "milp_verix"
     __slots__ = ()
+
+    def sentence(self) -> str:
+        """Return whether the set keeps the prediction in words: the claim, or what refutes it."""
+        from milp_verix.reporting.words.audit import audit_sentence
+
+        return audit_sentence(self)
 
     def summary(self) -> "Table":
         """Return the facts as a rich table: sound or not, minimal or not, features, effort."""
@@ -310,6 +330,27 @@ class Comparison(comparison.ComparisonRecord):
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
         return comparison_files.write_csv(self, path)
+
+    def each_to_csv(self, path: str | Path | None = None) -> str:
+        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+
+        The columns are the fields of
+        :class:`~milp_verix.results.records.check_record.CheckRecord`; what a solver does not tell
+        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        """
+        return comparison_files.write_each(self, path)
+
+    def each(self) -> "pd.DataFrame":
+        """Return the same as a pandas DataFrame: a row for each check and run.
+
+        Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise InputError("a table needs pandas: pip install 'milp-verix[pandas]'") from error
+        columns = comparison_files.EACH_COLUMNS
+        return pd.DataFrame(comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

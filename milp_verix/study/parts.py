@@ -14,11 +14,11 @@ from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.inputs import inputs_of as described_as
+from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.names import listed
 from milp_verix.loaded_model import LoadedModel
 from milp_verix.onnx_reader.onnx_network import NetworkLike, load_network
+from milp_verix.results.public import Comparison
 from milp_verix.results.records.statistics import INTERRUPTED
 from milp_verix.study.described_rows import described_inputs
 from milp_verix.study.inputs import Inputs, indices_in, inputs_of
@@ -70,7 +70,10 @@ def part_of(
     if "epsilon" in (grid or {}):
         raise InputError("'epsilon' is in the grid, and given beside it: give it once")
     axes = {"epsilon": _listed(epsilon), **(grid or {})}
-    settings = settings_of([task] if isinstance(task, str) else list(task), axes, options)
+    kinds = [task] if isinstance(task, str) else list(task)
+    if "compare" in kinds and len(kinds) > 1:
+        raise InputError("a study of solvers has the task 'compare' alone: leave the others out")
+    settings = settings_of(kinds, axes, options)
     if {"solver", "formulation"} & set(axes):
         settings = _fitting(settings)
     _refuse_bad_settings(network, given, chosen, settings)
@@ -178,7 +181,8 @@ def _refuse_bad_settings(
             except MilpVerixError as refused:
                 error = refused
                 continue
-            if result.statistics.stopped == INTERRUPTED:
+            ended = result if isinstance(result, Comparison) else result.statistics
+            if ended.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             error = None
             break

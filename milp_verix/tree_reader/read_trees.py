@@ -1,6 +1,7 @@
 """The contract between the reader of a library and the core: what it must tell of a model."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.loaded_model import KnownFacts
+from milp_verix.tree_reader.branching import Branching
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree_ensemble import Tree
 
@@ -60,6 +62,13 @@ class ReadTrees:
         runner: the model as the library runs it.
         facts: the class of a regressor; names of classes, one each, or none if they are the
             numbers 0, 1, …; notes for readers of a result.
+        stored: the trees as the library stores them, with the ways of missing values and sets of
+            categories; none if ``trees`` tell all.
+        sparse_zeros_missing: True if the library takes a zero that a sparse matrix does not store
+            for a missing value.
+        points: inputs at which the trees are compared with the library, shape (k, d); None for
+            points at thresholds.
+        words: for coordinates that hold the codes 0, 1, … of words, these words.
         columns: the names of the input coordinates, None if the model does not tell.
         library: the name and version of the library, for readers.
         path: the model's file, None for a model in memory.
@@ -79,6 +88,10 @@ class ReadTrees:
     columns: tuple[str, ...] | None = None
     path: Path | None = None
     sha256: str | None = None
+    stored: tuple[Branching, ...] = ()
+    sparse_zeros_missing: bool = False
+    points: FloatArray | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def one_row_each(values: Any, rows: int) -> NDArray[np.floating]:

@@ -7,13 +7,21 @@ of its file.
 from collections.abc import Callable
 from typing import Any
 
-from milp_verix.tree_reader.libraries import sklearn_trees
+from milp_verix.tree_reader.libraries import (
+    hist_boosting,
+    lightgbm_trees,
+    sklearn_trees,
+    xgboost_trees,
+)
 from milp_verix.tree_reader.read_trees import ReadTrees
 
 Reader = Callable[[Any], ReadTrees]
 
 READERS: tuple[tuple[Callable[[Any], bool], Reader], ...] = (
     (sklearn_trees.takes, sklearn_trees.read),
+    (hist_boosting.takes, hist_boosting.read),
+    (xgboost_trees.takes, xgboost_trees.read),
+    (lightgbm_trees.takes, lightgbm_trees.read),
 )
 """Pairs of a function that tells whether a model is the library's, and its reader."""
 

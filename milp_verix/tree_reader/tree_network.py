@@ -1,7 +1,8 @@
 """Trees as a loaded model: the ensemble for proofs, the library itself for predictions."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ class TreeNetwork(LoadedModel):
     facts: KnownFacts
     library: str
     columns: tuple[str, ...] | None = None
+    words: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def ensemble(self) -> TreeEnsemble:
@@ -69,6 +71,10 @@ class TreeNetwork(LoadedModel):
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating]:
         """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
+
+    def scores(self, x: ArrayLike) -> NDArray[np.floating]:
+        """Return the sums of the trees; the library has their mean, or a link of them."""
+        return self.ir.evaluate(self.as_input(x))
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Run the library at ``rows``, shape (n, d); return its outputs, shape (n, m).
@@ -119,8 +125,9 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         facts=read.facts,
         library=read.library,
         columns=read.columns,
+        words=read.words,
     )
-    require_equal(loaded, node, read.runner)
+    require_equal(loaded, node, read.runner, read.points)
     return loaded
 
 

@@ -85,6 +85,11 @@ def _results(network: OnnxNetwork) -> Iterator[Any]:
     yield milp_verix.audit(network, X, [0], epsilon=0.4, time_limit=1e-9)
     for feature, limit in (("age", None), ("school", None), ("age", 1e-9)):
         yield milp_verix.relevance(network, ROW, feature, time_limit=limit, **TABLE)
+    for index, limit in (("shapley", None), ("holler-packel", 1e-9)):
+        scores = [1.0, *range(len(ROW) - 1)]
+        yield milp_verix.importance(
+            network, ROW, index=index, time_limit=limit, beside=scores, **TABLE
+        )
     for each in (False, True):
         yield milp_verix.robustness_radius(network, X, each=each)
     yield milp_verix.epsilon_sweep(network, X, epsilons=[0.1, 0.4])

@@ -125,10 +125,22 @@ class Search:
     segments: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
     formulation: _OfExplain = None
     seed: Annotated[int | None, search_option(metavar="N", help="As of explain.")] = None
+    warm: _OfExplain = None
     method: _OfMinimum = None
     master: _OfMinimum = None
     gap: Annotated[
         float | None, search_option(parser=number_of, metavar="NUMBER", help="As of minimum.")
+    ] = None
+    solvers: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = None
+    formulations: Annotated[str | None, search_option(metavar="NAME,…", help="As of compare.")] = (
+        None
+    )
+    most_checks: Annotated[int | None, search_option(metavar="N", min=1, help="As of compare.")] = (
+        None
+    )
+    relaxations: Annotated[
+        bool | None,
+        search_option("--relaxations", help="Of compare: solve linear relaxations, too."),
     ] = None
     threads: Threads = 1
     time_limit: Annotated[
@@ -139,6 +151,8 @@ class Search:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that were given."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
+        named["solvers"] = parts_of(self.solvers)
+        named["formulations"] = parts_of(self.formulations)
         return {name: value for name, value in named.items() if value is not None}
 
 

@@ -11,6 +11,7 @@ from milp_verix.results.records.base import Result
 from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
@@ -67,5 +68,6 @@ def _tasks(result: Result) -> list[str]:
         AuditRecord: "audit",
         RobustnessRadiiRecord: "radius",
         RelevanceRecord: "relevance",
+        ImportanceRecord: "importance",
     }
     return [name for kind, name in kinds.items() if isinstance(result, kind)]

@@ -28,6 +28,9 @@ class RunNumbers(TypedDict):
         iterations: Simplex iterations; None where it tells none.
         handed_over: Solves that another solver did, for want of a licence.
         handed_to: That solver; None if there was none.
+        master: Of a minimum: the method that raised the bound.
+        cost: Cost of a minimum or a contrast; None if there is none.
+        bound: Proven lower bound of it; None if there is none.
     """
 
     solver: str
@@ -49,6 +52,9 @@ class RunNumbers(TypedDict):
     iterations: Count | None
     handed_over: Count
     handed_to: str | None
+    master: str | None
+    cost: Amount | None
+    bound: Amount | None
 
 
 class RunRow(RunNumbers):
@@ -58,8 +64,10 @@ class RunRow(RunNumbers):
         answers: One for each check or feature.
         stopped: Reason of an early end, or None.
         notes: Reservations.
+        trace: Of a minimum: seconds, best cost and lower bound at each change.
     """
 
+    trace: tuple[tuple[Amount, Amount, Amount], ...]
     answers: tuple[Literal["holds", "violated", "unknown"], ...]
     stopped: str | None
     notes: tuple[str, ...]
@@ -85,6 +93,84 @@ class SkippedPair(PairNames):
     """
 
     reason: str
+
+
+class CheckRow(PairNames):
+    """One check by one pair; the fields of ``CheckRecord``, and None where nobody tells them.
+
+    Attributes:
+        version: Version of the solver.
+        check: Number of the check.
+        free: Number of free features.
+        answer: The answer.
+        seconds: Wall-clock time of the check.
+        cpu_seconds: Processor time of the check.
+        load_seconds: Seconds that loading programs took.
+        solve_seconds: Seconds that solving took.
+        solves: Programs solved.
+        nodes: Nodes of these solves.
+        iterations: Simplex iterations of these solves.
+        status: End of the last solve.
+        bound: Dual bound at its end.
+        root_bound: Dual bound after its root node.
+        relaxation: Optimum of the linear relaxation.
+        first_seconds: Time to the first feasible point.
+        handed_to: Solver that took the program over.
+        reason: Why the answer is unknown.
+        columns: Columns of the last program.
+        rows: Rows of it.
+        binaries: Integer columns of it.
+        largest_big_m: Its largest big-M.
+        least_coefficient: Its least coefficient above zero, as absolute value.
+        largest_coefficient: Its largest coefficient.
+    """
+
+    version: str
+    check: Count
+    free: Count
+    answer: Literal["holds", "violated", "unknown"]
+    seconds: Amount
+    cpu_seconds: Amount
+    load_seconds: Amount
+    solve_seconds: Amount
+    solves: Count
+    nodes: Count | None
+    iterations: Count | None
+    status: str | None
+    bound: float | None
+    root_bound: float | None
+    relaxation: float | None
+    first_seconds: Amount | None
+    handed_to: str | None
+    reason: str | None
+    columns: Count | None
+    rows: Count | None
+    binaries: Count | None
+    largest_big_m: Amount | None
+    least_coefficient: Amount | None
+    largest_coefficient: Amount | None
+
+
+class ComparedChecks(TypedDict):
+    """A comparison of solvers in the journal of a study.
+
+    Attributes:
+        model: Name of the ONNX file.
+        norm: Norm of the ball.
+        check_time_limit: Limit of each check in seconds, if there is one.
+        checks: Number of checks that each pair was asked.
+        skipped: Pairs without a run.
+        disagreements: Answers that contradict each other, in words.
+        each: A row for each check and pair.
+    """
+
+    model: str
+    norm: Norm
+    check_time_limit: Amount | None
+    checks: Count
+    skipped: tuple[SkippedPair, ...]
+    disagreements: tuple[str, ...]
+    each: tuple[CheckRow, ...]
 
 
 class Contradiction(TypedDict):
@@ -136,6 +222,8 @@ class ComparisonFile(TypedDict):
         features: Number of features.
         checks: The checks compared, as lists of free features; None where explanations were.
         rounds: Rounds, of which the one with the median time is told.
+        task: What each run did.
+        conflicts: Lower bounds above the cost of another run, in words.
         agree: True if no two answers contradict each other.
         stopped: Reason of an early end, or None.
         runs: A run for each pair of solver and formulation.
@@ -156,6 +244,8 @@ class ComparisonFile(TypedDict):
     features: Count
     checks: tuple[Indices, ...] | None
     rounds: Count
+    task: Literal["check", "explain", "minimum", "contrastive"]
+    conflicts: tuple[str, ...]
     agree: bool
     stopped: str | None
     runs: tuple[RunRow, ...]

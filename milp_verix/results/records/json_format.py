@@ -29,6 +29,7 @@ from milp_verix.results.records.contrast import ContrastiveExplanationRecord
 from milp_verix.results.records.conversion import READ, converted, difference
 from milp_verix.results.records.enumeration import EnumerationRecord
 from milp_verix.results.records.explanation import ExplanationRecord
+from milp_verix.results.records.importance import ImportanceRecord
 from milp_verix.results.records.radius import RobustnessRadiiRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 from milp_verix.results.records.sweep import EpsilonSweepRecord
@@ -50,6 +51,7 @@ KINDS: dict[str, type[StoredResult]] = {
         EnumerationRecord,
         AuditRecord,
         RelevanceRecord,
+        ImportanceRecord,
         RobustnessRadiiRecord,
         EpsilonSweepRecord,
     )

@@ -44,7 +44,7 @@ class SklearnRunner:
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         """Run the method that ``predict`` decides on."""
-        return one_row_each(getattr(self.model, self.scores)(self._table(rows)), len(rows))
+        return one_row_each(getattr(self.model, self.scores)(self._table(rows)), rows.shape[0])
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         """Run ``predict``; return the numbers of its classes."""
@@ -54,7 +54,7 @@ class SklearnRunner:
         return np.asarray(np.searchsorted(self.model.classes_, found))
 
     def _table(self, rows: FloatArray) -> Any:
-        if self.names is None:
+        if self.names is None or hasattr(rows, "columns"):
             return rows
         import pandas as pd
 

@@ -214,7 +214,7 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
     assert found.rounds == 3
 
 
-def test_a_time_limit_is_one_of_each_run() -> None:
+def test_a_time_limit_leaves_each_run_its_share() -> None:
     checks = [list(range(60))] * 3
     options: dict[str, Any] = {"epsilon": 0.1, "time_limit": 1e-4}
     for asked in ({"checks": checks}, {"task": "explain"}, {}):
@@ -325,7 +325,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[0, 0]]}, "lists a feature twice"),
         ({"checks": "all"}, "checks are a list of lists"),
         ({"checks": [0.5, 1]}, "free lists features by their integer indices"),
-        ({"task": "minimum"}, "unknown task 'minimum'; choose one of check, explain"),
+        ({"task": "all"}, "unknown task 'all'; choose one of check, explain, minimum"),
         ({"checks": [[0]], "task": "explain"}, "leave checks or task out"),
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
         ({"checks": [[0]], "order": "random"}, "leave order out"),

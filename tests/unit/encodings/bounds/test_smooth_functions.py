@@ -6,8 +6,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpmath import mp, mpf
 
 from tests.support.exact_values import seeds
@@ -47,6 +46,7 @@ EXACT: dict[str, Exact] = {
     ),
     "silu": lambda x: x * _sigmoid(x),
     "mish": lambda x: x * mpmath.tanh(_softplus(x)),
+    "erf": mpmath.erf,
 }
 
 functions = pytest.mark.parametrize("name", SMOOTH_FUNCTIONS)
