@@ -7,6 +7,7 @@ Each margin is decided by points known from earlier checks, by bounds, or by a m
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix.arguments import resolve_formulation
 from milp_verix.clock import NO_LIMIT, Deadline
-from milp_verix.errors import SolverError
+from milp_verix.errors import InputError, SolverError
 from milp_verix.oracle.attack import attacked
 from milp_verix.oracle.bound_tightening import resolve_bounds
 from milp_verix.oracle.engines.choice import portfolio_for
@@ -53,7 +54,14 @@ class Oracle:
         self.tolerances, self.exactness = search.tolerances, search.exactness
         self.bounds, method = resolve_bounds(search.bounds)
         if problem.margins.stepped:
-            self.bounds, method = "interval", leaf_bounds
+            mixed = problem.ball.mixed
+            integral = None if mixed is None else mixed.integral
+            if self.bounds not in ("interval", "crown"):
+                raise InputError(
+                    f"bounds={self.bounds!r} tightens the values of neurons, and trees have none: "
+                    "leave bounds out"
+                )
+            self.bounds, method = "interval", partial(leaf_bounds, integral=integral)
         self._balls = SmallerBalls(method, persistent=self.exactness == "bounds")
         self._segments = search.segments
         self.formulation = resolve_formulation(search.formulation)
