@@ -167,6 +167,10 @@ def load_network(
     returned. The input of a ``Pipeline`` is a row of its table before scaling and encoding, which
     :meth:`milp_verix.Inputs.from_pipeline` describes.
 
+    Trees, forests and boosted trees of scikit-learn, XGBoost and LightGBM, files of the last two,
+    and ONNX files that end in trees are read from their own structures, alone or at the end of a
+    pipeline. Their own library runs them; it is compared with the trees before these are returned.
+
     Args:
         source: the model.
         example: an input for a ``torch.nn.Module``, which needs its shape, the batch of one
