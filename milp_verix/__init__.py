@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from milp_verix.radius.robustness import robustness_radius
     from milp_verix.radius.search import RadiusProgress
     from milp_verix.radius.sweep import epsilon_sweep
+    from milp_verix.ranges.inflate import inflate
+    from milp_verix.ranges.search import RangesProgress
     from milp_verix.report import write_report
     from milp_verix.results.public import (
         Audit,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
         Run,
     )
     from milp_verix.results.radii import EpsilonSweep, RobustnessRadii
+    from milp_verix.results.ranges import Ranges
     from milp_verix.results.records.base import Counterfactual
     from milp_verix.results.records.comparison import Disagreement
     from milp_verix.results.records.verdict import Answer, Verdict
@@ -101,6 +104,8 @@ __all__ = [
     "Problem",
     "Progress",
     "RadiusProgress",
+    "Ranges",
+    "RangesProgress",
     "Relevance",
     "RelevanceProgress",
     "RobustnessRadii",
@@ -127,6 +132,7 @@ __all__ = [
     "explain",
     "explain_many",
     "fixed",
+    "inflate",
     "integer",
     "load_network",
     "minimum",
@@ -165,6 +171,9 @@ _HOMES = {
     "radius.robustness": "robustness_radius",
     "radius.search": "RadiusProgress",
     "radius.sweep": "epsilon_sweep",
+    "ranges.inflate": "inflate",
+    "ranges.search": "RangesProgress",
+    "results.ranges": "Ranges",
     "results.records.base": "Counterfactual",
     "results.records.comparison": "Disagreement",
     "results.records.verdict": "Answer Verdict",

@@ -23,6 +23,7 @@ from milp_verix.problem.search import Search
 from milp_verix.problem.signatures import readable
 from milp_verix.radius.robustness import radius_of
 from milp_verix.radius.sweep import sweep_of
+from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
 from milp_verix.results.public import Audit, Explanation
 from milp_verix.traversal.explain import explain_problem
@@ -41,6 +42,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     minimum = minimum_of
     contrastive = contrastive_of
     enumerate = enumerate_problem
+    inflate = inflate_problem
     check = check_problem
     audit = audit_of
     relevance = relevance_of

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.problem.options import Asked
@@ -9,6 +11,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.records.base import Counterfactual, Result
 from milp_verix.results.records.explanation import ExplanationRecord
 from milp_verix.results.records.kinds import FeatureSet
+from milp_verix.results.records.ranges import RangesRecord
 from milp_verix.results.records.relevance import RelevanceRecord
 
 
@@ -50,6 +53,35 @@ def failing_points(
     """
     problem = _posed_again(result, network)
     return tuple(name for name, free, found in points if not stands(problem, free, found))
+
+
+def failing_steps(found: RangesRecord, network: OnnxNetwork) -> tuple[tuple[int, float], ...]:
+    """Return the steps beyond ranges whose counterfactual is not one.
+
+    A feature and the value, or the place of the word, name a step. Raises as :func:`_posed_again`
+    does.
+    """
+    problem = _posed_again(found, network)
+    kept = problem.features.coordinates(found.explanation)
+    ball, everything = problem.ball, range(len(found.groups))
+    failing = []
+    for own in found.ranges:
+        for step in own.beyond:
+            if step.counterfactual is None:
+                continue
+            point = step.counterfactual.input.reshape(-1)
+            there = point[kept].astype(np.float64)
+            inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
+            # kept features where they are: the ball of the others remains to be checked
+            box = problem.within(ball.between(kept, (there, there), point))
+            if not (
+                inside
+                and stands(box, everything, step.counterfactual)
+                and found.value_at(own, point) == step.value
+                and [one for one in found.ranges if not found.holds(one, point)] == [own]
+            ):
+                failing.append((own.feature, step.value))
+    return tuple(failing)
 
 
 def relevance_stands(found: RelevanceRecord, network: OnnxNetwork) -> bool:

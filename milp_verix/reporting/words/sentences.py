@@ -37,16 +37,16 @@ def explanation_sentence(explanation: ExplanationRecord) -> str:
     sentences of their own.
     """
     kept = explanation.explanation
-    parts = [_stays(explanation), *_room(explanation, explanation.irrelevant, bool(kept))]
+    parts = [stays_text(explanation), *room_parts(explanation, explanation.irrelevant, bool(kept))]
     if kept:
         parts.append(f"as long as {_kept(explanation, kept)}")
-    told = [_claim(parts), *_open(explanation), *_asked(explanation)]
-    return " ".join([*told, *_rules(explanation)])
+    told = [claim_text(parts), *_open(explanation), *_asked(explanation)]
+    return " ".join([*told, *rules_told(explanation)])
 
 
 def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([_change(result, found), *_rules(result)])
+    return " ".join([_change(result, found), *rules_told(result)])
 
 
 def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
@@ -56,12 +56,12 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         kept = [f"as long as {_kept(found, found.must_not, 'given')}"]
     if found.robust:
         free = tuple(f for f in range(len(found.groups)) if f not in found.must_not)
-        parts = [_stays(found), *_room(found, free, others=bool(kept)), *kept]
-        return " ".join([_claim(parts), *_rules(found)])
+        parts = [stays_text(found), *room_parts(found, free, others=bool(kept)), *kept]
+        return " ".join([claim_text(parts), *rules_told(found)])
     if found.counterfactual is None:
         held = "".join(f" {text}" for text in kept)
         none = f"No change was found that {change_text(found)}{held}; there may be one."
-        return " ".join([none, *_rules(found)])
+        return " ".join([none, *rules_told(found)])
     told = _change(found, found.counterfactual)
     if found.proven:
         least = "No cheaper change" if found.costs else "No change of fewer features"
@@ -71,7 +71,7 @@ def contrast_sentence(found: ContrastiveExplanationRecord) -> str:
         told += f" {' '.join([least, *kept])}."
     elif kept:
         told += f" Changes were sought {kept[0]}."
-    return " ".join([told, *_rules(found)])
+    return " ".join([told, *rules_told(found)])
 
 
 def relevance_sentence(found: RelevanceRecord) -> str:
@@ -80,7 +80,7 @@ def relevance_sentence(found: RelevanceRecord) -> str:
     told = [_part(found)]
     if found.counterfactual is not None or found.relevant is not None:
         told += [] if ball == "whole domain" else [f"Changes are within {ball}."]
-    return " ".join([*told, *_rules(found)])
+    return " ".join([*told, *rules_told(found)])
 
 
 def _part(found: RelevanceRecord) -> str:
@@ -109,11 +109,11 @@ def _part(found: RelevanceRecord) -> str:
         [text for text in changes if (text.split(":")[0] in protected) is kind]
         for kind in (False, True)
     )
-    with_others = f"With {_listed(others, _CHANGES, 'other change')}, {_stays(found)}."
+    with_others = f"With {_listed(others, _CHANGES, 'other change')}, {stays_text(found)}."
     return f"{told}{with_others} With {joined(own)} as well, {_becomes(found, point)}."
 
 
-def _claim(parts: list[str]) -> str:
+def claim_text(parts: list[str]) -> str:
     told = ", ".join(parts)
     return f"{told[0].upper()}{told[1:]}."
 
@@ -180,7 +180,7 @@ def _predicted(result: Result) -> str:
     return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
 
 
-def _stays(result: Result) -> str:
+def stays_text(result: Result) -> str:
     """Return ``"the decision “yes” stays"``."""
     told = _predicted(result)
     if not isinstance(result.prediction, int):
@@ -222,7 +222,7 @@ def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def _room(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
+def room_parts(result: Result, free: tuple[int, ...], others: bool) -> list[str]:
     """Return how far the features ``free`` may move, as parts of a sentence."""
     if not free:
         return []
@@ -303,7 +303,7 @@ def _open(explanation: ExplanationRecord) -> list[str]:
     return [f"It is open if {names} {'is' if len(unknown) == 1 else 'are'} needed."]
 
 
-def _rules(result: Result) -> list[str]:
+def rules_told(result: Result) -> list[str]:
     """Return a sentence on the rules of the description, if it has any: the rule if it is one."""
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
