@@ -232,5 +232,8 @@ def _least_step(problem: PosedProblem, x: FloatArray) -> float:
 def outside(span: Span, place: NDArray[np.floating]) -> NDArray[np.bool_]:
     """Mark the places, (N, 2), as :meth:`OrderedAxis.places` returns them, that ``span`` lacks."""
     if isinstance(span, frozenset):
-        return ~np.isin(place[:, 0].astype(np.intp), list(span))
+        known = np.zeros(int(max(span)) + 2, dtype=bool)  # the last entry stands for place -1
+        known[list(span)] = True
+        at = np.minimum(place[:, 0].astype(np.intp), known.size - 1)
+        return np.asarray(~known[at])
     return np.asarray((place[:, 0] < span[0]) | (place[:, 1] > span[1]))

@@ -5,6 +5,7 @@ Suspects come from climbs: with kept features at the values of a row, or anywher
 the free ones within their room until a margin is above zero.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +15,17 @@ from numpy.typing import NDArray
 from milp_verix.oracle.gradient_ascent import frank_wolfe
 from milp_verix.oracle.witness import replayed
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.ranges.axes import WordAxis
 from milp_verix.ranges.regions import Regions, State
 from milp_verix.results.records.verdict import Verdict
-from verix_encodings import Interval
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.bounds.one_hot_box import one_hot_box
+from verix_encodings.bounds.one_hot_box import put_best
 from verix_encodings.network.batch import batch_gradients, batch_values
 
-_STEPS = 6
-_SHARES = (1.0, 0.5, 0.2)
+_STEPS = 6  # of a climb; not measured
+_SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured
+_ENOUGH = 1e-3  # of a margin: more than what onnxruntime rounds
 
 
 @dataclass(slots=True, eq=False)
@@ -37,6 +39,7 @@ class KnownPoints:
     whole: PosedProblem
     points: list[NDArray[Any]] = field(default_factory=list)
     places: FloatArray = field(init=False)
+    cleared: set[int] = field(default_factory=set)
     _verdicts: dict[int, Verdict | None] = field(default_factory=dict)
     _everything: IntArray = field(init=False)
 
@@ -70,40 +73,38 @@ class KnownPoints:
         if number not in self._verdicts:
             point = self.points[number].astype(np.float64)
             self._verdicts[number] = replayed(self.whole, point, self._everything)
+            if self._verdicts[number] is None:
+                self.cleared.add(number)
         return self._verdicts[number]
-
-    @property
-    def suspected(self) -> BoolArray:
-        """Mark the points that no replay has cleared, shape (N,)."""
-        cleared = [number for number, verdict in self._verdicts.items() if verdict is None]
-        marks = np.ones(len(self.points), dtype=bool)
-        marks[cleared] = False
-        return marks
 
     def within(self, state: State) -> IntArray:
         """Return the numbers of the suspected points in a box."""
-        beyond = self.regions.beyond(self.places, state).any(axis=1)
-        return np.flatnonzero(self.suspected & ~beyond)
+        marks = ~self.regions.beyond(self.places, state).any(axis=1)
+        marks[[*self.cleared]] = False
+        return np.flatnonzero(marks)
+
+    def refuting(self, state: State) -> Verdict | None:
+        """Return a known counterfactual in a box; None without one."""
+        verdicts = (self.verdict(number) for number in self.within(state).tolist())
+        return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def climbed(regions: Regions, starts: FloatArray, late: Late) -> FloatArray:
-    """Return ``starts``, (N, d), with free features moved to where a margin is high."""
-    free, margins = regions.free, regions.problem.margins
-    if not free.size or not len(starts):
-        return starts
-    lower, upper = regions.ends(regions.widest)
-    place = np.full(lower.size, -1)
-    place[free] = np.arange(free.size)
-    mixed = regions.problem.ball.mixed
-    blocks = [place[block] for block in (mixed.blocks if mixed else ()) if place[block[0]] >= 0]
-    room = one_hot_box(Interval(lower[free], upper[free]), blocks)
-    base = starts.T.copy()
-    output = np.argmax(batch_values(margins, base)[-1], axis=0)
+def climbed(
+    regions: Regions, lower: FloatArray, upper: FloatArray, draw: np.random.Generator, late: Late
+) -> FloatArray:
+    """Return points of boxes, one in each, where a margin is high; boxes and points are (N, d).
+
+    Climbs begin at random points. With ``x = l + (u − l) ∘ t`` they run side by side over one unit
+    cube of ``t``.
+    """
+    margins, mixed = regions.problem.margins, regions.problem.ball.mixed
+    width, base = (upper - lower).T, lower.T
+    blocks = [b for b in (mixed.blocks if mixed else ()) if np.isin(b, regions.free).all()]
+    # unit vectors that the ball does not have do not count
+    top = np.where(regions.ends(regions.widest)[1] >= 1, 1.0, 0.0)
 
     def inputs(points: FloatArray, numbers: IntArray) -> FloatArray:
-        whole = base[:, numbers].copy()
-        whole[free] = points
-        return whole
+        return np.asarray(base[:, numbers] + width[:, numbers] * points)
 
     def values(points: FloatArray, numbers: IntArray) -> FloatArray:
         reached = batch_values(margins, inputs(points, numbers))[-1]
@@ -111,17 +112,41 @@ def climbed(regions: Regions, starts: FloatArray, late: Late) -> FloatArray:
 
     def gradients(points: FloatArray, numbers: IntArray) -> FloatArray:
         there = batch_values(margins, inputs(points, numbers))
-        return batch_gradients(margins, there, output[numbers])[free]
+        slopes = batch_gradients(margins, there, output[numbers])
+        return np.asarray(slopes * width[:, numbers])
 
+    def farthest(ways: FloatArray) -> FloatArray:
+        ends = (ways.T > 0).astype(np.float64)
+        put_best(ends, ways.T, top, blocks)
+        return ends.T
+
+    every = np.arange(len(lower))
+    starts = farthest(draw.standard_normal(width.shape))
+    output = np.argmax(batch_values(margins, inputs(starts, every))[-1], axis=0)
     found, _ = frank_wolfe(
-        np.clip(base[free], lower[free, None], upper[free, None]),
+        starts,
         values,
         gradients,
-        room.farthest,
+        farthest,
         steps=_STEPS,
         shares=_SHARES,
         gain=1e-9,
-        enough=1e-3,
+        enough=_ENOUGH,
         late=late,
     )
-    return inputs(found, np.arange(len(starts))).T
+    return inputs(found, every).T
+
+
+def boxes_of(
+    regions: Regions, states: Sequence[State], each: int, draw: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of ``each`` boxes for each state, (N, d), with one word for each category."""
+    ends = [regions.ends(state) for state in states]
+    lower = np.repeat(np.array([low for low, _ in ends]), each, axis=0)
+    upper = np.repeat(np.array([high for _, high in ends]), each, axis=0)
+    for column, axis in enumerate(regions.axes):
+        if isinstance(axis, WordAxis):
+            words = [draw.choice(sorted(state[column]), each) for state in states]  # type: ignore[type-var]
+            axis.put(lower, np.concatenate(words))
+            axis.put(upper, np.concatenate(words))
+    return lower, upper

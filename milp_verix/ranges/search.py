@@ -15,9 +15,9 @@ import numpy as np
 from milp_verix.errors import InputError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.request import Request
-from milp_verix.ranges.axes import Axis, OrderedAxis, Span, WordAxis
+from milp_verix.ranges.axes import OrderedAxis, Span, WordAxis
 from milp_verix.ranges.cuts import cut
-from milp_verix.ranges.known_points import KnownPoints, climbed
+from milp_verix.ranges.known_points import KnownPoints, boxes_of, climbed
 from milp_verix.ranges.quick_bounds import QuickBounds
 from milp_verix.ranges.regions import Regions, State, joined, with_span
 from milp_verix.ranges.result import ranges_of
@@ -27,8 +27,16 @@ from milp_verix.results.records.verdict import Answer, Effort, Verdict
 from milp_verix.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
 
-_STARTS = 192
+_STARTS = 128
 """Climbs at the start; not measured."""
+_CLIMBS = 4
+"""Rounds of climbs and cuts before a box is checked."""
+_EACH = 4
+"""Climbs right beyond each end."""
+_TRIES = 16
+"""Climbs before a check."""
+_MOST_ROWS = 400
+"""Rows by which boxes and ends are chosen; the share inside counts all."""
 _MOST_AXES = 40
 """Kept features beyond which no box is cut out of the widest one: too many cuts are needed."""
 _ROUNDS = 12
@@ -74,71 +82,86 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
     _known: KnownPoints = field(init=False)
     _quick: QuickBounds | None = None
     _places: FloatArray = field(init=False)
+    _rows: FloatArray = field(init=False)
+    _draw: np.random.Generator = field(init=False)
 
     def _search(self) -> None:
         regions, deadline = self.regions, self.request.deadline
         widest = regions.posed(regions.widest)
         assert widest is not None  # the input itself is in it
         self._known = KnownPoints(regions, widest)
-        inside = np.zeros((0, regions.problem.x.size)) if self.rows is None else self._near(widest)
-        self._places = regions.places(inside)
+        self._draw = np.random.default_rng(self.request.search.seed)
+        self._rows = self._near()
+        self._places = regions.places(self._rows)
         self._quick = QuickBounds.over(regions, self.request.tolerances, deadline)
-        self._known.suspect(climbed(regions, self._starts(inside), deadline.passed))
         self.state = self._first()
         if self.state is None:
             return
         self.tell()
         left = self._ends()
+        self._climb([self._next(end) for end in left], each=_EACH)
         while left:
             deadline.check()
             end = max(left, key=self._gain)
-            left.remove(end)
-            self._widen(end)
+            if isinstance(regions.axes[end[0]], WordAxis):
+                words = [other for other in left if other[0] == end[0]]
+                self._add_words(words)
+                left = [other for other in left if other not in words]
+            else:
+                self._move(end)
+                left.remove(end)
             self.tell()
 
     # the first box
 
-    def _near(self, widest: object) -> FloatArray:
-        """Return the rows whose free features lie in the ball."""
-        assert self.rows is not None
+    def _near(self) -> FloatArray:
+        """Return some of the rows whose free features lie in the ball."""
+        if self.rows is None:
+            return np.zeros((0, self.regions.problem.x.size))
         free, (lower, upper) = self.regions.free, self.regions.ends(self.regions.widest)
         there = self.rows[:, free]
-        inside = np.all((lower[free] <= there) & (there <= upper[free]), axis=1)
-        return self.rows[inside]
+        inside = np.flatnonzero(np.all((lower[free] <= there) & (there <= upper[free]), axis=1))
+        return self.rows[self._draw.permutation(inside)[:_MOST_ROWS]]
 
-    def _starts(self, rows: FloatArray) -> FloatArray:
-        """Return inputs from which climbs start: kept features of rows, or anywhere, (N, d)."""
-        axes, x = self.regions.axes, self.regions.problem.x.astype(np.float64)
-        if len(axes) > _MOST_AXES:
-            return x[None]
-        draw = np.random.default_rng(self.request.search.seed)
-        starts = np.tile(x, (_STARTS, 1))
-        if len(rows):
-            some = rows[draw.permutation(len(rows))[:_STARTS]]
-            starts = starts[: len(some)]
-            starts[:, self.regions.kept] = some[:, self.regions.kept]
-        else:
-            for axis in axes:
-                axis.put(starts, _drawn(axis, draw, len(starts)))
-        # each feature alone, as ends are refuted with the others near the input
-        alone = []
-        for axis in axes:
-            one = np.tile(x, (6, 1))
-            axis.put(one, _drawn(axis, draw, 6))
-            alone.append(one)
-        return np.concatenate([starts, *alone])
+    def _climb(self, states: list[State], each: int) -> None:
+        """Look for counterfactuals in boxes by ``each`` climbs."""
+        if states:
+            lower, upper = boxes_of(self.regions, states, each, self._draw)
+            self._climb_in(lower, upper)
+
+    def _climb_in(self, lower: FloatArray, upper: FloatArray) -> None:
+        late = self.request.deadline.passed
+        self._known.suspect(climbed(self.regions, lower, upper, self._draw, late))
+
+    def _begin(self) -> None:
+        """Look for counterfactuals with kept features as in rows, and all over the widest box."""
+        regions = self.regions
+        if len(self._rows):
+            rows = self._rows[:_STARTS]
+            low, high = regions.ends(regions.widest)
+            lower, upper = np.tile(low, (len(rows), 1)), np.tile(high, (len(rows), 1))
+            lower[:, regions.kept] = upper[:, regions.kept] = rows[:, regions.kept]
+            self._climb_in(lower, upper)
+        self._climb([regions.widest], each=_STARTS)
 
     def _first(self) -> State | None:
         """Return a proven box, as large as a few checks find; None without one."""
         regions, state = self.regions, self.regions.widest
-        small = len(regions.axes) <= _MOST_AXES
-        for _ in range(_ROUNDS if small else 1):
-            known = self._known.places[self._known.within(state)]
-            smaller = cut(regions, state, known, self._places) if small else state
-            if smaller is None:
-                break
-            state = smaller
-            verdict = self._decide(state)
+        if len(regions.axes) > _MOST_AXES:
+            return self._shrunk(state)
+        self._begin()
+        for _ in range(_ROUNDS):
+            for _ in range(_CLIMBS):
+                known = self._known.within(state)
+                smaller = cut(regions, state, self._known.places[known], self._places)
+                if smaller is None:
+                    return self._shrunk(state)
+                state = smaller
+                before = len(self._known.points)
+                self._climb([state], each=_STARTS // 2)
+                if len(self._known.points) == before:
+                    break
+            verdict = self._decide(state, tried=True)
             if verdict.holds:
                 return state
             if not verdict.violated:
@@ -227,28 +250,59 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         inside = ~self.regions.beyond(self._places, with_span(self.state, column, wider)).any(axis=1)
         return float(inside.sum()), share
 
-    def _widen(self, end: End) -> None:
-        if isinstance(self.regions.axes[end[0]], WordAxis):
-            self._add_word(end)
-        else:
-            self._move(end)
-
-    def _add_word(self, end: End) -> None:
+    def _next(self, end: End) -> State:
+        """Return the box one step beyond an end or word, the others in their spans."""
         assert self.state is not None
-        column, word = end
-        piece = with_span(self.state, column, frozenset([word]))
-        for number in self._known.within(piece).tolist():
-            if (verdict := self._known.verdict(number)) is not None:
-                self.refuted[end] = float(word), verdict
+        column, side = end
+        axis = self.regions.axes[column]
+        if isinstance(axis, WordAxis):
+            return with_span(self.state, column, frozenset([side]))
+        here = self._end(end)
+        step = side * min(axis.step, self._room(end))
+        return self._slice(end, here, here + step)
+
+    def _add_words(self, ends: list[End]) -> None:
+        """Add words to a category, as many at once as one check proves."""
+        assert self.state is not None
+        column, open_ = ends[0][0], {word for _, word in ends}
+
+        def piece(words: set[int]) -> State:
+            assert self.state is not None
+            return with_span(self.state, column, frozenset(words))
+
+        def refuted(word: int, verdict: Verdict) -> None:
+            self.refuted[column, word] = float(word), verdict
+            open_.discard(word)
+
+        for word in sorted(open_):
+            if (verdict := self._known.refuting(piece({word}))) is not None:
+                refuted(word, verdict)
+        if self._quick is not None:
+            left = sorted(open_)
+            marks = self._quick.proven([piece({word}) for word in left], self.request.deadline)
+            proven = {word for word, mark in zip(left, marks, strict=True) if mark}
+            open_ -= proven
+            if proven:
+                self._grow(piece(proven))
+        while open_:
+            self.request.deadline.check()
+            verdict = self._decide(piece(open_))
+            if verdict.holds:
+                self._grow(piece(open_))
                 return
-        verdict = self._decide(piece)
-        if verdict.holds:
-            self._grow(piece)
-        elif verdict.violated:
-            self._known.learn(verdict)
-            self.refuted[end] = float(word), verdict
-        else:
-            self.reasons[end] = verdict.reason or "unknown"
+            if not verdict.violated:
+                break
+            number = self._known.learn(verdict)
+            refuted(int(self._known.places[number, column, 0]), verdict)
+        for word in sorted(open_):  # one by one where not all at once
+            self.request.deadline.check()
+            verdict = self._decide(piece({word}))
+            if verdict.holds:
+                self._grow(piece({word}))
+            elif verdict.violated:
+                refuted(word, verdict)
+            else:
+                self.reasons[column, word] = verdict.reason or "unknown"
 
     def _limit(self, end: End) -> tuple[float, int | None]:
         """Return how far an end may go at most, and the number of the point that says so."""
@@ -367,14 +421,18 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
 
     # checks
 
-    def _decide(self, state: State) -> Verdict:
-        """Decide the claim of a box: by bounds, else by an oracle."""
+    def _decide(self, state: State, *, tried: bool = False) -> Verdict:
+        """Decide the claim of a box: by bounds, by climbs unless ``tried``, else by an oracle."""
         deadline = self.request.deadline
         if self._quick is not None and self._quick.proven([state], deadline)[0]:
             self.checks += 1
             return Verdict(Answer.HOLDS)
         if deadline.passed():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
+        if not tried and len(state) <= _MOST_AXES:
+            self._climb([state], each=_TRIES)
+            if (known := self._known.refuting(state)) is not None:
+                return known
         posed = self.regions.posed(state)
         if posed is None:
             if self.regions.empty(state):
@@ -404,13 +462,6 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
     def _snapshot(self) -> Callable[[], Ranges]:
         found = ranges_of(self)
         return lambda: found
-
-
-def _drawn(axis: Axis, draw: np.random.Generator, count: int) -> FloatArray:
-    if isinstance(axis, WordAxis):
-        return draw.choice(sorted(axis.widest), count).astype(np.float64)
-    values = draw.uniform(axis.least, axis.most, count)
-    return np.asarray(np.rint(values) if axis.whole else values)
 
 
 def _halfway(here: float, goal: float, axis: OrderedAxis) -> float:
