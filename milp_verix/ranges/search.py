@@ -39,7 +39,7 @@ _MOST_ROWS = 400
 """Rows by which boxes and ends are chosen; the share inside counts all."""
 _MOST_AXES = 40
 """Kept features beyond which no box is cut out of the widest one: too many cuts are needed."""
-_ROUNDS = 12
+_ROUNDS = 6
 """Checks of cut boxes, after which a smaller one is taken; not measured."""
 _SLABS = 16
 """Parts of a slice that are bounded in one batch."""
@@ -201,11 +201,12 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         return found
 
     def _scaled(self, state: State, share: float) -> State:
-        """Return the box of intervals so far on the way to ``state``, with the input's words."""
+        """Return the box so far on the way to ``state``: a share of each interval, and of words."""
         spans: list[Span] = []
         for axis, span in zip(self.regions.axes, state, strict=True):
             if isinstance(axis, WordAxis):
-                spans.append(axis.start)
+                others = sorted(span - axis.start)  # type: ignore[operator]
+                spans.append(axis.start | {*others[: int(share * len(others))]})
                 continue
             low, high = span  # type: ignore[misc]
             start = axis.start[0]
@@ -346,8 +347,11 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
                 continue
             here = self._end(end)
             goal = target if vain is None else side * min(side * target, side * vain)
-            if middle or vain is not None:
+            if vain is not None:
                 goal = _halfway(here, goal, axis)
+            elif middle:
+                half = _halfway(here, goal, axis)
+                goal = goal if half == here else half
             if side * (goal - here) <= 0:
                 self.reasons[end] = self._why
                 return

@@ -87,6 +87,20 @@ class MixedDomain:
         tied = (np.concatenate([member[half.coordinates] for half in c]) for c in self.rules if c)
         return any(np.unique(members).size > 1 for members in tied)
 
+    @cached_property
+    def _gaps(self) -> tuple[tuple[int, float, float], ...]:
+        """Coordinates with two ends that they are not between, as clauses say; both may be met."""
+        found = []
+        for clause in self.rules:
+            ends = {
+                float(half.coefficients[0]): (int(half.coordinates[0]), half.upper)
+                for half in clause
+                if half.coordinates.size == 1 and not half.strict
+            }
+            if len(clause) == 2 and {*ends} == {1.0, -1.0} and ends[1.0][0] == ends[-1.0][0]:
+                found.append((ends[1.0][0], ends[1.0][1], -ends[-1.0][1]))
+        return tuple(found)
+
     def contains(self, point: NDArray[np.floating]) -> bool:
         """Return whether ``point``, shape (d,), lies in ``D``, in exact arithmetic."""
         whole = point[self.integral]
@@ -97,9 +111,13 @@ class MixedDomain:
     def snapped(self, point: FloatArray) -> FloatArray:
         """Return the point next to ``point`` with integral coordinates and one-hot blocks.
 
-        It may break other clauses.
+        Coordinates leave gaps, too, towards the nearer end. It may break other clauses.
         """
         result = np.where(self.integral, np.rint(point), point)
+        for coordinate, low, high in self._gaps:
+            if low < result[coordinate] < high:
+                nearer = 2 * point[coordinate] <= low + high
+                result[coordinate] = low if nearer else high
         for block in self.blocks:
             result[block] = 0.0
             result[block[np.argmax(point[block])]] = 1.0
