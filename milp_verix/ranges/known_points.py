@@ -50,6 +50,7 @@ class KnownPoints:
     def suspect(self, points: FloatArray) -> None:
         """Add the inputs next to ``points``, (N, d), at which some margin is above zero."""
         ball, margins = self.whole.ball, self.whole.margins
+        points = points[batch_values(margins, points.T)[-1].max(axis=0) > 0]
         near = [ball.nearest_witness(point, self._everything) for point in points]
         if not near:
             return

@@ -9,6 +9,7 @@ from milp_verix.results.build import counterfactual_of, shared_fields, statistic
 from milp_verix.results.ranges import Ranges
 from milp_verix.results.records.ranges import Beyond, FeatureRange
 from milp_verix.results.records.statistics import TIME_LIMIT
+from verix_encodings.arrays import FloatArray
 
 if TYPE_CHECKING:
     from milp_verix.ranges.search import RangesSearch
@@ -70,17 +71,17 @@ def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str
     return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
 
 
-def _count(search: "RangesSearch", rows: np.ndarray) -> int:
+def _count(search: "RangesSearch", rows: FloatArray) -> int:
     """Return how many of ``rows``, (R, d), lie in the proven box, by definition."""
     assert search.state is not None
     posed = search.regions.posed(search.state)
     assert posed is not None  # the input itself is in it
     lower, upper = search.regions.ends(search.state)
     near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
-    everything, dtype = np.arange(lower.size), posed.x.dtype
-    inside = 0
-    for row in rows[near]:
-        point = row.astype(dtype)
-        same = np.array_equal(point.astype(np.float64), row)
-        inside += bool(same and posed.ball.contains(point, everything))
-    return inside
+    dtype = posed.x.dtype
+    ball, points = posed.ball, rows[near].astype(dtype)
+    exact = np.all(points.astype(np.float64) == rows[near], axis=1)
+    exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
+    if ball.mixed is not None:
+        exact[exact] = ball.mixed.containing(points[exact].astype(np.float64))
+    return int(exact.sum())
