@@ -26,6 +26,7 @@ from milp_verix.radius.sweep import sweep_of
 from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.reporting.words.wording import counted, joined, number, prediction_text
 from milp_verix.results.public import Audit, Explanation
+from milp_verix.results.ranges import Ranges
 from milp_verix.traversal.explain import explain_problem
 
 _NORMS = {
@@ -52,7 +53,7 @@ class Problem(PosedProblem):  # noqa: D101 - that of the class above
     export = encode_problem
 
     def certify(
-        self, explanation: Explanation | Audit, *, time_limit: float | None = None
+        self, explanation: Explanation | Audit | Ranges, *, time_limit: float | None = None
     ) -> Certificate:
         """Return a certificate of an answer, as :func:`milp_verix.certify` does."""
         return certify(self.network, explanation, time_limit=time_limit)

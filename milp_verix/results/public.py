@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from milp_verix.certification.certificate import Certificate
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
     from milp_verix.reporting.figures.sheet import Drawing
+    from milp_verix.results.ranges import Ranges
 
 
 class Storable:
@@ -118,6 +119,21 @@ class Explanation(explanation.ExplanationRecord, Drawn):
         from milp_verix.reporting.words.fact_table import table_of
 
         return table_of(facts(self))
+
+    def inflate(self, network: "OnnxNetwork", **options: Any) -> "Ranges":
+        """Return the widest ranges of the kept features that provably keep the prediction.
+
+        ``options`` are those of :func:`milp_verix.inflate`, such as ``rows``; the question is that
+        of the explanation. Raises ``InputError`` where ``network`` is not the network explained.
+        """
+        import milp_verix
+        from milp_verix.results.replay import asked_in, require_same
+
+        require_same(self, network)
+        asked = {**asked_in(self)}
+        if self.inputs is None:
+            asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
+        return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
         """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""

@@ -10,6 +10,7 @@ from milp_verix.results.records import ranges
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from milp_verix.certification.certificate import Certificate
     from milp_verix.onnx_reader.onnx_network import OnnxNetwork
     from milp_verix.reporting.figures.sheet import Drawing
 
@@ -50,6 +51,12 @@ class Ranges(ranges.RangesRecord, Drawn):
         from milp_verix.reporting.words.ranges import ranges_facts
 
         return table_of(ranges_facts(self))
+
+    def certify(self, network: "OnnxNetwork", *, time_limit: float | None = None) -> "Certificate":
+        """Return a proof that needs neither a solver nor trust: see :func:`milp_verix.certify`."""
+        from milp_verix.certification.certify import certify
+
+        return certify(network, self, time_limit=time_limit)
 
     def plot(
         self, path: str | Path | None = None, *, image_shape: tuple[int, ...] | None = None

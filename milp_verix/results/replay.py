@@ -108,11 +108,27 @@ def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
     something else for the input.
     """
+    require_same(result, network)
+    problem = PosedProblem(network, result.input, **asked_in(result))
+    if problem.question.prediction != result.prediction:
+        raise InputError(
+            f"the network predicts {problem.question.prediction} for the input, the explanation "
+            f"says {result.prediction}"
+        )
+    return problem
+
+
+def require_same(result: Result, network: OnnxNetwork) -> None:
+    """Raise ``InputError`` where ``network`` is another file than the one explained."""
     if network.sha256 != result.model.sha256:
         raise InputError(
             f"{network.path or network.name} is not the network explained: its SHA-256 is "
             f"{network.sha256[:12]}…, that of {result.model.file} was {result.model.sha256[:12]}…"
         )
+
+
+def asked_in(result: Result) -> Asked:
+    """Return the options of the question that ``result`` answers."""
     asked: Asked = {
         "epsilon": result.epsilon if result.radii is None else result.radii,
         "norm": result.norm,
@@ -120,17 +136,9 @@ def _posed_again(result: Result, network: OnnxNetwork) -> PosedProblem:
         "output": result.output,
         "against": result.against,
     }
-    if result.inputs is None:
-        asked |= {"domain": result.domain, "features": result.groups}
-    else:
-        asked |= {"inputs": result.inputs}
-    problem = PosedProblem(network, result.input, **asked)
-    if problem.question.prediction != result.prediction:
-        raise InputError(
-            f"the network predicts {problem.question.prediction} for the input, the explanation "
-            f"says {result.prediction}"
-        )
-    return problem
+    if result.inputs is not None:
+        return asked | {"inputs": result.inputs}
+    return asked | {"domain": result.domain, "features": result.groups}
 
 
 def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:

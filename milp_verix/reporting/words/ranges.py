@@ -125,7 +125,7 @@ def _fact(found: RangesRecord, one: FeatureRange) -> str:
 def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
     """Return what happens one step beyond a range, for each end and word."""
     kind = _kind(found, one)
-    told = []
+    told: dict[str, list[str]] = {}
     for beyond in one.beyond:
         value = number(beyond.value)
         if kind is not None and one.words is not None:
@@ -135,8 +135,11 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
         after = "open"
         if beyond.counterfactual is not None:
             after = outcome_of(found, beyond.counterfactual)
-        told.append(f"{value}: {after}")
-    return told
+        told.setdefault(after, []).append(value)
+    return [
+        f"{joined(values, 'or') if len(values) <= _WORDS else f'{len(values)} other words'}: {after}"
+        for after, values in told.items()
+    ]
 
 
 def _covered(found: RangesRecord) -> list[str]:

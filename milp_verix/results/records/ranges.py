@@ -70,6 +70,19 @@ class FeatureRange:
         """True if the range has ends, and is no set of words."""
         return self.lower is not None
 
+    def ends_of(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ends of the feature's coordinates, (k,), whose values in the input are ``x``.
+
+        Changes of several coordinates are rounded outward. Of ordered features alone.
+        """
+        assert self.lower is not None
+        assert self.upper is not None
+        if x.size == 1:
+            return np.array([self.lower]), np.array([self.upper])
+        lower = np.nextafter(x + self.lower, -np.inf) if self.lower else x
+        upper = np.nextafter(x + self.upper, np.inf) if self.upper else x
+        return lower, upper
+
     @property
     def maximal(self) -> bool:
         """True if a counterfactual refutes each step beyond the range."""
