@@ -51,10 +51,12 @@ class KnownPoints:
         """Add the inputs next to ``points``, (N, d), at which some margin is above zero."""
         ball, margins = self.whole.ball, self.whole.margins
         points = points[batch_values(margins, points.T)[-1].max(axis=0) > 0]
-        near = [ball.nearest_witness(point, self._everything) for point in points]
+        near = [ball.some_input(point, self._everything) for point in points]
         if not near:
             return
         inputs = np.array(near)
+        if ball.mixed is not None:  # to repair points that break rules takes a program each
+            inputs = inputs[ball.mixed.containing(inputs.astype(np.float64))]
         worst = batch_values(margins, inputs.astype(np.float64).T)[-1].max(axis=0)
         self._add(inputs[worst > 0])
 

@@ -110,7 +110,7 @@ class RangesRecord(Result):
 
     kind: ClassVar[str] = "ranges"
     told: ClassVar[str] = "a result on ranges"
-    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "intervals", "coverage", "maximal")
+    derived: ClassVar[tuple[str, ...]] = (*Result.derived, "coverage", "maximal")
 
     explanation: FeatureSet
     ranges: tuple[FeatureRange, ...]
