@@ -1,12 +1,13 @@
 # VENV is the virtual environment that the targets use: `make test VENV=~/envs/verix`.
 VENV ?= .venv
 BIN := $(VENV)/bin
+HOURS ?= 2
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # Left out where PyTorch, which takes gigabytes, is not installed.
 WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test lint types notebooks docs dist check clean
+.PHONY: help setup demo paper test lint types notebooks docs dist campaign check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +34,9 @@ lint: ## Check style, formatting, the direction of imports and the workflows; no
 
 types: ## Check types
 	$(BIN)/mypy
+
+campaign: ## Compare random answers with listed points for HOURS, 2 by default
+	$(BIN)/python -m tests.campaign --hours $(HOURS) --findings findings.jsonl
 
 notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))

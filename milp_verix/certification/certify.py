@@ -61,15 +61,19 @@ def certify(
         network = load_network(network, input_shape=explanation.model.input_shape)
     if isinstance(explanation, ExplanationRecord):
         return _certified(explanation, network, deadline)
-    if isinstance(explanation, RangesRecord):
-        if explanation.unknown_reason is not None:
-            return Certificate(None, f"there are no ranges: {explanation.unknown_reason}")
-        return _certified(box_explanation(explanation), network, deadline)
     if explanation.unknown_reason is not None:
-        return Certificate(None, f"the audit is open: {explanation.unknown_reason}")
-    if explanation.sound:
-        return _certified(sound_explanation(explanation), network, deadline)
-    found = _certified(refuting_explanation(explanation), network, deadline)
+        ranges = isinstance(explanation, RangesRecord)
+        told = "there are no ranges" if ranges else "the audit is open"
+        return Certificate(None, f"{told}: {explanation.unknown_reason}")
+    if isinstance(explanation, RangesRecord):
+        return _certified(box_explanation(explanation), network, deadline)
+    return _of_audit(explanation, network, deadline)
+
+
+def _of_audit(audit: AuditRecord, network: OnnxNetwork, deadline: Deadline) -> Certificate:
+    if audit.sound:
+        return _certified(sound_explanation(audit), network, deadline)
+    found = _certified(refuting_explanation(audit), network, deadline)
     if found.proven and not found.needed:
         return Certificate(None, "exact arithmetic does not confirm the counterexample")
     return replace(found, refutes=True)

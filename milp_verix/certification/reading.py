@@ -18,8 +18,7 @@ from onnx.numpy_helper import to_array
 from milp_verix.certification.claims import bits_of, numbers_of
 from verix_checker.forms import Form, UnitError
 from verix_checker.guard import compare, mixtures
-from verix_checker.neurons import Network as ExactNetwork
-from verix_checker.neurons import NoOutputError, UnreadableError
+from verix_checker.neurons import Network as ExactNetwork, NoOutputError, UnreadableError
 from verix_encodings import (
     Affine,
     Bounds,

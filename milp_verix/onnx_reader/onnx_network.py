@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -164,6 +164,11 @@ class OnnxNetwork:
             )
         return numbers_in({name: row[name] for name in self.columns})
 
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        """A copy in another process runs the model that was read here, whatever its file holds."""
+        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        return _reopened, ({name: getattr(self, name) for name in kept},)
+
     def __repr__(self) -> str:
         counts = {"ReLUs": 0} | dict(sorted(self.ir.counts.items()))
         neurons = ", ".join(f"{count} {plural}" for plural, count in counts.items())
@@ -171,6 +176,20 @@ class OnnxNetwork:
             f"OnnxNetwork({self.name!r}: input {self.input_shape} {self.dtype} -> "
             f"{self.output_size} scores, {neurons})"
         )
+
+
+_SESSIONS = ("session", "anchor_session")
+
+
+def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
+    """Return the network with these fields, in sessions of this process."""
+    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
+    run = model if scores == kept["output_name"] else cut(model, [scores])
+    return OnnxNetwork(
+        **kept,
+        session=session_of(path, run),
+        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
+    )
 
 
 NetworkLike: TypeAlias = OnnxNetwork | ModelSource | Any
@@ -223,7 +242,6 @@ def load_network(
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     traced = trace(model, signature)
     columns = coordinate_names(fitted)
-    anchored = [anchor.tensor for anchor in traced.anchors]
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -238,7 +256,7 @@ def load_network(
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature),
         anchors=traced.anchors,
-        anchor_session=session_of(path, cut(model, anchored or [signature.scores_name])),
+        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=facts_of(model, max(traced.network.output_size, 2)),
@@ -258,6 +276,12 @@ def _session(path: Path | None, model: onnx.ModelProto, signature: Signature) ->
     if signature.scores_name == signature.output_name:
         return session_of(path, model if path is None else None)
     return session_of(path, cut(model, [signature.scores_name]))
+
+
+def _anchor_session(
+    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
+) -> Any:
+    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:

@@ -18,7 +18,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.axes import WordAxis
 from milp_verix.ranges.regions import Regions, State
 from milp_verix.results.records.verdict import Verdict
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.bounds.one_hot_box import put_best
 from verix_encodings.network.batch import batch_gradients, batch_values
@@ -82,7 +82,7 @@ class KnownPoints:
 
     def within(self, state: State) -> IntArray:
         """Return the numbers of the suspected points in a box."""
-        marks = ~self.regions.beyond(self.places, state).any(axis=1)
+        marks: BoolArray = np.logical_not(self.regions.beyond(self.places, state).any(axis=1))
         marks[[*self.cleared]] = False
         return np.flatnonzero(marks)
 
@@ -149,7 +149,7 @@ def boxes_of(
     upper = np.repeat(np.array([high for _, high in ends]), each, axis=0)
     for column, axis in enumerate(regions.axes):
         if isinstance(axis, WordAxis):
-            words = [draw.choice(sorted(state[column]), each) for state in states]  # type: ignore[type-var]
+            words = [draw.choice(sorted(state[column]), each) for state in states]
             axis.put(lower, np.concatenate(words))
             axis.put(upper, np.concatenate(words))
     return lower, upper

@@ -23,20 +23,20 @@ def ranges_of(search: "RangesSearch") -> Ranges:
     if search.rows is not None:
         inside = 0 if state is None else _count(search, search.rows)
     spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
-    most = max(search.solvers.values(), key=lambda one: one.checks, default=None)
+    most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
     return Ranges(
         **shared_fields(
             regions.problem,
             str(search.request.search.solver) if most is None else most.solver,
-            search.versions,
-            search.notes,
+            search.checks.versions,
+            search.checks.notes,
         ),
         statistics=statistics_of(
-            search.effort,
-            search.checks,
+            search.checks.effort,
+            search.checks.checks,
             search.request.elapsed,
             search.stopped,
-            tuple(search.solvers.values()),
+            tuple(search.checks.solvers.values()),
         ),
         explanation=tuple(axis.feature for axis in axes),
         ranges=tuple(_range(search, column, axis, span, why) for column, axis, span in spans),
@@ -52,7 +52,7 @@ def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str
         assert isinstance(span, frozenset)
         steps = [(word, float(word)) for word in sorted(axis.widest - span)]
     else:
-        low, high = span  # type: ignore[misc]
+        low, high = span
         ends = ((-1, low, axis.least), (1, high, axis.most))
         steps = [(side, end + side * axis.step) for side, end, limit in ends if end != limit]
     beyond = []

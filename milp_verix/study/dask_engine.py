@@ -25,7 +25,6 @@ from milp_verix.errors import InputError, SolverError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.solvers.remote.process import give_back, take
 from milp_verix.study.run import Outcome, failed, run_task
-from milp_verix.study.source import Source, loaded
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import ATTEMPTS, ONE_THREAD, Engine
 
@@ -82,17 +81,16 @@ def dask_engine(network: OnnxNetwork, client: Any, whole: bool) -> Engine:
         raise InputError(
             f"the workers cannot load milp-verix: install it there ({error})"
         ) from error
-    source = Source.of(network, in_memory=True)
-    return lambda tasks: _in_cluster(client, source, expected, whole, tasks)
+    return lambda tasks: _in_cluster(client, network, expected, whole, tasks)
 
 
 def _in_cluster(
-    client: Any, source: Source, expected: dict[str, str], whole: bool, tasks: Iterable[Task]
+    client: Any, network: OnnxNetwork, expected: dict[str, str], whole: bool, tasks: Iterable[Task]
 ) -> Generator[Outcome, None, None]:
     study = uuid4().hex
     waiting = iter(tasks)
     # a task, and not scattered data: Dask makes it again where a worker took it away
-    sent = client.submit(_same, source, key=f"milp-verix-network-{study}", pure=False)
+    sent = client.submit(_same, network, key=f"milp-verix-network-{study}", pure=False)
     running: dict[str, tuple[Any, Task]] = {}
     ended: SimpleQueue[Any] = SimpleQueue()
     room, looked = 0, -_SECONDS_BETWEEN_LOOKS
@@ -137,8 +135,8 @@ def _outcome(future: Any, task: Task) -> Outcome:
     return outcome
 
 
-def _same(source: Source) -> Source:
-    return source
+def _same(network: OnnxNetwork) -> OnnxNetwork:
+    return network
 
 
 def _versions() -> dict[str, str]:
@@ -167,7 +165,7 @@ def _refuse_versions(expected: dict[str, str]) -> None:
         )
 
 
-def _run(source: Source, task: Task, whole: bool, expected: dict[str, str]) -> Outcome:
+def _run(network: OnnxNetwork, task: Task, whole: bool, expected: dict[str, str]) -> Outcome:
     """Do a task on this worker, in a process of its own; kill it once nobody waits for it."""
     _refuse_versions(expected)
     os.environ.update(ONE_THREAD)  # for the processes that start here
@@ -176,7 +174,7 @@ def _run(source: Source, task: Task, whole: bool, expected: dict[str, str]) -> O
     outcome: Outcome
     attempt = 1
     while True:
-        process = take(partial(_Tasks, source, whole))
+        process = take(partial(_Tasks, network, whole))
         try:
             with _killed_if_unwanted(process):
                 outcome, *_ = process.ask([("run", task)], float("inf"))
@@ -196,8 +194,8 @@ class _Tasks:
     capabilities: frozenset[str] = frozenset()
     largest_big_m = 0.0
 
-    def __init__(self, source: Source, whole: bool) -> None:
-        self._network, self._whole = loaded(source), whole
+    def __init__(self, network: OnnxNetwork, whole: bool) -> None:
+        self._network, self._whole = network, whole
 
     def run(self, task: Task) -> Outcome:
         """Return the outcome of ``task``."""

@@ -14,8 +14,7 @@ from milp_verix.comparison.pairs import why_unfit
 from milp_verix.errors import InputError, MilpVerixError
 from milp_verix.inputs.features import Feature
 from milp_verix.inputs.frame import is_frame
-from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.inputs import inputs_of as described_as
+from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
 from milp_verix.inputs.names import listed
 from milp_verix.onnx_reader.onnx_network import NetworkLike, OnnxNetwork, load_network
 from milp_verix.results.records.statistics import INTERRUPTED

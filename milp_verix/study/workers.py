@@ -19,7 +19,6 @@ from milp_verix.arguments import integer_of
 from milp_verix.errors import InputError
 from milp_verix.onnx_reader.onnx_network import OnnxNetwork
 from milp_verix.study.run import Outcome, failed, run_task
-from milp_verix.study.source import Source, loaded
 from milp_verix.study.tasks import Task
 
 Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
@@ -46,13 +45,12 @@ def engine_for(network: OnnxNetwork, workers: int, whole: bool) -> Engine:
         raise InputError(
             "more than one worker needs joblib: pip install 'milp-verix[workers]'"
         ) from error
-    source = Source.of(network)
 
     def opened() -> Any:
         return ProcessPoolExecutor(
             max_workers=1,
             initializer=_begin,
-            initargs=(os.getpid(), source, whole),
+            initargs=(os.getpid(), network, whole),
             env=ONE_THREAD,
         )
 
@@ -105,11 +103,11 @@ def _exit_code(error: BrokenProcessPool) -> str:
     return f", the last time by {found[1]}; memory may be short" if found else ""
 
 
-_given: list[tuple[Source, bool]] = []
+_given: list[tuple[OnnxNetwork, bool]] = []
 """The network of this process, if it is a worker, and whether whole results are asked for."""
 
 
-def _begin(parent: int, source: Source, whole: bool) -> None:
+def _begin(parent: int, network: OnnxNetwork, whole: bool) -> None:
     """Make a worker's process leave Ctrl-C to its parent, and end with it.
 
     ``parent`` is told, because the parent may have gone before this is reached.
@@ -118,12 +116,12 @@ def _begin(parent: int, source: Source, whole: bool) -> None:
     with suppress(AttributeError, OSError):
         os.setpgid(0, 0)  # its solvers' processes get no Ctrl-C of the terminal either
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    _given.append((source, whole))
+    _given.append((network, whole))
 
 
 def _run(task: Task) -> Outcome:
-    source, whole = _given[0]
-    return run_task(loaded(source), task, whole)
+    network, whole = _given[0]
+    return run_task(network, task, whole)
 
 
 def _watch(parent: int) -> None:

@@ -182,12 +182,15 @@ def _drawn(
     rng: np.random.Generator, *, rules: bool, most: int, widest: int, clear: float
 ) -> MixedCase | None:
     features = tuple(
-        _feature(rng, f"f{i}" if i else "first one", widest) for i in range(rng.integers(3, most))
+        random_feature(rng, f"f{i}" if i else "first one", widest)
+        for i in range(rng.integers(3, most))
     )
-    x = tuple(_value(rng, feature) for feature in features)
+    x = tuple(random_value(rng, feature) for feature in features)
     radii = [np.inf, 1.0, 2.5, 3.0]
     epsilon = {feature.name: float(rng.choice(radii)) for feature in features}
-    chosen = tuple(_rule(rng, features, x) for _ in range(rng.integers(1, 4))) if rules else ()
+    chosen = (
+        tuple(random_rule(rng, features, x) for _ in range(rng.integers(1, 4))) if rules else ()
+    )
     width = sum(feature.width for feature in features)
     (matrix, bias), *others = random_layers(rng, (width, 6, 5, int(rng.integers(2, 4))))
     low = np.concatenate([np.full(f.width, f.lower) for f in features])
@@ -202,7 +205,7 @@ def _drawn(
     return case if np.abs(margins).min() > clear and margins.max() > 0 else None
 
 
-def _feature(rng: np.random.Generator, name: str, widest: int) -> Feature:
+def random_feature(rng: np.random.Generator, name: str, widest: int) -> Feature:
     words = ["red", "green", "blue", "white"][: int(rng.integers(2, 5))]
     kind = rng.choice(["integer", "binary", "codes", "gaps", "one-hot", "ordinal"])
     if kind == "integer":
@@ -218,13 +221,13 @@ def _feature(rng: np.random.Generator, name: str, widest: int) -> Feature:
     return category(name, words, one_hot=bool(kind == "one-hot"))
 
 
-def _value(rng: np.random.Generator, feature: Feature) -> int:
+def random_value(rng: np.random.Generator, feature: Feature) -> int:
     if feature.codes:
         return int(rng.choice(feature.codes))
     return int(rng.integers(feature.lower, feature.upper + 1))
 
 
-def _rule(
+def random_rule(
     rng: np.random.Generator, features: tuple[Feature, ...], x: Values
 ) -> tuple[str, Callable[[Values], bool]]:
     """Return a rule that ``x`` satisfies, as a text and as a function."""
@@ -255,7 +258,7 @@ def _condition(
 ) -> tuple[str, Callable[[Values], bool]]:
     index = int(rng.integers(len(features)))
     feature = features[index]
-    name, value = f"inputs[{feature.name!r}]", _value(rng, feature)
+    name, value = f"inputs[{feature.name!r}]", random_value(rng, feature)
     if feature.kind == "category":
         word = feature.values[feature.codes.index(value)]
         if rng.random() < 0.5:

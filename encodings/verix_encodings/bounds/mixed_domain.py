@@ -118,7 +118,7 @@ class MixedDomain:
     def containing(self, points: FloatArray) -> BoolArray:
         """Mark the ``points``, (N, d), that lie in ``D``, in exact arithmetic; shape (N,)."""
         whole = points[:, self.integral]
-        found = np.all(whole == np.rint(whole), axis=1)
+        found: BoolArray = np.all(whole == np.rint(whole), axis=1)
         hard = [clause for clause in self.clauses if not all(map(self._plain, clause))]
         for clause in self.clauses:
             if all(map(self._plain, clause)):

@@ -24,7 +24,10 @@ interrupted; 2 an argument, the result or the model cannot be used."""
 def certify(
     *,
     result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="An explanation, audit or ranges, as --json wrote it.")
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="An explanation, audit or ranges, as --json wrote it."
+        ),
     ],
     model: ModelPath,
     output: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from milp_verix.auditing.feature_sets import groups_for
 from milp_verix.cli.certificates import certified
 from milp_verix.cli.commands.audit import explanation_in
 from milp_verix.cli.delivery import ProvenDelivery, exit_code, refusals, termination_as_interrupt
@@ -14,7 +15,6 @@ from milp_verix.cli.options import FeatureNames, number_of, radius_of
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.question import QuestionOptions, files_of, network_of, question_of
 from milp_verix.cli.search_options import CheckOptions
-from milp_verix.auditing.feature_sets import groups_for
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.ranges.inflate import inflate_problem
 from milp_verix.ranges.search import RangesProgress
@@ -93,7 +93,9 @@ def _rows(source: str, problem: PosedProblem) -> Any:
     """Return the inputs in a file, as an array with one in each row."""
     inputs = problem.inputs
     table = Path(source).suffix.lower() in (".csv", ".parquet")
-    given = described_inputs(source, inputs) if inputs and table else inputs_of(source, problem.x.size)
+    given = (
+        described_inputs(source, inputs) if inputs and table else inputs_of(source, problem.x.size)
+    )
     return np.array([given.read(index).reshape(-1) for index in range(given.count)])
 
 

@@ -22,7 +22,7 @@ from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 
 _DIGITS = 4
 _WORDS = 6
-"""So many words of a range are listed; of a longer range those that it lacks, if these are fewer."""
+"""So many words are listed; of a range with more those that it lacks, if these are fewer."""
 _LISTED = 24
 
 
@@ -137,7 +137,9 @@ def _next(found: RangesRecord, one: FeatureRange) -> list[str]:
             after = outcome_of(found, beyond.counterfactual)
         told.setdefault(after, []).append(value)
     return [
-        f"{joined(values, 'or') if len(values) <= _WORDS else f'{len(values)} other words'}: {after}"
+        f"{joined(values, 'or')}: {after}"
+        if len(values) <= _WORDS
+        else f"{len(values)} other words: {after}"
         for after, values in told.items()
     ]
 
@@ -173,19 +175,16 @@ def _condition(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) ->
         name = name.replace(", ", " ")
     if one.words is not None:
         return f"{name} is {_words(found, one)}"
-    several = len(found.groups[one.feature]) > 1
     unit, (low, high) = _unit(found, one), inward(found, one)
-    if several:
+    if len(found.groups[one.feature]) > 1:
         return f"{name} changes by {low} to {high}"
-    if low == high:
-        return f"{name} is {low}{unit}"
-    if one.lower == one.least and one.upper == one.most:
-        return f"{name} is anything from {low} to {high}{unit}"
-    if one.lower == one.least:
-        return f"{name} is at most {high}{unit}"
-    if one.upper == one.most:
-        return f"{name} is at least {low}{unit}"
-    return f"{name} is between {low} and {high}{unit}"
+    told = {
+        (True, True): f"anything from {low} to {high}",
+        (True, False): f"at most {high}",
+        (False, True): f"at least {low}",
+        (False, False): f"between {low} and {high}",
+    }[one.lower == one.least, one.upper == one.most]
+    return f"{name} is {low if low == high else told}{unit}"
 
 
 def _words(found: RangesRecord, one: FeatureRange) -> str:

@@ -114,6 +114,7 @@ def _part(found: RelevanceRecord) -> str:
 
 
 def claim_text(parts: list[str]) -> str:
+    """Return the ``parts`` of a sentence as a sentence."""
     told = ", ".join(parts)
     return f"{told[0].upper()}{told[1:]}."
 

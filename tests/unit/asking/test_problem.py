@@ -42,6 +42,20 @@ def described() -> mv.Inputs:
     return mv.Inputs(features, class_names=["young", "small"])
 
 
+def test_a_question_goes_to_another_process() -> None:
+    for problem in (
+        Problem(network(), images()[15], epsilon=0.1, against=9),
+        Problem(pair(), {"age": 0.6, "size": 0.25}, epsilon=0.1, inputs=described()),
+    ):
+        copied = pickle.loads(pickle.dumps(problem))
+        assert copied == problem
+        assert str(copied) == str(problem)
+        assert copied.explain().explanation == problem.explain().explanation
+        assert np.array_equal(
+            copied.network.evaluate(problem.x), problem.network.evaluate(problem.x)
+        )
+
+
 def test_equal_questions_are_equal_and_others_are_not() -> None:
     net, x = network(), images()[15]
     problem = Problem(net, x, epsilon=0.1)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from milp_verix import Explanation, InputError, Inputs, explain
 from milp_verix.inputs.features import binary, category, continuous, fixed, integer, ordinal

@@ -233,9 +233,7 @@ def test_sentences_name_ends_words_and_rows(tmp_path: Path) -> None:
     )
 
 
-def test_ctrl_c_keeps_the_ranges_so_far(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_ctrl_c_keeps_the_ranges_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     case = mixed_case(3, rules=True)
     monkeypatch.setattr(QuickBounds, "over", classmethod(lambda *_: None))
     kept = range(len(case.features))

@@ -19,8 +19,7 @@ from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.solvers import SolveStatus, Targets
-from milp_verix.solvers.remote import process
-from milp_verix.solvers.remote import remote_session as remote
+from milp_verix.solvers.remote import process, remote_session as remote
 from milp_verix.solvers.remote.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
 from tests.support.random_networks import dense_network, random_layers

@@ -1,0 +1,86 @@
+"""The public names, each from the module that has it: the only list of them."""
+
+from .asking.problem import Problem as Problem
+from .auditing.audit import audit as audit
+from .auditing.search import AuditProgress as AuditProgress
+from .certification.certificate import Certificate as Certificate
+from .certification.certify import certify as certify
+from .comparison.compare import compare as compare
+from .duality.contrast_search import ContrastiveProgress as ContrastiveProgress
+from .duality.contrastive import contrastive as contrastive
+from .duality.marco import (
+    EnumerationProgress as EnumerationProgress,
+    enumerate_explanations as enumerate_explanations,
+)
+from .duality.relevance import (
+    RelevanceProgress as RelevanceProgress,
+    relevance as relevance,
+)
+from .errors import (
+    InputError as InputError,
+    LicenceLimitError as LicenceLimitError,
+    MilpVerixError as MilpVerixError,
+    ModelError as ModelError,
+    SolverError as SolverError,
+    SolverUnavailableError as SolverUnavailableError,
+    UnsupportedOperatorError as UnsupportedOperatorError,
+)
+from .global_search.minimum import minimum as minimum
+from .global_search.search import MinimumProgress as MinimumProgress
+from .global_search.search_limits import SearchLimits as SearchLimits
+from .inputs.features import (
+    Feature as Feature,
+    binary as binary,
+    category as category,
+    continuous as continuous,
+    fixed as fixed,
+    integer as integer,
+    ordinal as ordinal,
+)
+from .inputs.inputs import Inputs as Inputs
+from .onnx_reader.onnx_network import (
+    OnnxNetwork as OnnxNetwork,
+    load_network as load_network,
+)
+from .oracle.check import check as check
+from .oracle.check_program import encode_check as encode_check
+from .problem.search import Search as Search
+from .radius.robustness import robustness_radius as robustness_radius
+from .radius.search import RadiusProgress as RadiusProgress
+from .radius.sweep import epsilon_sweep as epsilon_sweep
+from .ranges.inflate import inflate as inflate
+from .ranges.search import RangesProgress as RangesProgress
+from .report import write_report as write_report
+from .results.public import (
+    Audit as Audit,
+    Comparison as Comparison,
+    ContrastiveExplanation as ContrastiveExplanation,
+    Enumeration as Enumeration,
+    Explanation as Explanation,
+    Run as Run,
+)
+from .results.radii import (
+    EpsilonSweep as EpsilonSweep,
+    RobustnessRadii as RobustnessRadii,
+)
+from .results.ranges import Ranges as Ranges
+from .results.records.base import Counterfactual as Counterfactual
+from .results.records.comparison import Disagreement as Disagreement
+from .results.records.verdict import (
+    Answer as Answer,
+    Verdict as Verdict,
+)
+from .results.relevance import Relevance as Relevance
+from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
+from .study.batch import (
+    Tally as Tally,
+    explain_many as explain_many,
+)
+from .study.results import read_result as read_result
+from .study.study_file import run_study as run_study
+from .study.table import read_study as read_study
+from .tolerances import Tolerances as Tolerances
+from .traversal.explain import explain as explain
+from .traversal.explain_search import Progress as Progress
+
+__version__: str

@@ -1,0 +1,87 @@
+"""Random models of each kind, as people bring them: ONNX files, and estimators of libraries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.support.onnx_models import FLOAT, build, node
+from tests.support.random_networks import dense_model, random_layers
+
+Array = NDArray[np.float64]
+Drawn = Callable[[np.random.Generator, Array], Any]
+"""Makes a model for inputs like the rows given, shape (N, d): something ``load_network`` takes."""
+
+
+def _dense(activation: str, opset: int = 17) -> Drawn:
+    def drawn(rng: np.random.Generator, rows: Array) -> Any:
+        layers = _scaled(rng, rows, (int(rng.integers(3, 7)), int(rng.integers(2, 6))))
+        return dense_model(layers, activation=activation, opset=opset)
+
+    return drawn
+
+
+def _scaled(rng: np.random.Generator, rows: Array, hidden: tuple[int, ...]) -> Any:
+    """Return random layers that take ``rows`` from their range to the unit cube first."""
+    low, size = rows.min(axis=0), np.maximum(np.ptp(rows, axis=0), 1.0)
+    sizes = (rows.shape[1], *hidden, int(rng.integers(2, 4)))
+    (matrix, bias), *others = random_layers(rng, sizes)
+    scaled = (2 * matrix / size).astype(np.float32).astype(np.float64)
+    moved = (2 * bias - scaled @ low).astype(np.float32).astype(np.float64)
+    return ((scaled, moved), *others)
+
+
+def _max_pool(rng: np.random.Generator, rows: Array) -> Any:
+    (first, last) = _scaled(rng, rows, (8,))
+    nodes = [
+        node("Gemm", ["x", "W", "b"], ["z"], transB=1),
+        node("Reshape", ["z", "image"], ["i"]),
+        node("MaxPool", ["i"], ["p"], kernel_shape=[1, 2], strides=[1, 2]),
+        node("Reshape", ["p", "flat"], ["f"]),
+        node("Gemm", ["f", "V", "c"], ["scores"], transB=1),
+    ]
+    constants = {
+        "W": first[0],
+        "b": first[1],
+        "V": last[0][:, :4],
+        "c": last[1],
+        "image": np.array([1, 1, 2, 4]),
+        "flat": np.array([1, 4]),
+    }
+    inputs = {"x": (1, rows.shape[1])}
+    return build(nodes, inputs=inputs, outputs=["scores"], constants=constants, elem=FLOAT)
+
+
+def _labels(rng: np.random.Generator, rows: Array) -> NDArray[np.int64]:
+    """Return classes of ``rows`` by a random linear score, some of them at random."""
+    score = (
+        (rows - rows.mean(axis=0))
+        / np.maximum(rows.std(axis=0), 1e-9)
+        @ rng.normal(size=rows.shape[1])
+    )
+    classes = int(rng.integers(2, 4))
+    found = np.searchsorted(np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1]), score)
+    noisy = rng.random(len(rows)) < 0.2
+    found = np.where(noisy, rng.integers(0, classes, len(rows)), found)
+    found[:classes] = range(classes)
+    return np.asarray(found, dtype=np.int64)
+
+
+def _fitted(make: Callable[[np.random.Generator], Any]) -> Drawn:
+    def drawn(rng: np.random.Generator, rows: Array) -> Any:
+        chosen = rows[rng.integers(0, len(rows), 80)]
+        return make(rng).fit(chosen, _labels(rng, chosen))
+
+    return drawn
+
+
+KINDS: dict[str, Drawn] = {
+    "ReLU": _dense("Relu"),
+    "LeakyReLU": _dense("LeakyRelu"),
+    "Tanh": _dense("Tanh"),
+    "Sigmoid": _dense("Sigmoid"),
+    "Gelu": _dense("Gelu", opset=20),
+    "max-pool": _max_pool,
+}
+"""A maker of random models for each kind."""

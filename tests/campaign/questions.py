@@ -1,0 +1,132 @@
+"""Each question that can be asked, and whether its answer is that of listing all points.
+
+A question returns whether it was decided; an ``AssertionError`` is a finding.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milp_verix import Search
+from milp_verix.results.records.base import Counterfactual
+from tests.campaign.cases import FiniteCase
+
+Question = Callable[[FiniteCase, Search, np.random.Generator], bool]
+
+
+_LEAST_OPTIONS = ("solver", "time_limit", "threads", "tolerances", "check_time_limit")
+
+
+def _limits_of(search: Search) -> Search:
+    """Return the options of ``search`` that every question takes."""
+    return Search(**{name: getattr(search, name) for name in _LEAST_OPTIONS})
+
+
+def _real(case: FiniteCase, found: Counterfactual | None, free: Sequence[int]) -> None:
+    """Assert that a counterfactual is a point of the ball, moves ``free`` alone, and changes."""
+    assert found is not None
+    values = case.values_of(found.input)
+    assert values is not None, f"{found.input} is no point of the domain"
+    moved = [i for i, (a, b) in enumerate(zip(case.x, values, strict=True)) if a != b]
+    assert {*moved} <= {*free}, f"features {moved} moved, not only {free}"
+    there = np.all(case.points == np.array(values), axis=1)
+    assert case.predictions[there].item() != case.own, f"{values} does not change the prediction"
+
+
+def check(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Decide one random set of features."""
+    free = sorted(rng.permutation(case.count)[: rng.integers(1, case.count + 1)].tolist())
+    verdict, truth = case.problem.check(free, search=search), case.holds(free)
+    if verdict.holds or verdict.violated:
+        assert verdict.holds == truth, f"{free}: {verdict.answer}, which is wrong"
+    return verdict.holds or verdict.violated
+
+
+def explain(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Explain in a random order."""
+    order = rng.permutation(case.count).tolist()
+    found = case.problem.explain(order=order, search=search)
+    assert case.holds(found.irrelevant), f"{found.explanation} does not keep the prediction"
+    for feature in found.explanation:
+        if feature not in found.unknown:
+            free = [*found.irrelevant, feature]
+            _real(case, found.counterfactuals.get(feature), free)
+    return not found.unknown
+
+
+def minimum(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Prove a smallest explanation."""
+    found, least = case.problem.minimum(search=_limits_of(search)), min(map(len, case.minimal[0]))
+    assert case.holds(found.irrelevant), f"{found.explanation} does not keep the prediction"
+    assert (found.lower_bound or 0) <= least <= found.size, (found.lower_bound, least, found.size)
+    return found.proven
+
+
+def contrastive(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Find the fewest changes, with some features held."""
+    held = sorted(rng.permutation(case.count)[: rng.integers(0, 2)].tolist())
+    found = case.problem.contrastive(must_not=held, search=_limits_of(search))
+    sizes = [len(one) for one in case.minimal[1] if not one & {*held}]
+    if found.robust:
+        assert not sizes, f"said to be robust, but {min(sizes)} changes do it"
+    elif found.contrast is not None:
+        assert (found.lower_bound or 0) <= min(sizes) <= len(found.contrast)
+        _real(case, found.counterfactual, found.contrast)
+    return found.proven
+
+
+def enumerate_(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """List all minimal explanations and contrasts."""
+    found = case.problem.enumerate(search=_limits_of(search))
+    explain, change = ({*map(frozenset, sets)} for sets in (found.abductive, found.contrastive))
+    if found.complete:
+        assert (explain, change) == case.minimal, (found.abductive, found.contrastive)
+    assert explain <= case.minimal[0]
+    assert change <= case.minimal[1]
+    return found.complete
+
+
+def relevance(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Decide the part that one feature plays."""
+    feature = int(rng.integers(case.count))
+    found = case.problem.relevance(feature, search=_limits_of(search))
+    sets = case.minimal[0]
+    for told, truth in (
+        (found.necessary, all(feature in one for one in sets)),
+        (found.relevant, any(feature in one for one in sets)),
+    ):
+        assert told in (None, truth), f"feature {feature}: {found!r}"
+    return None not in (found.necessary, found.relevant)
+
+
+def audit(case: FiniteCase, search: Search, rng: np.random.Generator) -> bool:
+    """Judge a random set."""
+    chosen = sorted(rng.permutation(case.count)[: rng.integers(0, case.count)].tolist())
+    found = case.problem.audit(chosen, sound_only=True, search=search)
+    truth = case.holds([i for i in range(case.count) if i not in chosen])
+    assert found.sound in (None, truth), f"{chosen}: {found.sound}, which is wrong"
+    return found.sound is not None
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "check": check,
+    "explain": explain,
+    "minimum": minimum,
+    "contrastive": contrastive,
+    "enumerate": enumerate_,
+    "relevance": relevance,
+    "audit": audit,
+}
+
+
+def search_of(rng: np.random.Generator, solvers: Sequence[str]) -> Search:
+    """Return random options of a search, with enough time that only engines leave things open."""
+    options: dict[str, Any] = {
+        "solver": str(rng.choice([*solvers, *["auto"] * len(solvers)])),
+        "bounds": str(rng.choice(["interval", "crown", "crown", "alpha"])),
+        "segments": int(rng.choice([1, 8])),
+        "reuse": bool(rng.random() < 0.9),
+        "time_limit": 20.0,
+    }
+    return Search(**options)
