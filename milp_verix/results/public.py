@@ -178,14 +178,15 @@ class ContrastiveExplanation(contrast.ContrastiveExplanationRecord, Drawn):
         """Run onnxruntime on the counterfactual again; return whether it is one.
 
         It is in the ball and the domain, changes no feature outside the contrast, and changes the
-        prediction to the one recorded. ``InputError`` where there is none, or where ``network``
-        is not the network explained.
+        prediction to the one recorded; so do ``alternatives``. ``InputError`` where there is none,
+        or where ``network`` is not the network explained.
         """
         from milp_verix.results.replay import failing_contrasts
 
         if self.contrast is None or self.counterfactual is None:
             raise InputError("there is no counterfactual to replay: no contrast was found")
-        return not failing_contrasts(self, {self.contrast: self.counterfactual}, network)
+        found = {other.contrast: other.counterfactual for other in self.alternatives}
+        return not failing_contrasts(self, {self.contrast: self.counterfactual, **found}, network)
 
     def sentence(self) -> str:
         """Return the change that is enough in words, and whether a smaller one is."""
