@@ -50,6 +50,7 @@ from .radius.search import RadiusProgress as RadiusProgress
 from .radius.sweep import epsilon_sweep as epsilon_sweep
 from .ranges.inflate import inflate as inflate
 from .ranges.search import RangesProgress as RangesProgress
+from .ranges.table_rules import find_rules as find_rules
 from .report import write_report as write_report
 from .results.public import (
     Audit as Audit,
@@ -71,6 +72,7 @@ from .results.records.verdict import (
     Verdict as Verdict,
 )
 from .results.relevance import Relevance as Relevance
+from .results.rules import Rules as Rules
 from .solvers.backends.pyomo_model import to_pyomo as to_pyomo
 from .study.batch import (
     Tally as Tally,

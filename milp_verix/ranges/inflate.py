@@ -85,6 +85,22 @@ def inflate_problem(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
+    run = ranges_search(
+        problem, explanation, rows=rows, within=within, resolution=resolution, search=search
+    )
+    return run.run(progress, snapshots)
+
+
+def ranges_search(
+    problem: PosedProblem,
+    explanation: "FeatureSetLike | None",
+    *,
+    rows: Any,
+    within: Epsilon,
+    resolution: float,
+    search: Search,
+) -> RangesSearch:
+    """Return the search for ranges that :func:`inflate_problem` runs."""
     search.require_only(InflateOptions, "the search for ranges")
     if problem.ball.norm != "linf":
         raise InputError(
@@ -100,8 +116,7 @@ def inflate_problem(
         explanation = explain_problem(problem, search=search)
     kept = feature_set(explanation, problem)
     axes = axes_of(problem, kept, _radii(problem, within), float(resolution))
-    run = RangesSearch(request, Regions(problem, axes), float(resolution), given)
-    return run.run(progress, snapshots)
+    return RangesSearch(request, Regions(problem, axes), float(resolution), given)
 
 
 @one_liner(inflate_problem, resolution=NUMBER)

@@ -9,7 +9,7 @@ from milp_verix.results.build import counterfactual_of, shared_fields, statistic
 from milp_verix.results.ranges import Ranges
 from milp_verix.results.records.ranges import Beyond, FeatureRange
 from milp_verix.results.records.statistics import TIME_LIMIT
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from milp_verix.ranges.search import RangesSearch
@@ -21,7 +21,7 @@ def ranges_of(search: "RangesSearch") -> Ranges:
     state, axes = search.state, regions.axes
     inside = None
     if search.rows is not None:
-        inside = 0 if state is None else _count(search, search.rows)
+        inside = 0 if state is None else int(rows_inside(search, search.rows).sum())
     spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
     most = max(search.checks.solvers.values(), key=lambda one: one.checks, default=None)
     return Ranges(
@@ -71,8 +71,8 @@ def _range(search: "RangesSearch", column: int, axis: Axis, span: Span, why: str
     return FeatureRange(axis.feature, low, high, axis.least, axis.most, told, tuple(beyond))
 
 
-def _count(search: "RangesSearch", rows: FloatArray) -> int:
-    """Return how many of ``rows``, (R, d), lie in the proven box, by definition."""
+def rows_inside(search: "RangesSearch", rows: FloatArray) -> BoolArray:
+    """Mark the ``rows``, (R, d), that lie in the proven box, by definition; shape (R,)."""
     assert search.state is not None
     posed = search.regions.posed(search.state)
     assert posed is not None  # the input itself is in it
@@ -84,4 +84,6 @@ def _count(search: "RangesSearch", rows: FloatArray) -> int:
     exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
     if ball.mixed is not None:
         exact[exact] = ball.mixed.containing(points[exact].astype(np.float64))
-    return int(exact.sum())
+    found = np.zeros(len(rows), dtype=bool)
+    found[near] = exact
+    return found

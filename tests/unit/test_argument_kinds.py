@@ -91,6 +91,13 @@ def usual(name: str, folder: Path) -> dict[str, Any]:
             "epsilon": 0.1,
             "journal": journal,
         },
+        "find_rules": lambda: {
+            "network": net,
+            "rows": X[None],
+            "epsilon": 0.1,
+            "count": 1,
+            "time_limit": 1,
+        },
         "fixed": lambda: {"name": "a"},
         "integer": lambda: {"name": "a"},
         "load_network": lambda: {"source": net.model},

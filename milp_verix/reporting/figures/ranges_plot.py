@@ -19,8 +19,8 @@ from milp_verix.reporting.figures.style import (
 )
 from milp_verix.reporting.figures.writing import drawn
 from milp_verix.reporting.words.feature_labels import labels_of
-from milp_verix.reporting.words.ranges import range_text, ranges_headline, ranges_outcome
-from milp_verix.reporting.words.wording import number, shortened
+from milp_verix.reporting.words.ranges import percent, range_text, ranges_headline, ranges_outcome
+from milp_verix.reporting.words.wording import shortened
 from milp_verix.results.records.ranges import FeatureRange, RangesRecord
 from verix_encodings.arrays import FloatArray
 
@@ -52,7 +52,8 @@ def plot_ranges(
 def _headed(sheet: Sheet, found: RangesRecord) -> None:
     outcome = ranges_outcome(found)
     if found.coverage is not None:
-        outcome += f"   ·   {number(100 * found.coverage, 2)} % of {found.rows} rows inside"
+        share = percent(found.inside or 0, found.rows or 0)
+        outcome += f"   ·   {share} % of {found.rows} rows inside"
     sheet.titled(ranges_headline(found), outcome, found)
 
 

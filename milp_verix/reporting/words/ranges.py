@@ -3,6 +3,7 @@
 An end is told with few digits, rounded into the range, so that what is said is proven.
 """
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from milp_verix.inputs.features import Feature
@@ -76,7 +77,7 @@ def ranges_facts(found: RangesRecord) -> list[tuple[str, str]]:
     told.append(("outcome", ranges_outcome(found)))
     if found.rows is not None and found.coverage is not None:
         share = f"{found.inside} of {counted(found.rows, 'row')}"
-        told.append(("coverage", f"{share} ({number(100 * found.coverage, 3)} %)"))
+        told.append(("coverage", f"{share} ({percent(found.inside or 0, found.rows)} %)"))
     return told + effort_facts(found)
 
 
@@ -87,6 +88,14 @@ def range_text(found: RangesRecord, one: FeatureRange) -> str:
     low, high = inward(found, one)
     unit = _unit(found, one)
     return f"{low} to {high}{unit}" if low != high else f"{low}{unit}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share in per cent with two digits, rounded down: 100 is all of it."""
+    exact = Decimal(100 * part) / Decimal(whole or 1)
+    unit = Decimal(1).scaleb(min(exact.adjusted() - 1, 0) if exact else 0)
+    text = f"{exact.quantize(unit, rounding=ROUND_FLOOR):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def inward(found: RangesRecord, one: FeatureRange) -> tuple[str, str]:
@@ -111,6 +120,30 @@ def _rounded(end: float, x: float, towards: str) -> str:
             text = f"{told:f}"
             return text.rstrip("0").rstrip(".") if "." in text else text
     return repr(end)
+
+
+def rules_sentence(rules: Sequence[RangesRecord], covered: Sequence[int], rows: int) -> str:
+    """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
+    if not rules:
+        return f"No rule was found that covers any of the {counted(rows, 'row')}."
+    share = percent(covered[-1], rows)
+    which = "This rule proves" if len(rules) == 1 else f"These {len(rules)} rules prove"
+    what = "decisions" if rules[0].class_names else "predictions"
+    return f"{which} {share} % of the {what} on {counted(rows, 'row')}."
+
+
+def rules_facts(
+    rules: Sequence[RangesRecord], covered: Sequence[int], rows: int
+) -> list[tuple[str, str]]:
+    """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
+    told = [("rules", rules_sentence(rules, covered, rows))]
+    before = 0
+    for place, (rule, after) in enumerate(zip(rules, covered, strict=True), 1):
+        added = f"adds {percent(after - before, rows)} %"
+        decision = named_prediction(rule, rule.prediction)
+        told.append((f"{place}: {decision}", f"{joined(_conditions(rule))} ({added})"))
+        before = after
+    return told
 
 
 def _fact(found: RangesRecord, one: FeatureRange) -> str:
@@ -154,7 +187,7 @@ def _covered(found: RangesRecord) -> list[str]:
     after = "keep it"
     if found.delta is None and found.against is None:
         after = f"get {named_prediction(found, found.prediction)}"
-    share = f"{number(100 * found.coverage, 2)} % of the {rows} given"
+    share = f"{percent(found.inside, found.rows)} % of the {rows} given"
     if found.inside == 1:
         return [f"One of the {rows} given is such an input."]
     return [f"{share} are such inputs, and all {after}, proven."]
