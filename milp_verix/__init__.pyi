@@ -51,7 +51,10 @@ from .radius.sweep import epsilon_sweep as epsilon_sweep
 from .ranges.inflate import inflate as inflate
 from .ranges.search import RangesProgress as RangesProgress
 from .ranges.table_rules import find_rules as find_rules
-from .report import write_report as write_report
+from .report import (
+    write_notice as write_notice,
+    write_report as write_report,
+)
 from .results.public import (
     Audit as Audit,
     Comparison as Comparison,

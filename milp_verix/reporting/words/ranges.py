@@ -199,10 +199,11 @@ def _conditions(found: RangesRecord) -> list[str]:
     if len(found.ranges) > SHOWN:
         unit = labels.unit
         return [f"the {len(found.ranges)} {unit} of the explanation stay in their ranges"]
-    return [_condition(found, one, labels) for one in found.ranges]
+    return [condition_text(found, one, labels) for one in found.ranges]
 
 
-def _condition(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) -> str:
+def condition_text(found: RangesRecord, one: FeatureRange, labels: FeatureLabels) -> str:
+    """Return a range as a condition: ``"age is between 31 and 47 years"``."""
     name = labels[one.feature]
     if labels.names is None:  # a comma stands between pixels
         name = name.replace(", ", " ")
